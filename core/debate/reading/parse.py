@@ -57,7 +57,13 @@ from core.debate.reading.multi_label import (
     without_bullet,
 )
 from core.debate.reading.normalise import fold
-from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, unmarked_ratings
+from core.debate.reading.ratings import (
+    LEFT_OPEN,
+    ratings_in,
+    ratings_in_sentences,
+    ratings_of,
+    unmarked_ratings,
+)
 from core.debate.reading.single_label import read_choice
 from core.debate.reading.tokens import tokenise
 from core.debate.turns import Reading
@@ -161,8 +167,15 @@ class _Reader:
                 return reading
         self.start = 0
         if self.kind == "rating":
-            rated, end = unmarked_ratings(self.page, self.codebook, self.names)
-            return None if end < 0 or (self.cut and end >= len(self.page.text)) else self._all_rated(rated, end)
+            for find in (unmarked_ratings, ratings_in_sentences):
+                rated, end = find(self.page, self.codebook, self.names)
+                if (
+                    end >= 0
+                    and not (self.cut and end >= len(self.page.text))
+                    and (reading := self._all_rated(rated, end))
+                ):
+                    return reading
+            return None
         return self._unmarked_choice() if self.kind == "choice" else self._unmarked_labels()
 
     def undecided(self) -> Reading | None:

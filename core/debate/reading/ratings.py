@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
-from typing import Any
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 from core.codebook import Codebook
 from core.debate.reading.contradictions import is_anothers
-from core.debate.reading.decision_markers import MarkedReply, Marker, is_inside, is_reported
+from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, Marker, is_inside, is_reported
 from core.debate.reading.json_blocks import entries
 from core.debate.reading.label_names import IGNORED, Names
 from core.debate.reading.normalise import Folded, fold
@@ -40,7 +41,8 @@ _REVISED = re.compile(
 )
 """Words after a rating that give another number."""
 _LOOK_AHEAD = 1_000
-"""Characters after a rating in which words about it are searched; without a limit, a long line takes quadratic time."""
+"""Characters after a rating in which words about it are searched, and the most of a sentence that consists of ratings.
+Without a limit, a long line takes quadratic time."""
 _TAKEN_BACK = re.compile(
     r"[\s*_]*[,(–—-]?\s*(?:at (?:most|least|best|worst)|for now|roughly|approximately"
     r"|(?:and|&) (?:a|one) (?:half|quarter)|point \d|or (?:higher|lower|more|less|so|above|below)|is too\b"
@@ -66,8 +68,47 @@ _WRITTEN_OUT = re.compile(
     rf"(?:[:=|]|^)[\s*_]*+(?={_NUMERAL.pattern}[\s*_]*(?:$|[.,;|()/–—-]|out of|stars|points|because))", re.IGNORECASE
 )
 """Before a rating in words: "Fluency: four out of five", "Four"."""
-_STARS = re.compile(r"[★☆⭐]+ ?(?=\(\d)")
+_STARS = re.compile(r"(?P<full>[★⭐]{0,20})(?P<empty>☆{0,20})(?<=[★☆⭐])(?: ?(?P<stated>(?=\(\d))|(?=\W{0,20}$))")
 _ORDINAL = re.compile(r"\d{1,3}[.)]\s")
+
+# Sentences in which § is a dimension: "I give § a 4 and § a 5", "a 4 for §", "§ is a 3 because ..."
+_VERB = (
+    r"(?:rated?|g[ia]ve|assign(?:ed)?|scored?|set|ke(?:ep|pt)|lower(?:ed)?|raised?|reduced?|increased?|changed?|award)"
+)
+_OWN = (
+    rf"(?:i|we)(?:['’](?:d|ll|ve))?(?: (?:would|will|now|still|also|therefore|have))* {_VERB}(?: (?:it|(?:this|the)"
+    r"(?: [a-z]+){1,2}?))?(?: (?:as|with))?"
+)
+_LEAD = (
+    r"(?:\d{1,3}[.)] )?(?:(?:overall|so|thus|therefore|finally|in sum|after [^§\d.:]{1,60}?),? )?"
+    rf"(?:(?:{_OWN}|(?:my|the)(?: final| overall)? (?:ratings|scores) are(?: as follows)?:?"
+    r"|i agree with [^§:]{1,40}:) )?"
+)
+_RATED = r"(?:(?:is|was|gets|receives|deserves|merits|earns|scores|at|of)|(?:from \d{1,15} )?to|i(?:['’]d| would) say)"
+_GIVEN = (
+    r"(?P<given>[-+−]?\d{1,15}(?:\.\d{1,15})?|n/?a\b|not rated\b)"
+    r"(?:[)\]>]|(?: ?/ ?| out of )\d{1,15}| points?\b| stars?\b)*"
+)
+_PAIR = re.compile(
+    rf"(?:(?:on|for|in) )?(?:(?:the |my )?(?:rating|score) (?:for|of|on) )?(?P<of>§+)(?:['’]s)?(?: (?:rating|score))?"
+    rf"(?:,|:| =| [-–—])?(?: {_RATED})?(?: an?)?(?: (?:rating|score) of)? ?[(\[<]?{_GIVEN}"
+)
+_REVERSED = re.compile(rf"(?:an? )?{_GIVEN} (?:for|on|in|to) (?P<of>§+)")
+_SOLE = re.compile(
+    rf"[^\w§>]*(?:{_LEAD}(?P<own>(?:it|(?:this|the)(?: [a-z]+)?|my(?: final| overall)? (?:rating|score))"
+    rf" (?:is|gets|receives|deserves|merits|earns) )|(?P<rated>{_LEAD}))"
+    rf"(?:an? )?(?:(?:solid|strong|clear|full|weak) )?(?:(?:rating|score) of )?{_GIVEN}"
+)
+"""The same of the only dimension, without its name."""
+_AND = re.compile(rf",?;?(?: (?:and|but|while))? (?:{_VERB} )?")
+_END = re.compile(r"(?:,? ?\(?(?:because|since|as|due to|given)\b[^§\d?]*)?[^\w§?]*")
+_LEADS = re.compile(rf"[^\w§>]*{_LEAD}")
+_TITLE = re.compile(r"[^\w§]*(?P<of>§+)[^\w§]*")
+_BELOW = re.compile(rf"[^\w§]*(?:my |the |final )?(?:rating|score) ?[:=] ?{_GIVEN}.*")
+"""The line below a title that is a dimension: "Score: 4"."""
+_DIGIT = re.compile(r"\d")
+_OTHERS = re.compile(rf"\W*{ROLE}")
+_EMPHASIS = '*_`#"“”'
 
 
 def ratings_of(
@@ -115,6 +156,66 @@ def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tup
                 return Reading(), -1
             last = end
     return collected.reading(), last
+
+
+def ratings_in_sentences(page: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
+    """Return the ratings in the sentences of a reply, and the end of the last one; -1 if a sentence is unclear.
+
+    Every sentence with a dimension and a number must consist of ratings ("I give Clarity a 4 and Tone a 5"), with a
+    reason after them at most, unless it reports what others say.
+    """
+    collected = _Collected(codebook, names)
+    last = -1
+    above = ""
+    for begin, stop in page.spans():
+        start = begin
+        for sentence in SENTENCE.split(page.lines[begin:stop]):
+            start = page.lines.index(sentence, start)
+            end = start + len(sentence)
+            if len(sentence) > _LOOK_AHEAD:
+                return Reading(), -1
+            masked = _Masked.of(page.text[start:end], names)
+            title = _TITLE.fullmatch(masked.text)
+            taken = collected.below(above, masked) or collected.sentence(masked)
+            if taken and (is_reported(page, start) or is_inside(start, page.quoted)):
+                return Reading(), -1
+            if taken:
+                last = end
+            elif "§" in masked.text and _DIGIT.search(masked.text) and not _OTHERS.match(masked.text):
+                return Reading(), -1
+            if sentence.strip():
+                above = masked.item(title.start("of")) if title else ""
+            start = end
+    return collected.reading(), last
+
+
+@dataclass(frozen=True, slots=True)
+class _Masked:
+    """A sentence without emphasis, in which § stands for every character of a dimension's name."""
+
+    source: str
+    folded: Folded
+    text: str
+    places: Sequence[int]
+    """place in ``folded`` of each character"""
+    items: Mapping[int, str]
+    """the item of each name, by its place in ``folded``"""
+
+    @classmethod
+    def of(cls, source: str, names: Names) -> Self:
+        folded = fold(source)
+        named = {folded.starts.index(one.start): one for one in names.mentions(folded)}
+        ends = {start: folded.ends.index(one.end) for start, one in named.items()}
+        text, places, hidden = [], [], -1
+        for place, character in enumerate(folded.text):
+            hidden = max(hidden, ends.get(place, -1))
+            if place <= hidden or character not in _EMPHASIS:
+                text.append("§" if place <= hidden else character.replace("§", "?"))
+                places.append(place)
+        return cls(source, folded, "".join(text), places, {start: one.item for start, one in named.items()})
+
+    def item(self, at: int) -> str:
+        return self.items[self.places[at]]
 
 
 def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
@@ -171,6 +272,33 @@ class _Collected:
         following = _NEXT.search(folded.text, between.end())
         return following.end() if following else 0
 
+    def sentence(self, masked: _Masked) -> bool:
+        """Take the ratings of a sentence that consists of them; return False, and take nothing, for any other."""
+        text = masked.text
+        lead = _LEADS.match(text)
+        position = lead.end() if lead else 0
+        pairs: list[tuple[str, int]] = []
+        while pair := _PAIR.match(text, position) or _REVERSED.match(text, position):
+            pairs.append((masked.item(pair.start("of")), pair.start("given")))
+            following = _AND.match(text, pair.end())
+            position = pair.end()
+            if following and following.end() > pair.end() and "§" in text[following.end() :]:
+                position = following.end()
+        if not pairs and self.sole and (alone := _SOLE.match(text)) and (alone["own"] or alone["rated"]):
+            pairs, position = [(self.sole, alone.start("given"))], alone.end()
+        if not pairs or _END.fullmatch(text, position) is None:
+            return False
+        for item, given in pairs:
+            self.said(item, masked.source, masked.folded, masked.places[given])
+        return True
+
+    def below(self, item: str, masked: _Masked) -> bool:
+        """Take the rating in the line below the title that is this dimension; return False for any other line."""
+        given = _BELOW.fullmatch(masked.text) if item else None
+        if given is not None:
+            self.said(item, masked.source, masked.folded, masked.places[given.start("given")])
+        return given is not None
+
     def json(self, name: Any, said: Any) -> None:
         """Take what a JSON reply says of one dimension."""
         item = self.names.find(str(name))
@@ -224,13 +352,20 @@ class _Collected:
 
 
 def _in_digits(line: str) -> str:
-    """Return a line with the number words of its ratings as digits, and without stars before a number in brackets."""
-    line = _STARS.sub("", line)
+    """Return a line with the stars and number words of its ratings as digits; stars before "(4" are left out."""
+    line = _STARS.sub(_count_stars, line)
     first = _WRITTEN_OUT.search(line)
     if first is None:
         return line
     rest = _NUMERAL.sub(lambda word: str(NUMERALS.index(word.group().casefold())), line[first.end() :])
     return line[: first.end()] + rest
+
+
+def _count_stars(stars: re.Match[str]) -> str:
+    full, empty = len(stars["full"]), len(stars["empty"])
+    if stars["stated"] is not None or not full:
+        return "" if stars["stated"] is not None else stars.group()
+    return f"{full}/{full + empty}" if empty else str(full)
 
 
 def _has_superscript(text: str, start: int, end: int) -> bool:

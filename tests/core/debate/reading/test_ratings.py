@@ -1,0 +1,101 @@
+"""Tests of ratings that a reply states in sentences instead of one line for each dimension."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.codebook import Codebook, Label, Scale
+from core.debate.reading.parse import read
+
+
+def book(*names: str) -> Codebook:
+    labels = tuple(Label(name=name, id=name[:2].casefold()) for name in names)
+    return Codebook(kind="rating", labels=labels, scale=Scale(min=1, max=5))
+
+
+THREE = book("Clarity", "Tone", "Quality of facts")
+ONE = book("Helpfulness")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I rate Clarity 4, Tone 5 and Quality of facts 3.",
+        "I'd give this text a 4 for Clarity, a 5 for Tone, and a 3 for Quality of facts.",
+        "Clarity gets a 4, Tone a 5, Quality of facts a 3.",
+        "My ratings are as follows: **Clarity** 4/5, **Tone** 5/5, **Quality of facts** 3/5.",
+        "I give Clarity a 4 because it flows. Tone deserves a 5. Quality of facts earns a 3, as two names are wrong.",
+        "Clarity: 4. Tone: 5. Quality of facts: 3.",
+        "On Clarity, I'd say 4; on Tone, 5; on Quality of facts, 3.",
+        "After discussion, I keep Clarity at 4, raise Tone from 2 to 5, and lower Quality of facts to 3.",
+        "I agree with annotator 1: Clarity 4, Tone 5, Quality of facts 3.",
+        "### Clarity (4)\nIt flows.\n### Tone (5)\nKind.\n### Quality of facts (3)\nTwo names are wrong.",
+        "### Clarity\nScore: 4\nIt flows.\n\n### Tone\nScore: 5\n\n### Quality of facts\n\nScore: 3",
+        "Clarity rating: 4\nTone rating: 5\nQuality of facts rating: 3",
+        "Rating for Clarity: 4\nRating for Tone: 5\nRating for Quality of facts: 3",
+        "Clarity: 4 points\nTone: 5 points\nQuality of facts: 3 points",
+        "Clarity: <4>\nTone: <5>\nQuality of facts: <3>",
+        "Clarity: 4 ✅\nTone: 5 ✅\nQuality of facts: 3 ⚠️",
+        "Clarity: ★★★★☆\nTone: ★★★★★\nQuality of facts: ★★★☆☆",
+        "Annotator 2 gave Clarity a 1. I give Clarity a 4, Tone a 5 and Quality of facts a 3.",
+    ],
+)
+def test_ratings_in_sentences_are_read(text: str) -> None:
+    assert read(text, THREE).values == {"cl": 4, "to": 5, "qu": 3}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Annotator 1 gave Clarity a 4, Tone a 5 and Quality of facts a 3.",
+        "According to the extractor, Clarity is a 4, Tone is a 5, Quality of facts is a 3.",
+        "I would not rate Clarity 4, Tone 5 and Quality of facts 3.",
+        "If I had to guess, Clarity is a 4, Tone is a 5, Quality of facts is a 3.",
+        "Should I give Clarity a 4, Tone a 5 and Quality of facts a 3?",
+        "A 4 for Clarity? A 5 for Tone? A 3 for Quality of facts?",
+        "Clarity is a 4 or a 5. Tone is a 5. Quality of facts is a 3.",
+        "Clarity is not a 4. Tone is a 5. Quality of facts is a 3.",
+        "Clarity is a 4. Tone is a 5. Quality of facts is a 3. On reflection, Clarity is a 2.",
+        "Clarity is a 4. Tone is a 5. Quality of facts is a 3. Scratch that.",
+        "Clarity is a 4. Tone is a 5. Quality of facts is a 3. Clarity should be lower.",
+        "Clarity has 4 problems. Tone has 5. Quality of facts has 3.",
+        "Clarity (4 examples)\nTone (5 examples)\nQuality of facts (3 examples)",
+        "Clarity: 4 for the first text, 2 for the second. Tone: 5. Quality of facts: 3.",
+        "I rate Clarity 4, Tone 5 and Quality of facts 3 for text A. For text B, Clarity 2.",
+        "Use this form: I give Clarity a 4, Tone a 5, Quality of facts a 3.",
+        'You asked: "I give Clarity a 4, Tone a 5, Quality of facts a 3."',
+        "> Clarity is a 4. Tone is a 5. Quality of facts is a 3.\nThat is what the last model said.",
+        "I give Clarity a 4. I give Tone a 5.",
+        "I give § a 4. Clarity § 5. § 3",
+    ],
+)
+def test_sentences_that_do_not_rate_plainly_are_unreadable(text: str) -> None:
+    assert read(text, THREE).values == {}
+
+
+def test_contradicted_dimension_in_sentences_has_no_rating() -> None:
+    reading = read("Clarity is a 4. Tone is a 5. Quality of facts is a 3. I give Clarity a 2.", THREE)
+    assert reading.values == {"to": 5, "qu": 3}
+    assert reading.undecided == {"cl": "rated 4 and 2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("I would rate this answer a 4.", 4),
+        ("Overall, I'd give it a 3.5 out of 5 because it is short.", 3.5),
+        ("It is a solid 4.", 4),
+        ("The answer gets 4/5.", 4),
+        ("My rating is 4.", 4),
+        ("The critic gives it a 4.", None),
+        ("I would not give it a 4.", None),
+        ("I'd give it a 4 or a 5.", None),
+        ("There are 4 errors.", None),
+    ],
+)
+def test_only_dimension_needs_no_name_in_a_sentence(text: str, value: float | None) -> None:
+    assert read(text, ONE).values.get("he") == value
+
+
+def test_reading_a_long_sentence_takes_linear_time() -> None:
+    assert read("Clarity 4 and " * 20_000, THREE).values == {}
