@@ -211,20 +211,24 @@ class _Reader:
 
     def _marker(self, marker: Marker) -> Reading | None:
         """Return the reading of what a marker announces, or None if the sentence is not a decision."""
+        start = self.page.past_marker(marker.end, marker.limit)
+        if (block := self._block_at(start)) is not None and self.kind != "choice":
+            return self._block(block) if block.error or self.kind == "rating" else self._ballot(block)
         if self.kind == "rating":
             ratings, end, complete = ratings_of(self.page, marker, self.codebook, self.names, self.open)
             if self.cut and not complete:
                 raise Unreadable(CUT)
             self._check_ratings(ratings, marker.end, end)
             return self._rated(ratings)
-        start = self.page.past_marker(marker.end, marker.limit)
         return self._marked_choice(marker, start) if self.kind == "choice" else self._marked_labels(marker, start)
+
+    def _block_at(self, start: int) -> Block | None:
+        """Return the JSON that follows a position directly, None if other words do."""
+        between = ((block, self.page.text[start : block.start]) for block in self.page.blocks if block.start >= start)
+        return next((block for block, words in between if not CONTENT.search(words.replace("json", ""))), None)
 
     def _marked_labels(self, marker: Marker, start: int) -> Reading | None:
         text = self.page.text
-        for block in self.page.blocks:
-            if block.start >= start and not CONTENT.search(text[start : block.start].replace("json", "")):
-                return self._block(block) if block.error else self._ballot(block)
         labels_meant = marker.kind == "aspects" or start > marker.end
         out = Statements(self.names, all_meant=labels_meant and self._first_mention >= marker.start)
         try:
@@ -481,13 +485,13 @@ class _Reader:
     # JSON
 
     def _block(self, block: Block) -> Reading:
-        """Return the reading of an object with a decision's key."""
+        """Return the reading of an object with a decision's key, or of announced ratings."""
         if block.error:
             raise Unreadable(CUT if self.cut else f"the JSON cannot be read ({block.error})")
         self._check_comments(block, implicit=True)
         value = lookup(block.data, *_KEYS[self.kind])
         if self.kind == "rating":
-            rated = ratings_in(value, self.codebook, self.names)
+            rated = ratings_in(block.data if value is None else value, self.codebook, self.names)
             self._check_ratings(rated, block.end, block.end)
             return self._rated(rated)
         if self.kind == "choice":

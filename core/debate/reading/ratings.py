@@ -21,7 +21,10 @@ LEFT_OPEN = "left open by the agent"
 
 _DECORATION = frozenset(" |-+•–—.)([]>_" + IGNORED)
 _WRAPPED = rf"[\s_\[({re.escape(IGNORED)}]*+"
-_BETWEEN = re.compile(rf"[\s_{re.escape(IGNORED)}]*+(?:\([^()]{{0,80}}\)\s?)?(?::|=|\||→|[-–—]\s){_WRAPPED}")
+_BETWEEN = re.compile(
+    rf"[\s_{re.escape(IGNORED)}]*+(?:(?:rating|score)[\s_{re.escape(IGNORED)}]*+)?(?:\([^()]{{0,80}}\)\s?)?"
+    rf"(?::|=|\||→|[-–—]\s){_WRAPPED}(?:[^\W\d]{{2,20}}\s(?=\(\d){_WRAPPED})?"
+)
 _OUT_OF = r"(?:/|out\sof|von|sur|de|di|из|满分)"
 _NUMBER = re.compile(
     rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?±]|\+|[a-z]|[-–]\s*$|\s(?:(?:to|or|and|vs\.?)\s)?\d"
@@ -52,7 +55,7 @@ _TAKEN_BACK = re.compile(
 _PLAIN = re.compile(
     r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|]|\s[-–—])[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
     rf"(?:{_OUT_OF}\s?\d{{1,15}}[\s*_`\"')\]]*)?"
-    r"(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?)"
+    r"(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?|(?<=\s\s\s)\S.*)"
 )
 _SCORE = re.compile(r"(?:(?:the|my|final) )*(?:rating|score|overall(?: rating| score)?)(?![^\W_])")
 """Words in place of the name of the only dimension."""
@@ -79,29 +82,30 @@ _OWN = (
     rf"(?:i|we)(?:['’](?:d|ll|ve))?(?: (?:would|will|now|still|also|therefore|have))* {_VERB}(?: (?:it|(?:this|the)"
     r"(?: [a-z]+){1,2}?))?(?: (?:as|with))?"
 )
+_SUBJECT = r"(?:it|(?:this|the) (?!(?:extractor|critic|opponent|annotator|judge|author)\b)[a-z]+)"
+_GETS = r"(?:gets|receives|deserves|merits|earns|scores)"
 _LEAD = (
     r"(?:\d{1,3}[.)] )?(?:(?:overall|so|thus|therefore|finally|in sum|after [^§\d.:]{1,60}?),? )?"
-    rf"(?:(?:{_OWN}|(?:my|the)(?: final| overall)? (?:ratings|scores) are(?: as follows)?:?"
-    r"|i agree with [^§:]{1,40}:) )?"
+    rf"(?:(?:{_OWN}|{_SUBJECT} {_GETS}|i agree with [^§:]{{1,40}}:"
+    r"|(?:(?:my|the) )?(?:(?:final|overall) )?(?:ratings|scores)(?: (?:are|would be)(?: as follows)?)?(?: ?[:–—-])?) )?"
 )
-_RATED = r"(?:(?:is|was|gets|receives|deserves|merits|earns|scores|at|of)|(?:from \d{1,15} )?to|i(?:['’]d| would) say)"
+_RATED = rf"(?:(?:(?:is|was)(?: rated)?|{_GETS}|at|of)|(?:from \d{{1,15}} )?to|i(?:['’]d| would) say)"
 _GIVEN = (
     r"(?P<given>[-+−]?\d{1,15}(?:\.\d{1,15})?|n/?a\b|not rated\b)"
     r"(?:[)\]>]|(?: ?/ ?| out of )\d{1,15}| points?\b| stars?\b)*"
 )
 _PAIR = re.compile(
     rf"(?:(?:on|for|in) )?(?:(?:the |my )?(?:rating|score) (?:for|of|on) )?(?P<of>§+)(?:['’]s)?(?: (?:rating|score))?"
-    rf"(?:,|:| =| [-–—])?(?: {_RATED})?(?: an?)?(?: (?:rating|score) of)? ?[(\[<]?{_GIVEN}"
+    rf"(?: ?[:=,]| [-–—])?(?: {_RATED})?(?: an?)?(?: (?:rating|score) of)? ?(?:[(\[]|<(?=\d{{1,3}}>))?{_GIVEN}"
 )
 _REVERSED = re.compile(rf"(?:an? )?{_GIVEN} (?:for|on|in|to) (?P<of>§+)")
 _SOLE = re.compile(
-    rf"[^\w§>]*(?:{_LEAD}(?P<own>(?:it|(?:this|the)(?: [a-z]+)?|my(?: final| overall)? (?:rating|score))"
-    rf" (?:is|gets|receives|deserves|merits|earns) )|(?P<rated>{_LEAD}))"
-    rf"(?:an? )?(?:(?:solid|strong|clear|full|weak) )?(?:(?:rating|score) of )?{_GIVEN}"
+    rf"[^\w§>]*(?:{_LEAD}(?P<own>(?:{_SUBJECT}|my(?: final| overall)? (?:rating|score)) (?:is|{_GETS}) )"
+    rf"|(?P<rated>{_LEAD}))(?:an? )?(?:(?:solid|strong|clear|full|weak) )?(?:(?:rating|score) of )?{_GIVEN}"
 )
 """The same of the only dimension, without its name."""
-_AND = re.compile(rf",?;?(?: (?:and|but|while))? (?:{_VERB} )?")
-_END = re.compile(r"(?:,? ?\(?(?:because|since|as|due to|given)\b[^§\d?]*)?[^\w§?]*")
+_AND = re.compile(rf"(?: ?[,;|])? ?(?:(?:and|but|while) )?(?:{_VERB} )?")
+_END = re.compile(r"(?:(?:,? ?\(?(?:because|since|as|due to|given)\b| ?[:–—-] )[^§\d?]*)?[^\w§?]*")
 _LEADS = re.compile(rf"[^\w§>]*{_LEAD}")
 _TITLE = re.compile(r"[^\w§]*(?P<of>§+)[^\w§]*")
 _BELOW = re.compile(rf"[^\w§]*(?:my |the |final )?(?:rating|score) ?[:=] ?{_GIVEN}.*")
@@ -125,7 +129,10 @@ def ratings_of(
     last, ended = marker.end, False
     for start, end in page.spans(marker.end, following):
         before = len(collected.seen)
-        collected.line(page.text[start:end])
+        line = page.text[start:end]
+        if not collected.line(line):
+            for sentence in SENTENCE.split(line[:_LOOK_AHEAD]):
+                collected.sentence(_Masked.of(sentence, names))
         if len(collected.seen) > before:
             last, ended = end, end < len(page.text)
     rated = all(item in collected.seen or item in open_items for item in codebook.items)
