@@ -115,6 +115,59 @@ def protocol_parameters() -> str:
     return "\n".join(parts)
 
 
+MEANINGS: Mapping[str, str] = {
+    "act": "number of the action, the unit of undo",
+    "actor": "who did it: a reviewer's name, or `moot`",
+    "annotator": "`verdict`, a role, or a source of labels",
+    "cached_tokens": "prompt tokens that the provider had cached",
+    "certainty": "probability of the value, 0 to 1",
+    "codebook_version": "number of the codebook's version",
+    "completion_tokens": "tokens of the reply",
+    "connection": "name of the connection to the server",
+    "cost_usd": "dollars, NULL if the price is unknown",
+    "created_at": "when the run was created",
+    "document_id": "id of the document",
+    "estimated": "TRUE if the tokens were estimated, because the server did not count them",
+    "evidence": "quotes of the document, with their places",
+    "evidence_supported": "quotes that were found in the document",
+    "evidence_total": "quotes that the turns give",
+    "experiment_id": "the same for the iterations of one run",
+    "file_name": "name of the imported file",
+    "finish_reason": "why the reply ended, as the server says: `stop`, `length` or another word",
+    "finished_at": "when the run ended",
+    "frame": "number of the sampling frame in its run",
+    "hash": "SHA-256 of the content",
+    "import_id": "number of the import",
+    "item": "id of a label, or `label` in a codebook of the kind `choice`",
+    "key": "SHA-256 of the request that the reply answers",
+    "line": "line of the file",
+    "message": "the reason in words",
+    "note": "note of the person",
+    "nth": "position of the label in the codebook",
+    "options": "the options of the import, as JSON",
+    "payload": "details of the kind of event, as JSON",
+    "position": "position in the order of the file or the run",
+    "probability": "probability of being selected",
+    "prompt_tokens": "tokens of the prompt",
+    "rater": "person who gave the gold value; empty for a single one",
+    "raw": "the row as it was read",
+    "reason": "the reason in words",
+    "reasoning": "reasoning that the server returned beside the reply",
+    "reasoning_tokens": "tokens of the reasoning",
+    "role": "role of the debate",
+    "run_id": "id of the run, such as `r0001`",
+    "seconds": "duration in seconds",
+    "seq": "number of the event, in the order of time",
+    "settings": "all settings of the run, as JSON",
+    "spec": "the model as connection/model",
+    "status": "`Pending`, `Draft`, `Submitted` or `Discarded`; of a debate: `verdict`, `unresolved` or `failed`",
+    "stop_code": "why the run is paused or stopped; empty otherwise",
+    "unix_time": "seconds since 1970",
+    "value": "JSON; of an item `true`, `3`, or the id of the chosen label in quotation marks",
+}
+"""Meanings of columns that are the same wherever they occur; a comment in the schema comes first."""
+
+
 def project_tables() -> str:
     """Return the columns of every view and table of a project file, with the comments of the schema."""
     import duckdb
@@ -151,7 +204,7 @@ def _comment_of(source: str, kind: str, name: str) -> str:
 
 
 def _columns(columns: list[tuple[Any, ...]], notes: Mapping[str, str]) -> str:
-    rows = [f"| `{name}` | {kind} | {notes.get(name, '')} |" for name, kind, *_ in columns]
+    rows = [f"| `{name}` | {kind} | {notes.get(name) or MEANINGS.get(name, '')} |" for name, kind, *_ in columns]
     return "| column | type | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
