@@ -23,7 +23,6 @@ from core.formatting import format_count, format_number, format_percent, format_
 from core.runs import RunRow
 from core.services import classifier
 from core.services.classifier import ClassifierStatus
-from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate as proofs
 from core.services.review import actions, agreement, browser_data, plan
@@ -87,8 +86,8 @@ def _offer(
     """Draw the first suggestion with words, else a button to choose words."""
     example, effect = next((one for one in suggestions if one[1] is not None), suggestions[0])
     words = f"Your correction of {escape(example.document_id)} can be added as an example of its label."
-    if effect is not None:
-        codebook = codebooks.shown(session, run.settings.codebook)
+    codebook = teaching.extended_codebook(session, run)
+    if effect is not None and codebook is not None:
         words = example_sentence(example, effect, codebook, more=len(suggestions) - 1, elsewhere=elsewhere)
     st.html(f'<div class="moot-example">{words}</div>', width="stretch")
     st.button(
@@ -124,7 +123,8 @@ def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor:
 
 @st.dialog("Add as example", width="large")
 def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
-    chosen = _example_form(example, codebooks.shown(session, run.settings.codebook))
+    codebook = teaching.extended_codebook(session, run) or run.settings.codebook
+    chosen = _example_form(example, codebook)
     if not chosen.text.strip():
         st.html('<div class="moot-remark q">Type or paste words of the text to preview the change.</div>')
         return

@@ -66,8 +66,10 @@ def suggest_examples(session: ProjectSession, run: RunRow, found: DocumentRecord
     for the label, else the clause with the strongest keyword, else empty. Labels missing from the latest codebook and
     ratings give none.
     """
-    latest = _latest(session, run)
+    latest = extended_codebook(session, run)
     suggestions: list[CodebookExample] = []
+    if latest is None:
+        return ()
     for item, review in found.reviews.items():
         verdict = found.values.get(item)
         if verdict is None or verdict == review.value:
@@ -106,10 +108,11 @@ def open_suggestions(
 def preview_example(session: ProjectSession, run: RunRow, example: CodebookExample) -> Effect:
     """Return the effect of adding an example, without storing anything.
 
-    UsageError for words that are missing, too long or in the label already; CodebookError for a deleted label.
+    UsageError for words that are missing, too long or in the label already; CodebookError for a deleted label, or if
+    the latest codebook has labels of another kind.
     """
     saved = session.store.codebooks.latest()
-    before = _latest(session, run)
+    before = _require_codebook(session, run)
     text = _check_text(before, example)
     after = codebooks.extend_label(before, example.label_id, example.part, text)
     item = CHOICE_ITEM if before.kind == "choice" else example.label_id
@@ -134,7 +137,7 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     The document is recorded as the source of the words. An unsaved draft gets the words, too, and stays. Raises as
     ``preview_example``, and PromptError if a prompt cannot be rendered with the new definitions.
     """
-    draft, before = session.store.codebooks.draft(), _latest(session, run)
+    draft, before = session.store.codebooks.draft(), _require_codebook(session, run)
     made = preview_example(session, run, example)
     text = _check_text(before, example)
     require_usable_codebook(session, made.after)
@@ -153,9 +156,21 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     return version
 
 
-def _latest(session: ProjectSession, run: RunRow) -> Codebook:
-    """Return the codebook to extend: the latest with the same kind of labels as the run's."""
-    return codebooks.shown(session, run.settings.codebook)
+def extended_codebook(session: ProjectSession, run: RunRow) -> Codebook | None:
+    """Return the codebook that examples are added to: the latest, None if its labels are of another kind.
+
+    It may lack labels of the run. The run's own codebook would bring back what was deleted or changed since.
+    """
+    own, saved = run.settings.codebook, session.store.codebooks.latest()
+    latest = saved.codebook if saved else own
+    return latest if latest.kind == own.kind else None
+
+
+def _require_codebook(session: ProjectSession, run: RunRow) -> Codebook:
+    codebook = extended_codebook(session, run)
+    if codebook is None:
+        raise CodebookError("The label type of the codebook has changed since this run.", "Review a newer run.")
+    return codebook
 
 
 def _corrected_labels(codebook: Codebook, item: str, verdict: Value, true: Value) -> list[tuple[str, Part]]:

@@ -69,7 +69,7 @@ def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSessio
     assert (found.version, found.matching, found.stale) == (2, 2, 3)
     assert (found.net.corrected, found.net.regressed, found.net.documents) == (0, 1, 2)
     (change,) = found.changes
-    assert (change.name, [field.field for field in change.fields]) == ("Price", ["does not count"])
+    assert (change.name, [field.field for field in change.fields]) == ("Price", ["exclude"])
     assert session.store.codebooks.latest().version == 1  # type: ignore[union-attr]
     assert codebook_examples.add_example(session, run, example, actor="ada") == 2
     latest = session.store.codebooks.latest()
@@ -89,6 +89,31 @@ def test_example_with_a_negative_effect_is_not_offered(session: ProjectSession) 
     assert effect is not None
     actions.submit(session, run.run_id, ["d9"])  # here the fee is a price
     assert codebook_examples.open_suggestions(session, run, found) == [(example, None)]
+
+
+def test_example_extends_the_latest_codebook_after_a_label_was_deleted(session: ProjectSession) -> None:
+    run = annotate(session)
+    _correct(session, run, "d0", PRICE, False)
+    _correct(session, run, "d3", STAFF, True)
+    latest = codebooks.change_label(BOOK.model_copy(update={"labels": BOOK.labels[1:]}), STAFF, description="People.")
+    session.store.codebooks.save(latest)
+    assert _suggested(session, run, "d0") == ()
+    with pytest.raises(CodebookError, match="no longer in the codebook"):
+        codebook_examples.add_example(session, run, CodebookExample("d0", PRICE, "exclude", "a cleaning fee"))
+    (missed,) = _suggested(session, run, "d3")
+    codebook_examples.add_example(session, run, CodebookExample("d3", missed.label_id, "include", "gardener"))
+    saved = session.store.codebooks.latest()
+    assert saved is not None
+    assert saved.codebook == codebooks.extend_label(latest, STAFF, "include", "gardener")
+
+
+def test_codebook_of_another_kind_gets_no_examples(session: ProjectSession) -> None:
+    run = annotate(session)
+    _correct(session, run, "d0", PRICE, False)
+    session.store.codebooks.save(BOOK.model_copy(update={"kind": "choice"}))
+    assert _suggested(session, run, "d0") == ()
+    with pytest.raises(CodebookError, match="label type"):
+        codebook_examples.add_example(session, run, CodebookExample("d0", PRICE, "exclude", "a cleaning fee"))
 
 
 def test_documents_used_as_examples_are_excluded_from_scores(session: ProjectSession) -> None:
