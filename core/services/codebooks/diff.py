@@ -68,8 +68,8 @@ def _label(before: Label, after: Label) -> tuple[FieldChange, ...]:
     found = [
         _words("name", before.name, after.name),
         _words("description", before.description, after.description),
-        _items("counts", before.include, after.include),
-        _items("does not count", before.exclude, after.exclude),
+        _items("include", before.include, after.include),
+        _items("exclude", before.exclude, after.exclude),
         _items("keywords", before.keywords, after.keywords),
         _words("code", _text(before.code), _text(after.code)),
         _words("open", before.open, after.open),
@@ -98,7 +98,11 @@ def _words(field: str, before: str, after: str) -> FieldChange | None:
 
 
 def _items(field: str, before: Sequence[str], after: Sequence[str]) -> FieldChange | None:
-    return FieldChange(field, _pieces(list(before), list(after), ", ")) if tuple(before) != tuple(after) else None
+    if tuple(before) == tuple(after):
+        return None
+    first, *rest = _pieces(list(before), list(after), ", ")
+    start = int(first[0] == "removed" and bool(rest) and rest[0][0] == "added")  # the new first items need no comma
+    return FieldChange(field, (first, *rest[:start], *((op, f", {text}") for op, text in rest[start:])))
 
 
 def _pieces(before: list[str], after: list[str], glue: str) -> tuple[Piece, ...]:

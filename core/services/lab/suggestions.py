@@ -253,7 +253,6 @@ MAX_CHARACTERS = 1_200
 LISTS = ("include", "exclude", "keywords")
 REWRITE_TIMEOUT = 120.0
 """Maximum seconds to wait for a proposal."""
-_NAMES: Mapping[str, str] = {"include": "counts", "exclude": "does not count"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +271,7 @@ class Proposal:
         """Proposed changes by field name."""
         found = compare(Codebook(labels=(self.before,)), Codebook(labels=(self.after,)))
         fields = {change.field: change for one in found for change in one.fields}
-        return {part: fields[_NAMES.get(part, part)] for part in lessons.PARTS if _NAMES.get(part, part) in fields}
+        return {part: fields[part] for part in lessons.PARTS if part in fields}
 
 
 def rewrite_model(plan: planning.Plan) -> RoleModel | None:

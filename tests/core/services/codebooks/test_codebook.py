@@ -221,7 +221,7 @@ def test_codebook_diff_lists_each_changed_label() -> None:
     ]  # fmt: skip
     keywords = found[1].fields[0]
     assert keywords.field == "keywords"
-    assert keywords.pieces == (("same", "cheap"), ("removed", "per night"), ("added", "dear"))
+    assert keywords.pieces == (("same", "cheap"), ("removed", ", per night"), ("added", ", dear"))
     assert compare(BOOK, BOOK) == ()
     assert [one.field for one in compare(BOOK, codebooks.move_label(BOOK, FOOD, -1))[0].fields] == ["order"]
 

@@ -30,6 +30,11 @@ def test_net_effect_counts_corrections_and_regressions_of_a_keyword() -> None:
     assert str(effect) == "Word-list baseline on 5 labelled documents: corrects 2 errors, introduces 1"
 
 
+def test_effect_without_known_labels_is_unknown() -> None:
+    after = codebooks.change_label(BOOK, SERVICE, keywords=("staff", "gondolier"))
+    assert str(net_effect(BOOK, after, [])) == "Effect unknown until other documents are reviewed"
+
+
 def test_removing_a_keyword_has_the_opposite_effect() -> None:
     before = codebooks.change_label(BOOK, SERVICE, keywords=("staff", "gondolier"))
     effect = net_effect(before, BOOK, KNOWN)
