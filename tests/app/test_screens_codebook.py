@@ -91,8 +91,11 @@ def test_labels_are_moved_and_deleted(saved: ProjectSession) -> None:
     at = open_page("codebook")
     at.button(key="label-down").click().run()
     assert names(saved) == ("Food", "Price")
+    (before,) = [one.proto.id for one in at.get("popover") if one.proto.popover.help == "Delete the label"]
     at.button(key="label-delete").click().run()
     assert len(names(saved)) == 1
+    (after,) = [one.proto.id for one in at.get("popover") if one.proto.popover.help == "Delete the label"]
+    assert after != before  # it is closed, and a second click does not delete the next label
 
 
 def test_keyword_matches_escape_documents(saved: ProjectSession) -> None:

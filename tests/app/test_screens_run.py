@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from app import context
 from core.codebook import Codebook, Label
 from core.runs import RoleModel, StopCode, StopReason
+from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning
 from core.services.workspace import Workspace
@@ -74,6 +75,13 @@ def test_run_page_before_the_first_run(session: ProjectSession) -> None:
 def test_label_without_words_gets_a_warning(session: ProjectSession) -> None:
     fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
     assert "has no word that the word-list baseline could look for" in html(open_page("run"))
+
+
+def test_unsaved_codebook_gets_a_warning(session: ProjectSession) -> None:
+    fill(session)
+    assert "not saved" not in html(open_page("run"))
+    session.store.codebooks.save_draft(codebooks.change_label(BOOK, BOOK.labels[0].id, description="Better."))
+    assert "The codebook has changes that are not saved. This run uses version 1." in html(open_page("run"))
 
 
 def test_settings_are_saved_in_the_project_at_once(session: ProjectSession) -> None:

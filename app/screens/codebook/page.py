@@ -257,7 +257,9 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             last = len(book.labels) - 1
             icon_button("arrow_upward", "Move up", "label-up", move, -1, disabled=place == 0)
             icon_button("arrow_downward", "Move down", "label-down", move, 1, disabled=place == last)
-            with st.popover("", icon=":material/delete:", type="tertiary", help="Delete the label"):
+            # The key closes it after a deletion. Otherwise a second click would delete the next label, too.
+            key = f"label-delete-open-{label.id}"
+            with st.popover("", icon=":material/delete:", type="tertiary", help="Delete the label", key=key):
                 line("Existing runs and reviews keep the label.")
                 st.button(
                     "Delete the label", key="label-delete", type="primary",

@@ -223,7 +223,8 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
     """Draw the edited persona and its evidence."""
     member = next(member for member in current.members if member.persona.name == name)
     with panel(member.persona.name, member.group.name, key="persona-editor") as head:
-        with head, st.popover("", icon=":material/delete:", type="tertiary", help="Delete the persona"):
+        key = f"persona-delete-open-{name}"  # closes it after a deletion
+        with head, st.popover("", icon=":material/delete:", type="tertiary", help="Delete the persona", key=key):
             line("Existing runs keep the persona.")
             st.button(
                 "Delete persona", key="persona-delete", type="primary",

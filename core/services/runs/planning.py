@@ -454,10 +454,25 @@ def _missing_keywords(codebook: Codebook) -> list[str]:
     ]
 
 
+def _unsaved_codebook(session: ProjectSession) -> list[str]:
+    """Return a warning if the codebook has a draft, which runs do not use."""
+    latest = session.store.codebooks.latest()
+    if latest is None or session.store.codebooks.draft() is None:
+        return []
+    return [
+        f"The codebook has changes that are not saved. This run uses version {latest.version}. To use the changes, "
+        "save them on the Codebook page."
+    ]
+
+
 def run_warnings(session: ProjectSession, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
-    """Return warnings about a run before it starts: labels, missing examples, and documents that are too long."""
+    """Return warnings about a run before it starts.
+
+    They concern an unsaved codebook, labels, missing examples, and documents that are too long.
+    """
     overflows = context_overflows(settings, session.models, session.store.documents.longest)
     return [
+        *_unsaved_codebook(session),
         *settings_warnings(settings),
         *few_shot_examples.example_warnings(session.store, settings, document_ids),
         *(one.sentence(settings) for one in overflows),
