@@ -347,5 +347,5 @@ def in_data(found: KeywordMatches) -> None:
             shown = ", ".join(words[:8]) + (f" and {len(words) - 8} more" if len(words) > 8 else "")
             rows.append((name, f"{len(words):,}", shown))
     body = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
-    field_name("Matches in your data", "by the built-in model; gold of held-out documents is not counted")
+    field_name("Matches in your data", "by the built-in model, without held-out gold")
     st.html(f'<table class="moot-found">{body}</table>')

@@ -38,6 +38,8 @@ FOUND = """() => {
   return found;
 }"""
 
+CUT = "tables => tables.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)"
+
 
 def _name(of: str) -> str:
     return f'<b data-owned="1">{of}</b>**owned**[x](http://owned.example)![x](http://owned.example/x.png)$x^2$'
@@ -99,4 +101,5 @@ def test_names_are_shown_as_text_on_every_page(open_studio: OpenStudio, project:
 def _look(page: Page) -> None:
     settle(page)
     assert page.evaluate(FOUND) == []
+    assert page.locator(".inline .drawer-table").evaluate_all(CUT) == []
     assert page.get_by_test_id("stException").count() == 0

@@ -149,6 +149,16 @@ def test_labels_are_set_by_keyboard(page):
     expect_status(page, "d2", "Draft")
 
 
+def test_selected_row_has_a_visible_tick(page):
+    box = page.frame_locator("iframe").locator('[row-id="d3"] .ag-checkbox-input-wrapper')
+    box.click()
+    ticked = page.frame_locator("iframe").locator('[row-id="d3"] .ag-checked')
+    fill, tick = ticked.evaluate(
+        "(one) => [getComputedStyle(one), getComputedStyle(one, '::after')].map((style) => style.backgroundColor)"
+    )
+    assert fill != tick
+
+
 def test_quick_keys_apply_to_the_intended_rows(page):
     """Submitting moves to the next row at once, so keys without a pause reach the right rows."""
     rows = ("d0", "d1", "d2", "d3")
