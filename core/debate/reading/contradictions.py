@@ -45,8 +45,8 @@ _WITHDRAWN = re.compile(
 )
 """Words that take a decision back, or show that it was none."""
 _ANOTHERS_VIEW = re.compile(
-    rf"\b(?:(?:in|to|from|is) {ROLE}['’]s (?:view|opinion|eyes|reading|label)"
-    rf"|(?:for|from|per|says?|claims?|according to|is what) {ROLE}(?!['’])"
+    rf"\b(?:(?:in|to|from|is) {ROLE}['’]s (?:view|opinion|eyes|reading|labels?|list)"
+    rf"|(?:for|from|per|says?|claims?|according to|is what|^(?:accepted|rejected|named|found|listed) by) {ROLE}(?!['’])"
     rf"|(?:says?|claims?|according to) the (?:author|guest|{UNITS}))",
     re.IGNORECASE,
 )

@@ -17,11 +17,14 @@ from core.debate.reading.quotation_marks import Span, double_quoted, outermost
 from core.debate.reading.tokens import UNITS
 from core.prompts import TAGS
 
-MarkerKind: TypeAlias = Literal["aspects", "label", "revised", "final", "ratings", "undecided", "heading", "sentence"]
+MarkerKind: TypeAlias = Literal[
+    "aspects", "label", "revised", "final", "ratings", "undecided", "heading", "sentence", "list"
+]
 """Kinds of markers.
 
 A ``revised`` one ("I change my label to A", "my label stays A") is a decision only if a label follows. A ``heading``
-("Answer: A") or ``sentence`` ("The text is A") counts only if nothing else announces a decision.
+("Answer: A"), ``sentence`` ("The text is A") or ``list`` ("The text mentions A and B") counts only if nothing else
+announces a decision.
 """
 
 _THOUGHTS = re.compile(
@@ -90,7 +93,8 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     # Without "present" it takes the article: "the labels are", "the final aspects of this text are".
     fit = r"(?:most ++|best ++)?(?:appropriate|fitting|suitable|accurate)"
     named = (
-        rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|present|overall|{fit}) ++)*+{_CHOICE}"
+        rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|present|overall|relevant|applicable"
+        rf"|{fit}) ++)*+{_CHOICE}"
         rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:best|(?:this|the) ++\w++))?)?{place}{verb}"
     )
     final = (
@@ -138,7 +142,7 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     # "I would assign A", "I vote for A", "I'd label this tweet A"; who leans towards A has not decided
     assigned = (
         r"(?:i|we)(?: ++(?:would|would ++rather|still|clearly)|['’]d)?+ ++(?:"
-        r"assign|vote(?: ++for)?|opt ++for|favou?r|say(?: ++that ++it ++is)?"
+        r"assign|vote(?: ++for)?|opt ++for|favou?r|maintain|stand ++by|say(?: ++that ++it ++is)?"
         rf"|(?:label|classify|code|mark|tag) ++(?:it|this(?: ++{noun})?|the ++{noun}))"
     )
     # "The emotion that fits best is A", "the better fit is A"
@@ -151,7 +155,8 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         r"(?:^[ >#*_-]*+|[.!?,;] ++(?:(?:but|so|and) ++)?"
         r"|\b(?:i|we) ++(?:still ++)?(?:think|believe|find) ++(?:that ++)?+)"
         rf"(?=[^\n,.;:]{{1,60}}? ++(?:(?:is|remains|seems) ++(?:clearly ++)?the ++{_BEST} ++(?:\w++ ++)?{_FIT}\b"
-        r"|(?:fits|matches|describes ++(?:it|this)) ++(?:the ++\w++ ++)?(?:best|better)\b))"
+        r"|(?:fits|matches|describes ++(?:it|this)) ++(?:the ++\w++ ++)?(?:best|better)\b"
+        r"|it ++is[.! _]*+$))"
     )
     # "After considering both, A." and nothing else on the line
     concluded = (
@@ -162,9 +167,11 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     # "I agree with annotator 2: A"
     agreed = r"(?:^|[.!?] ++)(?:so ++)?(?:i|we) ++(?:agree|side ++with)\b[^:.\n]{0,60}:"
     stated = rf"{_START}(?:{expressed}|{assigned}|{best}) *+(?P<colon>:)?+|{fitting}|{concluded}|{agreed}"
-    plainly = rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it|{main}) ++is|it['’]s) ++{surely}"
+    plainly = (
+        rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it|{main}|^the ++(?:emotion|feeling|mood)) ++is|it['’]s) ++{surely}"
+    )
     plainly += r"(?:(?:described|characteri[sz]ed|understood|interpreted|read|seen) ++as ++)?(?:an? ++)?"
-    led = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>->|=>|[:=→]|[-–—] )"
+    led = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>->|=>|[:=→]|[-–—] )|^[ _]*+(?:=>|->|[→⇒])"
     titled = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[ _]*+$"
     answered = (
         r"^[ >#•\d.)_-]*+(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
@@ -175,6 +182,21 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     told = (
         rf"{_START}(?:this|the) ++{noun} ++(?:\w+ly ++)?(?:mentions|discusses|addresses|covers|contains)"
         rf" ++(?:nothing ++but|(?:only ++)?(?:(?:the ++following|these) ++)?{count}{_NOUN} *+(?P<mark>:))"
+    )
+    these = rf"(?: ++(?:the ++)?(?:following ++)?{_NOUN}(?: ++of)?)?"
+    about = (
+        r"(?:mentions|discusses|addresses|covers|contains|includes|concerns|touches ++(?:up)?on|talks ++about"
+        r"|deals ++with|is ++about)"
+    )
+    # "The review touches on A and B", "I would tag it with A and B", "Two aspects apply here: A and B"
+    listed = (
+        rf"(?:{_START}(?:this|the) ++{noun} ++(?:\w+ly ++)?{about}{these}"
+        r"|\b(?:i|we)(?: ++would|['’]d)?+ ++(?:(?:tag|label|annotate|mark|code)"
+        rf" ++(?:it|(?:this|the) ++{noun}) ++(?:with|as)|assign){these}"
+        rf"|\b(?:i|we) ++(?:found|find|identif(?:y|ied)|see|detect(?:ed)?) ++{count}(?:relevant ++)?{_NOUN}{place}(?=:)"
+        rf"|(?:^|[.!] ++)(?:(?:only|these) ++)?{count}{_NOUN} ++(?:apply|are ++(?:present|relevant))(?: ++here)?(?=:)"
+        rf"|(?:^|[.!] ++){_NOUN} ++for ++(?:this|the) ++{noun} ++are|\bmy ++(?:final ++)?list ++is)"
+        r"(?: *+(?P<colon>:))?+"
     )
     elsewhere = (
         rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{some} ++)?(?:vorhandenen ++|aanwezige ++)?"
@@ -200,6 +222,9 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         ("sentence", plainly, (" is ", "it's ", "it’s ")), ("heading", led, (":", "=", " - ", " – ", " — ", "→", "->")),
         ("heading", answered, ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签")),
         ("aspects", told, ("mentions", "discusses", "addresses", "covers", "contains")),
+        ("list", listed, (" mention", " discuss", " address", " cover", " contain", " includ", " concern", " touch",
+         " talk", " deal", " about", "assign", "tag", "label", "annotate", "mark", "code", "found", "find", "identif",
+         " see ", "detect", " apply", " are ", " list ")),
         ("aspects", elsewhere, (" sind", " sont", " son", " são", " zijn", "方面", "标签", "类别", "主题")),
     )  # fmt: skip
     return tuple((kind, re.compile(form, re.IGNORECASE | re.MULTILINE), words) for kind, form, words in forms)
@@ -346,7 +371,7 @@ NEXT_DOCUMENT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """The beginning of another document: "Review 2: ...", "for the second review ..."."""
-_WEAK = frozenset({"heading", "sentence"})
+_WEAK = frozenset({"heading", "sentence", "list"})
 _SHOWN = r"formats?|templates?|placeholders?|for example|e\.g\.|for instance"
 _FORM = re.compile(rf"\b(?:{_SHOWN}|codebook)\b")
 """Words before a decision that only shows its form, or repeats the question."""

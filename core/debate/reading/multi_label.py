@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from core.debate.reading.label_names import Names
@@ -333,11 +334,23 @@ class _Sentence:
                 self._fail()  # two answers
             self.pending.remove(own)
             self.out._state(own, value if not isinstance(value, str) else None)
+        elif token.kind == "bracket" and (denied := self._denied(token)):
+            for item in denied:
+                self.out._state(item, False)
         elif token.kind == "bracket" and not shade and _takes_back(token.inner, "", implicit=True):
             self._fail()
         elif token.kind == "bracket" and self.out.names.find(f"{self.out.names.written(own)} {words[1:-1].strip()}"):
             self._fail()  # "Food (quality)", if there is a label "Food quality", too
         self.position += 1
+
+    def _denied(self, bracket: Token) -> list[str]:
+        """Return the labels that a bracket says are absent, if it says nothing else: "(Price is not mentioned)"."""
+        inner = Statements(self.out.names)
+        if not _name_labels(bracket.inner):
+            return []
+        with suppress(Unreadable):
+            inner.read(self.text[bracket.start + 1 : bracket.end - 1])
+        return list(inner.values) if all(values == {False} for values in inner.values.values()) else []
 
     def _answer(self, link: Token = _END) -> None:
         """Read an answer after ``link`` and its comment. After a plural verb it is about all names before it."""
@@ -366,8 +379,8 @@ class _Sentence:
             self._fail()  # "Only Food is absent"
         for item in self.pending:
             self.out._state(item, value, explicit=not self.only)
+        self.out.answered = self.out.answered or not (self.only or len(self.pending) > 1)
         self.pending, self.answered, self.rest = [], True, False
-        self.out.answered = self.out.answered or not self.only
 
     def _comment(self, own: str, *, implicit: bool) -> None:
         """Skip a comment. It may not name another label or take the answer back; an ``implicit`` yes, nor deny it."""

@@ -21,6 +21,7 @@ from core.debate.reading.contradictions import (
     check_lines,
     check_rating_lines,
     check_withdrawn,
+    is_anothers,
 )
 from core.debate.reading.decision_markers import (
     CONTENT,
@@ -371,7 +372,7 @@ class _Reader:
                 if explicit and 0 < len(name.split()) < 5 and isinstance(sole_answer(answer, self.names), bool):
                     unknown.setdefault(name.strip(" *_#"))
                 continue
-            if is_reported(self.page, line.start, denied=False):
+            if is_reported(self.page, line.start, denied=False) or is_anothers(line.text):
                 return None
             if not explicit and out.explicit:  # what came before the first answer is reasoning
                 earlier, out.values = out.values.keys(), out.line_values
@@ -379,18 +380,33 @@ class _Reader:
             first = not (prose or leftover or end or title)
             leftover += out.blank
             end = line.end
-        if not (out.values or out.none) or (self.cut and end >= len(self.page.text)):
+        if not (out.values or out.none):
+            return self._sole_list()
+        if self.cut and end >= len(self.page.text):
             return None
         if unknown and len(out.explicit) > 1:
             raise _outside(unknown)
         missing = self._missing(out.values)
         leftover += len(earlier - out.values.keys())
         if bool(out.explicit) and out.explicit >= out.values.keys():
-            if missing and not out.contrasted and (out.answered or {False} in out.values.values()):
+            given = list(out.values.values())
+            complete = out.contrasted or (out.headed and {True} in given)
+            if missing and (out.answered or {False} in given) and not complete:
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
             return None if missing and leftover else self._stated(out, end)
         listed = first and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.page.lines[end:])
         return None if ((prose or leftover) and not listed) or self.cut else self._stated(out, end)
+
+    def _sole_list(self) -> Reading | None:
+        """Return the reading of a reply that names labels only in one sentence like "The text mentions A and B"."""
+        leads = [m for m in self.page.weak if m.kind == "list" and not is_reported(self.page, m.start)]
+        if len(leads) != 1:
+            return None
+        reading = None
+        with suppress(Unreadable):
+            reading = self._marked_labels(leads[0], leads[0].end)
+        mentioned = self._mentioned(self.page.text)
+        return reading if reading is not None and all(reading.values.get(item) is True for item in mentioned) else None
 
     # Decisions for one label
 
@@ -442,7 +458,7 @@ class _Reader:
 
     def _line_choice(self, lines: Sequence[Line]) -> Reading | None:
         """Return the label of the first or the last line, or of a heading; several labels are an error."""
-        leads = [marker for marker in self.page.weak if not is_reported(self.page, marker.start)]
+        leads = [m for m in self.page.weak if m.kind != "list" and not is_reported(self.page, m.start)]
         headings = [marker for marker in leads if marker.kind == "heading"]
         found: dict[str, None] = {}
         others: dict[str, None] = {}
@@ -530,6 +546,7 @@ class _Reader:
             return self._json_choice([value], block.end) if label_named(value, self.names) is not None else None
         listed = lookup(block.data, *PRESENT, *CHOSEN)
         listed = lookup(listed, *PRESENT) if isinstance(listed, dict) else listed
+        listed = re.split(r"\s*[,;]\s*", listed.strip()) if isinstance(listed, str) else listed
         if not isinstance(listed, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in listed):
             return None
         return self._json_labels(listed, lookup(block.data, *ABSENT), block.end)

@@ -56,6 +56,7 @@ _VOCABULARY = {
     r"|applicable|found)|present))?|keine?r?|aucune?|ningun[oa]|ninguno|nessun[oa]|nenhum[a]?|geen|brak|无|沒有|没有|なし|нет",
     "absent": rf"{_NOT}(?:{_KEPT})|(?:(?<=\ are\ )|(?<=\ is\ ))not(?=\ ?(?:[.;!]|$))"
     r"|(?:does|do|did)(?:\ not|n['’]t)(?:\ (?:apply|appear|occur)|(?=\ ?(?:[.;!]|$)))|absent|missing|excluded?"
+    r"|no\ mention(?!\ \w)"
     r"|reject(?:ed|s)?|ruled\ out|denied|overruled"
     r"|drop(?:ped)?|remov(?:e|ed)|omit(?:ted)?|irrelevant|inapplicable|discard(?:ed)?|dismiss(?:ed)?|unmentioned"
     r"|nicht\ (?:vorhanden|erwähnt|enthalten|zutreffend)|abwesend|fehlend|fehlt|fehlen|absente?s?"
@@ -99,7 +100,7 @@ _LEXER = re.compile(
     r"(?P<tag></?[a-z]{1,20}>)"
     rf"|(?P<yes_mark>[{YES_SIGNS}]|\[[x✓✔]\]|\(x\))|(?P<no_mark>[{NO_SIGNS}]|\[\ ?\]|\(\ \))"
     r"|(?P<stop>[.!](?=[\"'”’»“*_`)\]}]*+(?:\s|$|<|\\))|(?<!,)(?<!,\s)\.{2,}|[。！])"
-    r"|(?P<semicolon>[;؛\n])|(?P<comma>[,/|、،•·](?!or\b))|(?P<link>:|=>?|->|→|⇒|—|–|(?<=\s)-+(?=\s|$))|(?P<amp>&(?=\s))"
+    r"|(?P<semicolon>[;؛\n])|(?P<comma>[,/|、،•·](?!or\b))|(?P<link>:|=>?|->|→|⇒|—|–|(?<=\s)-+(?=\s|$))|(?P<amp>&(?=\s)|(?<=\s)\+(?=\s\w))"
     r"|(?<=[^\W_])(?P<tail>['’_-][^\W_]+)"
     + "".join(
         f"|(?P<{kind}>(?:{pattern.replace(chr(92) + ' ', ' ')})(?![^\\W_]|['’-][^\\W_]))"

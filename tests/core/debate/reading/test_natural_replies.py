@@ -54,6 +54,23 @@ def decision(text: str, codebook: Codebook) -> str:
 
 READ = {
     "hotel": [
+        ("The review touches on Food and Service.", "Service, Food"),
+        ("Labels for this review are Food and Service.", "Service, Food"),
+        ("I'd tag this review with Food and Service.", "Service, Food"),
+        ("I would assign the labels Food and Service.", "Service, Food"),
+        ("My final list is Food and Service.", "Service, Food"),
+        ("I found two aspects: Food and Service.", "Service, Food"),
+        ("Two aspects apply here: Food and Service.", "Service, Food"),
+        ("Based on the text, the relevant aspects are:\n\n- Food\n- Service", "Service, Food"),
+        ("The aspects Food and Service are present.", "Service, Food"),
+        ("Both Food and Service are present in the review.", "Service, Food"),
+        ("Accepted: Food, Service\nRejected: Location", "Service, Food"),
+        ("Final Decision: Food + Service", "Service, Food"),
+        ("Final Decision: Food and Service (Location is not mentioned)", "Service, Food"),
+        (
+            "1. Food: Yes, breakfast.\n2. Service: Yes, kind.\n3. Location: No mention.\n4. Price: No mention.\n5. Cleanliness: No mention.",
+            "Service, Food",
+        ),
         (
             "<think>\nThe guest says the room was dirty, so Cleanliness. Food? breakfast isn't mentioned. Final Decision: Food\n</think>\n\nFinal Decision: The present aspects are: Cleanliness, Service",
             "Cleanliness, Service",
@@ -236,6 +253,9 @@ READ = {
         ("Final Decision: Food quality but not Food", "Food quality"),
     ],
     "stance": [
+        ("I maintain Hawkish.", "Hawkish"),
+        ("I stand by Hawkish.", "Hawkish"),
+        ("=> Hawkish", "Hawkish"),
         ("I change my label to Dovish.", "Dovish"),
         ("My label stays Hawkish. The sentence warns of inflation.", "Hawkish"),
         ("I keep my label of Neutral.", "Neutral"),
@@ -362,6 +382,26 @@ READ = {
 
 OPEN = {
     "hotel": [
+        ("The critic says the review mentions Food and Service.", "nothing"),
+        ("The review mentions Food and Service, but only in passing.", "nothing"),
+        ("The review may mention Food and Service.", "nothing"),
+        ("The review mentions neither Food nor Service.", "nothing"),
+        ("If the review mentions Food and Service, choose both.", "nothing"),
+        ("The review mentions Food and Service. Location is praised, too.", "nothing"),
+        ("Location is praised a lot. The review mentions Food and Service.", "nothing"),
+        ("I would assign Food or Service.", "nothing"),
+        ("Does the review mention Food and Service?", "nothing"),
+        ("I found two aspects: Food and maybe Service.", "nothing"),
+        ("The review mentions Food.\nThe review mentions Service.", "nothing"),
+        ("You could say the review mentions Food and Service.", "nothing"),
+        ("Both Food and Service are present in the critic's list.", "nothing"),
+        ("Food and Service are present, according to the extractor.", "nothing"),
+        ("Food and Service are present. Location is also present.", "nothing"),
+        ("Accepted by the critic: Food, Service\nRejected by the critic: Location", "nothing"),
+        ("Rejected: Location", "nothing"),
+        ("Final Decision: Food (Service is mentioned)", "nothing"),
+        ("Final Decision: Food + / Service - / Price +", "nothing"),
+        ("I see two aspects: Food and Parking.", "nothing"),
         ("The expected format is as follows. Labels: Food, Service", "nothing"),
         ("The codebook has five labels. Labels: Cleanliness, Service, Location, Price, Food. I see pasta.", "nothing"),
         ("The waiter was slow. Conclusion: the food took an hour.", "nothing"),
@@ -500,6 +540,9 @@ OPEN = {
         ('{"labels": ["24/7 access", "R&amp;D"]}', "nothing"),
     ],
     "stance": [
+        ("The review mentions Hawkish.", "nothing"),
+        ("I maintain that Hawkish is wrong.", "nothing"),
+        ("Hawkish it is not.", "nothing"),
         ("The critic says Hawkish is the better fit.", "nothing"),
         ("My label stays Hawkish unless the speaker was joking.", "nothing"),
         ("The second best label is Hawkish.", "nothing"),
