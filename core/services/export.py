@@ -22,6 +22,7 @@ from core.export.guide import Summary, columns_guide, observed
 from core.runs import RunRow
 from core.services.evaluation.compare import alike
 from core.services.project_session import ProjectSession, check_output_path
+from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import role_titles
 from core.store.document_records import DocumentRecord
 from core.store.review_pages import Filter, Viewpoint
@@ -139,6 +140,7 @@ def media_type(format: str) -> str:
     return "application/zip" if chosen.companions else chosen.media_type
 
 
+@cached_until_commit
 def preview(
     session: ProjectSession, run_id: str, format: str, rows: int = 5, *, others: Sequence[str] = ()
 ) -> ExportPreview:
@@ -173,6 +175,7 @@ def duckdb_example(session: ProjectSession) -> str:
     )
 
 
+@cached_until_commit
 def count_reviewed(session: ProjectSession, run: RunRow) -> int:
     """Return the number of documents of a run with a review in any state."""
     touched = Filter(review_statuses=("Draft", "Submitted", "Discarded"))

@@ -9,6 +9,7 @@ from core.errors import UsageError
 from core.formatting import format_money
 from core.runs import RunRow, State, StopCode, StopReason
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
 from core.services.runs.cost_estimate import describe_truncation
 
@@ -48,10 +49,16 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
     )
     if state in ("running", "queued"):
         return overview
-    debates = session.store.transcripts
-    last_reply, open_debates = debates.last_reply(run_id)
-    truncation = describe_truncation(row, debates.truncated_replies(run_id))
+    last_reply, open_debates, truncated = _stored_debates(session, run_id)
+    truncation = describe_truncation(row, truncated)
     return replace(overview, last_reply=last_reply, open_debates=open_debates, truncation=truncation)
+
+
+@cached_until_commit
+def _stored_debates(session: ProjectSession, run_id: str) -> tuple[float | None, int, int]:
+    """Return the time of the last reply, the number of open debates and the number of truncated replies."""
+    debates = session.store.transcripts
+    return *debates.last_reply(run_id), debates.truncated_replies(run_id)
 
 
 def stop_code(run: RunRow, state: State) -> StopCode:

@@ -214,6 +214,7 @@ class AdaptiveSavings(DecisionPaths):
         }
 
 
+@cached_until_commit
 def reused_replies(session: ProjectSession, run_id: str) -> FromStore:
     """Return the replies of a run that were taken from the store."""
     return session.store.costs.from_store(run_id)
