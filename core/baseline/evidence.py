@@ -95,6 +95,11 @@ class Term:
         return self.pattern[0] if alone else frozenset({" ".join(min(step) for step in self.pattern)})
 
     @cached_property
+    def slot(self) -> tuple[int, frozenset[str]]:
+        """A text has one hit for terms with the same slot at a token: the single words of a label, or one phrase."""
+        return self.label, self.key if len(self.pattern) > 1 else frozenset()
+
+    @cached_property
     def listed(self) -> bool:
         """True if the codebook's author listed it: a keyword or the label's name."""
         return self.source in ("keyword", "name")
@@ -161,29 +166,32 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     rest = next((number for number in numbers if is_rest(codebook, labels[number])), None)
     listed = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
     derived = [term for number in numbers for term in (*_common(number, codebook), *_derived(number, labels[number]))]
-    owners: dict[str, set[int]] = defaultdict(set)
-    for term in listed:
-        for form in term.key:
-            owners[form].add(term.label)
-    sharing = Counter(form for _, form in {(term.label, form) for term in derived for form in term.key})
+    own, several = _words_by_label(listed, len(labels)), _in_several(_words_by_label(derived, len(labels)))
+    contested, every = _in_several(own), set[str]().union(*own)
+    elsewhere = [contested.union(every - words) for words in own]
     terms, defined = list(listed), {term.label for term in listed if term.source == "keyword"}
     for term in derived:
         # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
-        if term.key.isdisjoint(everywhere) and all(owners[form] <= {term.label} for form in term.key):
-            shared = any(sharing[form] > 1 for form in term.key)  # a word of several definitions decides for none
+        if term.key.isdisjoint(everywhere) and term.key.isdisjoint(elsewhere[term.label]):
             spare = term.label == rest or (term.source == "example" and term.label in defined)
-            terms.append(replace(term, carries=term.carries and not shared and not spare))
-            if terms[-1].carries and term.source != "example":
+            # a word of several definitions decides for none
+            carries = term.carries and not spare and term.key.isdisjoint(several)
+            terms.append(term if carries == term.carries else replace(term, carries=carries))
+            if carries and term.source != "example":
                 defined.add(term.label)
-    usable = tuple(number == rest or any(term.label == number for term in terms) for number in numbers)
+    found = {term.label for term in terms}
+    usable = tuple(number == rest or number in found for number in numbers)
     terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
-    index: dict[str, dict[tuple[int, frozenset[str]], Term]] = defaultdict(dict)
+    index: dict[str, tuple[Term, ...]] = {}
     for term in sorted(terms, key=lambda term: (not term.listed, not term.carries)):
+        alone = (term,)
         for form in term.pattern[0]:  # of the single words of a label that a token fits, only the strongest is a hit
-            index[form].setdefault((term.label, term.key if len(term.pattern) > 1 else frozenset()), term)
+            known = index.setdefault(form, alone)
+            if known is not alone and all(one.slot != term.slot for one in known):
+                index[form] = known + alone
     return Lexicon(
         codebook,
-        {form: tuple(known.values()) for form, known in index.items()},
+        index,
         tuple(tuple(_exclusions(label, everywhere)) for label in labels),
         usable,
         rest,
@@ -197,11 +205,26 @@ def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
     return frozenset(found.union(*(step for _, (_, words) in excluded[0] ^ excluded[1] for step in words)))
 
 
-def _terms(label: int, text: str, source: Source) -> Iterator[Term]:
-    """Yield the term for a listed text; none if it has no word to look for."""
+def _words_by_label(terms: Iterable[Term], count: int) -> list[set[str]]:
+    """Return the words of the terms of each label."""
+    words: list[set[str]] = [set() for _ in range(count)]
+    for term in terms:
+        words[term.label] |= term.key
+    return words
+
+
+def _in_several(words: Iterable[Iterable[str]]) -> set[str]:
+    """Return the words of more than one label."""
+    return {word for word, count in Counter(word for own in words for word in own).items() if count > 1}
+
+
+@lru_cache(maxsize=8192)  # most terms of a changed codebook are the same
+def _terms(label: int, text: str, source: Source) -> tuple[Term, ...]:
+    """Return the term for a listed text; none if it has no word to look for."""
     found = [token for token, _, _ in tokens(text)]
     if found and (len(found) > 1 or found[0] not in FUNCTION_WORDS):
-        yield Term(label, text, source, tuple(map(forms, found)))
+        return (Term(label, text, source, tuple(map(forms, found))),)
+    return ()
 
 
 def _listed(number: int, label: Label, kind: Kind) -> Iterator[Term]:
