@@ -105,16 +105,30 @@ class Term:
         return self.source in ("keyword", "name")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Lexicon:
-    """All terms of a codebook, indexed by their first token. ``usable`` labels have a word to look for."""
+    """All terms of a codebook. ``usable`` labels have a word to look for."""
 
     codebook: Codebook
-    index: Mapping[str, tuple[Term, ...]]
+    terms: tuple[Term, ...]
     exclusions: tuple[tuple[Exclusion, ...], ...]
     usable: tuple[bool, ...]
     rest: int | None
     """Number of the label for what no other label covers."""
+
+    @cached_property
+    def index(self) -> Mapping[str, tuple[Term, ...]]:
+        """The terms by the forms of their first token."""
+        index: dict[str, tuple[Term, ...]] = {}
+        for term in sorted(self.terms, key=lambda term: (not term.listed, not term.carries)):
+            alone = (term,)
+            for form in term.pattern[
+                0
+            ]:  # of the single words of a label that a token fits, only the strongest is a hit
+                known = index.setdefault(form, alone)
+                if known is not alone and all(one.slot != term.slot for one in known):
+                    index[form] = known + alone
+        return index
 
 
 # -- Words of a codebook
@@ -182,16 +196,9 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     found = {term.label for term in terms}
     usable = tuple(number == rest or number in found for number in numbers)
     terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
-    index: dict[str, tuple[Term, ...]] = {}
-    for term in sorted(terms, key=lambda term: (not term.listed, not term.carries)):
-        alone = (term,)
-        for form in term.pattern[0]:  # of the single words of a label that a token fits, only the strongest is a hit
-            known = index.setdefault(form, alone)
-            if known is not alone and all(one.slot != term.slot for one in known):
-                index[form] = known + alone
     return Lexicon(
         codebook,
-        index,
+        tuple(terms),
         tuple(tuple(_exclusions(label, everywhere)) for label in labels),
         usable,
         rest,
@@ -200,7 +207,11 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
 
 def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
     """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
-    found = {word for word in {*before.index, *after.index} if before.index.get(word) != after.index.get(word)}
+    known = [
+        {(term.label, term.text, term.source, term.carries): term for term in one.terms} for one in (before, after)
+    ]
+    differing = known[0].keys() ^ known[1].keys()
+    found = {word for one in known for key in differing & one.keys() for word in one[key].pattern[0]}
     excluded = [{(n, each) for n, own in enumerate(book.exclusions) for each in own} for book in (before, after)]
     return frozenset(found.union(*(step for _, (_, words) in excluded[0] ^ excluded[1] for step in words)))
 
@@ -576,14 +587,19 @@ def _matches(lexicon: Lexicon, text: str, found: Sequence[Token]) -> Iterator[_M
     for position, (word, _, _) in enumerate(found):
         for term in lexicon.index.get(word, ()):
             last = position + len(term.pattern) - 1
-            if last == position or _is_phrase(term, text, found[position : last + 1]):
+            if (
+                last == position
+                or (
+                    last < len(found)
+                    and found[last][0] in term.pattern[-1]  # nearly all others fail here
+                    and _is_phrase(term, text, found[position : last + 1])
+                )
+            ):
                 yield term, position, last
 
 
 def _is_phrase(term: Term, text: str, found: Sequence[Token]) -> bool:
     """Return True if the tokens are the term's phrase, with only spaces and hyphens between them."""
-    if len(found) < len(term.pattern):
-        return False
     for (word, _, _), step in zip(found, term.pattern, strict=True):
         if word not in step:
             return False

@@ -158,6 +158,7 @@ def other_aspects(names: Iterable[str]) -> list[tuple[str, ...]]:
     return [words for name, words, included in aspects if name not in found and included not in found - {""}]
 
 
+@lru_cache(maxsize=1024)
 def _aspects(name: str) -> tuple[Aspect, ...]:
     aspects, whole = _starter_lists(), normalise(name)
     parts = [part for part in "".join(each if each.isalnum() else " " for each in whole).split() if len(part) > 2]
