@@ -179,7 +179,11 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
     rest = next((number for number in numbers if is_rest(codebook, labels[number])), None)
     listed = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
-    derived = [term for number in numbers for term in (*_common(number, codebook), *_derived(number, labels[number]))]
+    derived = [
+        term
+        for number in numbers
+        for term in (*_common(number, codebook.names, labels[number], codebook.kind), *_derived(number, labels[number]))
+    ]
     own, several = _words_by_label(listed, len(labels)), _in_several(_words_by_label(derived, len(labels)))
     contested, every = _in_several(own), set[str]().union(*own)
     elsewhere = [contested.union(every - words) for words in own]
@@ -256,20 +260,19 @@ def _listed(number: int, label: Label, kind: Kind) -> Iterator[Term]:
             yield from _terms(number, word, "name")
 
 
-def _common(number: int, codebook: Codebook) -> Iterator[Term]:
-    """Yield the common words of an aspect of a label's name, without those that its definition denies.
+@lru_cache(maxsize=256)
+def _common(number: int, names: tuple[str, ...], label: Label, kind: Kind) -> tuple[Term, ...]:
+    """Return the common words of an aspect of a label's name, without those that its definition denies.
 
     None if the label lists half of them or more: its author took over the list, and what was deleted stays deleted.
     """
-    label = codebook.labels[number]
-    others = (other.name for other in codebook.labels if other.id != label.id)
-    words, listed = starters(label.name, others), {normalise(keyword) for keyword in label.keywords}
-    if codebook.kind != "rating" and 2 * sum(normalise(word) in listed for word in words) < len(words):
-        counted, whole = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
-        denied = {word for word, _, _ in tokens(whole)}.difference(word for word, _, _ in tokens(counted))
-        for term in (term for word in words for term in _terms(number, word, "common")):
-            if all(denied.isdisjoint(step) for step in term.pattern):
-                yield term
+    words, listed = starters(label.name, (*names[:number], *names[number + 1 :])), set(map(normalise, label.keywords))
+    if kind == "rating" or 2 * sum(normalise(word) in listed for word in words) >= len(words):
+        return ()
+    counted, whole = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
+    denied = {word for word, _, _ in tokens(whole)}.difference(word for word, _, _ in tokens(counted))
+    terms = (term for word in words for term in _terms(number, word, "common"))
+    return tuple(term for term in terms if all(denied.isdisjoint(step) for step in term.pattern))
 
 
 def _counted(description: str) -> Iterator[str]:
