@@ -38,11 +38,18 @@ COLOURS = len(COLOUR_HEX)
 _STRIPPED = re.compile(r"[#*\"'`“”‘’«»]")
 _DOUBLE_QUOTE = re.compile(r"[\"“”„«»]")
 _SPACE = re.compile(r"\s+")
+_HIDDEN = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
+)
+"""Characters that are not visible, or that reverse the text after them. A joiner is kept: emoji and scripts need it."""
 
 
 def normalise(name: str) -> str:
-    """Return a label name for comparison: NFKC, casefolded, without hash, asterisk and quotes, white space folded."""
-    text = _STRIPPED.sub("", unicodedata.normalize("NFKC", name))
+    """Return a label name for comparison: NFKC, casefolded, without hash, asterisk, quotes and hidden characters.
+
+    White space is folded.
+    """
+    text = _STRIPPED.sub("", _HIDDEN.sub("", unicodedata.normalize("NFKC", name)))
     return _SPACE.sub(" ", text).strip().casefold()
 
 
@@ -101,7 +108,8 @@ class Label(_Frozen):
     @field_validator("name")
     @classmethod
     def _usable_name(cls, name: str) -> str:
-        name = _DOUBLE_QUOTE.sub("'", _one_line(name))  # a double one would open a quotation wherever it is named
+        name = _one_line(_HIDDEN.sub("", name))
+        name = _DOUBLE_QUOTE.sub("'", name)  # a double one would open a quotation wherever it is named
         if not normalise(name):
             raise ValueError("a label needs a name")
         if normalise(name) in RESERVED_NAMES:

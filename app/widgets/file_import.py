@@ -22,17 +22,17 @@ from core.services.project_session import ProjectSession
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-TYPES = sorted({suffix.removeprefix(".") for suffix in importing.SUFFIXES})
-
 _DROP = component("file_drop")
 
 
-def chosen_files(name: str, types: Sequence[str] = TYPES) -> list[UploadedFile]:
-    """Draw an uploader and return the files that were chosen in it."""
+def chosen_files(name: str) -> list[UploadedFile]:
+    """Draw an uploader and return the files that were chosen in it.
+
+    It takes files of any type, because the error of the import names the type of a file and what to do.
+    """
     return st.file_uploader(
-        "Files", type=list(types), key=state.data.uploader(name), accept_multiple_files=True,
-        label_visibility="collapsed",
-    )  # fmt: skip
+        "Files", key=state.data.uploader(name), accept_multiple_files=True, label_visibility="collapsed"
+    )
 
 
 def dropped_files() -> list[UploadedFile]:

@@ -37,7 +37,9 @@ def read_parquet(stream: BinaryIO, *, name: str, max_rows: int | None, progress:
     except MemoryError:
         raise  # Arrow's own is one of its exceptions too
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name} cannot be read as Parquet: {str(error)[:300]}.", "Write the file again.") from error
+        raise InputError(
+            f"{name} cannot be read as Parquet: {str(error)[:300].rstrip('.')}.", "Write the file again."
+        ) from error
     return Table(
         name=name,
         format="parquet",

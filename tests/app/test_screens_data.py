@@ -75,6 +75,14 @@ def test_several_files_are_imported_together(session: ProjectSession) -> None:
     assert "x.csv" in html(at)
 
 
+def test_file_of_another_type_is_named(session: ProjectSession) -> None:
+    at = open_page("data")
+    uploader = at.file_uploader(key="data-file-0")
+    assert list(uploader.proto.type) == []  # otherwise the browser refuses the file, and only a tooltip says why
+    uploader.set_value([("notes.pdf", b"%PDF-1.7", "application/pdf")]).run()
+    assert "notes.pdf is not text but a PDF" in html(at)
+
+
 def test_row_options_change_the_preview(session: ProjectSession) -> None:
     at = upload(CSV)
     assert "Duplicate texts: 1" in html(at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from core.codebook import COLOURS, Codebook, Label, Scale, dump_yaml, load_yaml, normalise, parse_codebook
 from core.errors import CodebookError
@@ -68,6 +69,16 @@ def test_names_are_matched_after_normalisation_and_never_approximately() -> None
 
 def test_double_quotes_in_names_become_single_quotes() -> None:
     assert Label(name='the "view"').name == "the 'view'"
+
+
+def test_hidden_characters_are_no_part_of_a_name() -> None:
+    label = Label(name="\u202eroom\u200b\x07 service\ufeff")
+    assert label.name == "room service"
+    codebook = Codebook(labels=(label,))
+    assert codebook.find("room\u200b\u202e service") == codebook.labels[0]
+    assert Label(name="\U0001f469\u200d\U0001f373").name == "\U0001f469\u200d\U0001f373"  # a joiner makes one emoji
+    with pytest.raises(ValidationError, match="needs a name"):
+        Label(name="\u202e\u200b")
 
 
 def test_yaml_text_fields_are_read_as_written() -> None:

@@ -31,8 +31,6 @@ from core.services.project_session import ProjectSession
 from core.services.projects import DeletedProject, Recent
 from core.services.workspace import Workspace
 
-TYPES = [*file_import.TYPES, bundle.SUFFIX.removeprefix(".")]
-
 
 def open_sample(key: str) -> None:
     """Open a sample project, creating it if needed."""
@@ -74,7 +72,7 @@ def start_with_files(session: ProjectSession | None) -> None:
             "or a project bundle. The files stay on this machine, and nothing is imported before you have seen a "
             "preview.</small></div>"
         )
-        files = [*file_import.chosen_files("home-file", TYPES), *file_import.dropped_files()]
+        files = [*file_import.chosen_files("home-file"), *file_import.dropped_files()]
         if not files:
             return
         if len(files) == 1 and files[0].name.lower().endswith(bundle.SUFFIX):

@@ -28,7 +28,6 @@ from core.ingest.document_statistics import DocumentStatistics as DocumentStatis
 from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
-from core.ingest.read import SUFFIXES as SUFFIXES
 from core.ingest.read import read_table
 from core.ingest.table import Table, join_tables
 from core.ingest.table import rejected_csv as rejected_csv

@@ -106,5 +106,7 @@ def test_unreadable_parquet_files_are_rejected() -> None:
     good = parquet({"text": ["a"]})
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         read_table(good[:-20], name="data.parquet")
+    with pytest.raises(InputError, match=r"[^.]\.$"):
+        read_table(b"PAR1 nope", name="data.parquet")
     with pytest.raises(InputError, match=r"columns \(text\) but no rows"):
         read_table(parquet({"text": pa.array([], pa.string())}), name="data.parquet")
