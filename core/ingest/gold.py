@@ -56,6 +56,8 @@ NAME_KEYS = ("label", "labels", "category", "aspect", "name")
 NO_GOLD: CellReading = ({}, ())
 _RATED = re.compile(r"\(?\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*\)?\s*(?:[:=].*)?", re.DOTALL)
 _LITERAL_LIMIT = 20_000
+_PRESENT = 0.5
+"""Least number beside a name in an object from which on it is listed."""
 
 
 def normalise_cell(cell: Any) -> str:
@@ -106,9 +108,18 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     """Return the names in a list cell: a list, JSON, a Python literal, or parts between ``|``, ``;`` or ``,``.
 
     An entry may be a name, a span of the text (``[5, 10, "Food"]``) or an object that has the name under one of
-    ``NAME_KEYS``, as annotation tools write them; repeated names count once. With ``index``,
-    label names with a comma stay together, longest first. Empty for an empty cell or list and for ``none``.
+    ``NAME_KEYS``, as annotation tools write them; repeated names count once. An object of shares or true and false
+    (``{"Food": 0.9, "Price": 0}``) lists the names with 0.5 or more, one of a single list (``{"choices": [...]}``)
+    lists the same. With ``index``, label names with a comma stay together, longest first. Empty for an empty cell or
+    list and for ``none``.
     """
+    if isinstance(cell, dict):
+        values = list(cell.values())
+        if len(values) == 1 and isinstance(values[0], list):
+            return split_list(values[0])
+        if all(isinstance(value, int | float) and 0 <= value <= 1 for value in values):
+            return tuple(name.strip() for name, value in cell.items() if value >= _PRESENT)
+        return (as_text(cell),)
     if isinstance(cell, list | tuple):
         return tuple(dict.fromkeys(text for text in (_entry_name(each).strip() for each in cell) if text))
     text = as_text(cell).strip()
@@ -138,12 +149,14 @@ def _entry_name(entry: Any) -> str:
     return as_text(entry)
 
 
-def _literal(text: str) -> list[Any] | None:
+def _literal(text: str) -> list[Any] | dict[str, Any] | None:
     for parse in (json.loads, ast.literal_eval):
         try:
             value = parse(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             continue
+        if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+            return value
         if isinstance(value, list | tuple):
             return list(value)
         if isinstance(value, set | frozenset):

@@ -221,9 +221,11 @@ def mapping_same_names(table: Table, codebook: Codebook) -> tuple[GoldSource, ..
         sources = [GoldSource(column, "label", name) for name, column in pairs if column is not None]
     if not sources:
         wanted = "label" if codebook.kind == "choice" else ", ".join(codebook.names[:20])
+        holding, _ = _gold(dict(zip(table.columns, table.data, strict=True)), codebook)
+        remedy = f"'{holding[0].column}' holds labels: use --gold label={holding[0].column}. " if holding else ""
         raise UsageError(
             f"No column of {table.name} is named like a label ({wanted}).",
-            f"Name the columns one by one with --gold LABEL=COLUMN. It has: {', '.join(table.columns[:50])}.",
+            f"{remedy}Name the columns one by one with --gold LABEL=COLUMN. It has: {', '.join(table.columns[:50])}.",
         )
     return tuple(sources)
 

@@ -46,6 +46,11 @@ def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", *
         ('[{"text": "soup", "labels": ["Food"]}]', ("Food",), False),
         ('[{"label": "Food", "present": false}]', ('{"label":"Food","present":false}',), True),
         ('[{"term": "Food"}]', ('{"term":"Food"}',), True),
+        ('{"Food": 0.9, "Price": 0.1}', ("Food",), False),
+        ('{"Food": false, "Price": true}', ("Price",), False),
+        ('{"choices": ["Food", "Price"]}', ("Food", "Price"), False),
+        ("{}", (), False),
+        ('{"Food": 4, "Price": 2}', ('{"Food":4,"Price":2}',), True),
     ],
 )
 def test_gold_lists_can_contain_spans_and_objects(cell: str, values: tuple[str, ...], unknown: bool) -> None:
@@ -384,6 +389,9 @@ def test_gold_columns_are_matched_by_label_name() -> None:
     for codebook in (ASPECTS, SENTIMENT):
         with pytest.raises(UsageError, match=r"No column of data\.csv is named like a label"):
             mapping_same_names(table("text,other\na,1\n"), codebook)
+    with pytest.raises(UsageError) as refused:
+        mapping_same_names(table('text,cats\na,"{""Room"": 1, ""Staff, service"": 0}"\n'), ASPECTS)
+    assert refused.value.remedy.startswith("'cats' holds labels: use --gold label=cats.")
 
 
 def test_gold_options_are_parsed() -> None:
