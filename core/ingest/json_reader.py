@@ -93,10 +93,10 @@ def _objects(lines: LineReader) -> Iterator[Element]:
 
 
 def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, max_rows: int | None, progress: Progress) -> Table:
-    """Read an array of objects, or an object that contains one (under ``data``, or as its only array of objects).
+    """Read an array of objects or texts, an object that contains one, or an object of columns or of rows (``_rows``).
 
     An element that is not an object is rejected. Tasks of Label Studio become rows with their annotations. InputError
-    if the text is not JSON or contains no such array.
+    if the text is not JSON or contains no rows.
     """
     stream.seek(0)
     text = stream.read().decode(decoding.encoding, decoding.errors).lstrip("\ufeff")
@@ -106,8 +106,8 @@ def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, max_rows: int 
     except ValueError as error:
         raise NotJson(f"{name} is not JSON: {error}.", _LAYOUTS) from None
     progress(0.8)
-    elements, key = _array(value, name)
-    notes = (*filter(None, (decoding.note,)), *((f"The rows are those under '{key}'.",) if key else ()))
+    elements, note = _rows(value, name)
+    notes = tuple(filter(None, (decoding.note, note)))
     elements = elements[:max_rows]
     if elements and is_task(elements[0]):
         elements = task_rows(elements)
@@ -116,16 +116,40 @@ def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, max_rows: int 
     return _table(numbered, name=name, format="json", decoding=decoding, notes=lambda: notes)
 
 
-def _array(value: Any, name: str) -> tuple[list[Any], str]:
+def _rows(value: Any, name: str) -> tuple[list[Any], str]:
+    """Return the rows of a JSON text and a note on where they were.
+
+    They are an array (of objects, or of texts alone), the array under ``data`` or the only array of objects in an
+    object, the objects under ``row`` in those under ``rows`` (Hugging Face), or the forms that pandas writes: columns
+    as arrays or as objects by row, ``columns`` with ``data``, and rows by their id.
+    """
     if isinstance(value, list):
-        return value, ""
-    if isinstance(value, dict):
+        texts = [{"text": text} for text in _all(str, value)]
+        return (texts, "Each text of the array is a row.") if texts else (value, "")
+    if isinstance(value, dict) and value:
+        if (names := _all(str, value.get("columns"))) and (cells := _all(list, value.get("data"))):
+            return [dict(zip(names, row, strict=False)) for row in cells], "The rows are those under 'data'."
         if isinstance(value.get("data"), list):
-            return value["data"], "data"
+            return value["data"], "The rows are those under 'data'."
+        if inner := _all(dict, [row.get("row") for row in _all(dict, value.get("rows"))]):
+            return inner, "The rows are those under 'rows'."
         keys = [key for key, item in value.items() if isinstance(item, list) and item and isinstance(item[0], dict)]
         if len(keys) == 1:
-            return value[keys[0]], keys[0]
+            return value[keys[0]], f"The rows are those under '{keys[0]}'."
+        own = list(value.values())
+        columns = [] if keys or len(own) < 2 else _all(list, own)
+        if columns and len({len(column) for column in columns}) == 1:
+            return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)], "Each key is a column."
+        if rows := _all(dict, own):
+            if all(index.isdecimal() for index in rows[0]) and all(row.keys() == rows[0].keys() for row in rows):
+                return [{key: value[key][index] for key in value} for index in rows[0]], "Each key is a column."
+            return [{"id": key, **row} for key, row in value.items()], "Each key is the id of a row."
     raise InputError(f"{name} holds no array of objects.", _LAYOUTS)
+
+
+def _all(kind: type, value: Any) -> list[Any]:
+    """Return a list that has only values of this kind; empty for everything else."""
+    return value if isinstance(value, list) and all(isinstance(item, kind) for item in value) else []
 
 
 def _table(

@@ -75,6 +75,12 @@ def test_deep_nesting_is_rejected() -> None:
         ('[{"text": "a"}, {"text": "b"}]', ()),
         ('{"data": [{"text": "a"}, {"text": "b"}], "version": 1}', ("The rows are those under 'data'.",)),
         ('{"meta": [1], "items": [{"text": "a"}, {"text": "b"}]}', ("The rows are those under 'items'.",)),
+        ('["a", "b"]', ("Each text of the array is a row.",)),
+        ('{"rows": [{"row": {"text": "a"}}, {"row": {"text": "b"}}]}', ("The rows are those under 'rows'.",)),
+        ('{"columns": ["n", "text"], "data": [[1, "a"], [2, "b"]]}', ("The rows are those under 'data'.",)),
+        ('{"n": [1, 2], "text": ["a", "b"]}', ("Each key is a column.",)),
+        ('{"n": {"0": 1, "1": 2}, "text": {"0": "a", "1": "b"}}', ("Each key is a column.",)),
+        ('{"d1": {"text": "a"}, "d2": {"text": "b"}}', ("Each key is the id of a row.",)),
     ],
 )
 def test_json_layouts_are_read(data: str, note: tuple[str, ...]) -> None:
@@ -105,7 +111,8 @@ def test_format_follows_content_and_not_the_suffix() -> None:
         ('{"a": [1, 2', "x.json", "is not JSON"),
         ("[]", "x.json", "has no rows"),
         ("[]", "x.jsonl", "has no rows"),
-        ('["a", "b"]', "x.json", "no row with an object; row 1: a text, expected an object"),
+        ('["a", 1]', "x.json", "no row with an object; row 1: a text, expected an object"),
+        ('{"n": [1, 2], "text": ["a"]}', "x.json", "holds no array of objects"),
         ("id,text\n1,a", "x.jsonl", "no row with an object; row 1: not JSON"),
         ("  \n", "x.jsonl", "is empty"),
         ("[" + ",".join(f'{{"k{n}": 1}}' for n in range(5000)) + "]", "x.json", "4,097 columns"),
