@@ -196,8 +196,8 @@ class ReviewState:
 
     VIEWS = ("Focus", "Grid", "Agreement")
 
-    reviewer: Value[str] = Value("")
-    """Widget: name under which review actions are recorded."""
+    reviewer: Value[str | None] = Value(None)
+    """Widget: name under which review actions are recorded. None: the name entered last, also in another tab."""
     view: Value[str | None] = Value(None)
     """Widget: one of ``VIEWS``."""
     last_view: Value[str | None] = Value(None)
@@ -224,9 +224,17 @@ class ReviewState:
     @property
     def actor(self) -> str:
         """Name under which review actions are recorded."""
+        from core.services import preferences
         from core.services.review.actions import default_reviewer
 
-        return self.reviewer.strip() or default_reviewer()
+        name = preferences.load().reviewer if self.reviewer is None else self.reviewer
+        return name.strip() or default_reviewer()
+
+    def keep_reviewer(self) -> None:
+        """Save the entered name, so that a reload of the tab does not record actions under another name."""
+        from core.services import preferences
+
+        preferences.change(reviewer=(self.reviewer or "").strip())
 
     def note_view(self, view: str) -> None:
         """Store the view that is drawn. A new view starts at the document of the previous view."""

@@ -53,6 +53,8 @@ class Preferences(BaseModel):
     vectors: str | None = None
     """Vectors of texts: ``minilm``, ``connection/model``, empty for none; None for MiniLM if it is installed."""
     presets: dict[str, RoleModels] = Field(default_factory=dict)
+    reviewer: str = ""
+    """Name under which review actions are recorded; empty for the name of the system's user."""
 
     def with_recent(self, path: Path) -> Preferences:
         """Return a copy with this project first, at most ``RECENT`` projects in all."""

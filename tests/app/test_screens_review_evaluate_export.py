@@ -169,6 +169,19 @@ def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
     assert [queue.review_rows(session, run, [id])[0].status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
 
 
+def test_reviewer_stays_the_same_in_a_new_tab(screen, project):
+    sample_world.build(project)
+    app = screen("review", review_view="Grid")
+    assert ">as " not in texts(app)
+    app.text_input(key="review_reviewer").set_value("Bea <i>").run()
+    assert ">as Bea &lt;i&gt;<" in texts(app)
+    again = screen("review", review_view="Grid")
+    assert ">as Bea &lt;i&gt;<" in texts(again)
+    assert again.text_input(key="review_reviewer").value == "Bea <i>"
+    again.text_input(key="review_reviewer").set_value("").run()
+    assert ">as " not in texts(screen("review", review_view="Grid"))
+
+
 def test_refused_submission_gives_a_reason(screen, project):
     run_id = sample_world.build(project)
     app = screen("review", review_reviewer="ann", **selected_rows(run_id, "ann", "d4"))

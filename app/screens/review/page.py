@@ -20,6 +20,7 @@ from app.widgets.run_picker import run_picker, selected_run
 from core.codebook import Codebook
 from core.formatting import format_percent
 from core.runs import RunRow
+from core.services import preferences
 from core.services.evaluation import run_data
 from core.services.lab import lessons
 from core.services.project_session import ProjectSession
@@ -61,7 +62,7 @@ def _page(session: ProjectSession, runs: list[RunRow]) -> None:
     actor = state.review.actor
     view = state.review.view or ReviewState.VIEWS[0]
     state.review.note_view(view)
-    with layout.header("Review", key="review-head"):
+    with layout.header("Review", "" if actor == actions.default_reviewer() else f"as {actor}", key="review-head"):
         segments("View", ReviewState.VIEWS, key=with_default(ReviewState.view.key, view), persist_state="session")
         run_picker(runs, key="review-run")
         _settings(session, run)
@@ -165,9 +166,9 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
     """Draw the settings button of the header and its popover."""
     with st.popover("Settings", icon=":material/tune:", key="review-settings"):
         st.text_input(
-            "Reviewing as", key=ReviewState.reviewer.key, placeholder=actions.default_reviewer(),
+            "Reviewing as", key=with_default(ReviewState.reviewer.key, preferences.load().reviewer),
+            placeholder=actions.default_reviewer(), on_change=state.review.keep_reviewer, persist_state="session",
             help="Each reviewer has a separate queue and separate decisions. A second reviewer enters another name.",
-            persist_state="session",
         )  # fmt: skip
         settings = queue.review_settings(session)
         even = st.slider(
