@@ -235,24 +235,32 @@ def _forest(rows: Rows, unit: str) -> Spec:
 
 @cached
 def lines(rows: Rows, series: Mapping[str, str]) -> Spec:
-    """Return shares over ordered steps as lines.
+    """Return shares over ordered steps as lines, with their intervals.
 
-    Rows are ``{step, series, value}``. ``series`` maps each name to its colour token.
+    Rows are ``{step, series, value, low, high}``; the ends of an interval are None without one. ``series`` maps each
+    name to its colour token.
     """
     shade = palette.colours()
     frame = inline_data([row for row in rows if row["value"] is not None])
     steps = list(dict.fromkeys(row["step"] for row in rows))
     known = {name: shade[colour] for name, colour in series.items() if any(row["series"] == name for row in rows)}
+    beside = {name: 6 * place - 3 * (len(known) - 1) for place, name in enumerate(known)}  # pixels
     axis = alt.Axis(title=None, labelAngle=0, grid=False, labelExpr="split(datum.label, ', ')")
     x = alt.X("step:N", sort=steps, axis=axis, scale=alt.Scale(padding=0.6))
     y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="share", format=".0%", tickCount=5))
-    colour = named_colours("series", known)
-    tip = tooltip(step="Step", series="Measure", value=("Share", ".1%"))
-    base = alt.Chart(frame)
-    chart = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour) + base.mark_point(filled=True, size=70).encode(
-        x=x, y=y, color=colour, tooltip=tip
+    colour = named_colours("series", known, symbolOpacity=1)
+    tip = tooltip(
+        step="Step", series="Measure", value=("Share", ".1%"), low=("Interval from", ".1%"), high=("to", ".1%")
     )
-    return styled(chart, 240)
+    layers = [alt.Chart(frame).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)]
+    for name, shift in beside.items():  # intervals of one step beside each other
+        base = alt.Chart(inline_data([row for row in rows if row["series"] == name and row["value"] is not None]))
+        spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3, opacity=0.35, xOffset=shift)
+        layers.append(spans.encode(x=x, y="low:Q", y2="high:Q", color=colour, tooltip=tip))
+        layers.append(
+            base.mark_point(filled=True, size=70, opacity=1, xOffset=shift).encode(x=x, y=y, color=colour, tooltip=tip)
+        )
+    return styled(alt.layer(*layers), 240)
 
 
 @cached
@@ -485,9 +493,10 @@ def _ink(share: float, shades: Mapping[str, str]) -> str:
 
 
 def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
-    """Draw cost against quality, with the efficient front as a line.
+    """Draw cost against quality, with its interval and the efficient front as a line.
 
-    Rows are ``{name, cost, quality, efficient, words}``. Rows without a cost or a quality are left out.
+    Rows are ``{name, cost, quality, low, high, efficient, words}``; the ends are None without an interval. Rows without
+    a cost or a quality are left out.
     """
     known = [row for row in rows if row["cost"] is not None and row["quality"] is not None]
     if not known:
@@ -501,10 +510,7 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
     shade = palette.colours()
     frame = inline_data(known)
     most = max(row["cost"] for row in known) or 1.0
-    low = min(row["quality"] for row in known)
-    high = max(row["quality"] for row in known)
-    room = max((high - low) * 0.25, 0.02)
-    up = max(0.0, low - room), min(1.0, high + room)
+    up = _reach([row[name] for row in known for name in ("quality", "low", "high") if row[name] is not None])
     across = _beside_names((0, most * 1.06))
     x = alt.X("cost:Q", scale=across, axis=alt.Axis(title=cost, tickCount=4))
     y = alt.Y(
@@ -518,10 +524,16 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
     front = inline_data(sorted((row for row in known if row["efficient"]), key=lambda row: row["cost"]))
     chart = (
         alt.Chart(front).mark_line(color=shade["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y)
+        + alt.Chart(frame)
+        .transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=2, opacity=0.4)
+        .encode(x=x, y=alt.Y("low:Q", scale=alt.Scale(domain=up, nice=False)), y2="high:Q", color=colour)
         + alt.Chart(frame).mark_point(filled=True, size=110, opacity=1).encode(
             x=x, y=y, color=colour,
             tooltip=[alt.Tooltip("name:N", title="Run"), alt.Tooltip("words:N", title="Settings"),
-                     alt.Tooltip("quality:Q", title=quality, format=".3f"), alt.Tooltip("cost:Q", title=cost)],
+                     alt.Tooltip("quality:Q", title=quality, format=".3f"),
+                     alt.Tooltip("low:Q", title="Interval from", format=".3f"),
+                     alt.Tooltip("high:Q", title="to", format=".3f"), alt.Tooltip("cost:Q", title=cost)],
         )
     )  # fmt: skip
     return _named(chart, known, "cost", "quality", across, up)
@@ -568,10 +580,10 @@ def scatter(rows: Rows) -> Spec:
 
 
 def _reach(shares: Sequence[float]) -> tuple[float, float]:
-    """Return the part of an axis of shares that holds the points, with some room around them."""
+    """Return the part of an axis of shares or correlations that holds the points, with some room around them."""
     low, high = min(shares), max(shares)
     room = max(0.25 * (high - low), 0.05)
-    return max(0.0, low - room), min(1.0, high + room)
+    return max(-1.0 if low < 0 else 0.0, low - room), min(1.0, high + room)
 
 
 _NAMES = "min(230, width * 0.45)"

@@ -244,7 +244,7 @@ def examples(fields: Fields, label: Label, part: str) -> None:
 def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
     """Draw the keywords of a label and suggested keywords."""
     offered = codebooks.suggestions(codebook, label.id, OFFERED)
-    field_name("Keywords", "for the built-in models only")
+    field_name("Keywords", "for the built-in model only")
     keys = st.container(key="keywords")
     keys.multiselect(
         "Keywords",

@@ -9,7 +9,7 @@ import streamlit as st
 from markupsafe import Markup, escape
 
 from app.widgets import elements, layout
-from core.formatting import MISSING, format_number, join_names
+from core.formatting import MISSING, format_number, format_percent, join_names
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metrics import Metric as ScoreMetric
 from core.stats.metrics import Scores, metrics
@@ -139,8 +139,23 @@ def score_tables(scores: Scores, *, key: str) -> None:
 
 def score_html(metric: ScoreMetric, estimate: Estimate) -> Markup:
     """Return a score with its interval, which stays on one line, as HTML."""
-    value, interval = escape(metric.format(estimate.value)), format_interval(estimate.interval)
-    return value + Markup(' <span class="moot-interval">({})</span>').format(interval) if interval else value
+    return with_interval(metric.format(estimate.value), format_interval(estimate.interval))
+
+
+def estimate_html(estimate: Estimate, digits: int = 3) -> Markup:
+    """Return a number with its interval as HTML, as ``score_html``."""
+    return with_interval(format_number(estimate.value, digits), format_interval(estimate.interval, digits=digits))
+
+
+def share_html(estimate: Estimate) -> Markup:
+    """Return a share in percent, with one decimal, and its interval as HTML, as ``score_html``."""
+    return with_interval(format_percent(estimate.value, 1), format_interval(estimate.interval, "percent", digits=1))
+
+
+def with_interval(value: str, interval: str) -> Markup:
+    """Return a value and its interval in brackets as HTML; the interval stays on one line and may be empty."""
+    shown = escape(value)
+    return shown + Markup(' <span class="moot-interval">({})</span>').format(interval) if interval else shown
 
 
 def _score_text(metric: ScoreMetric, estimate: Estimate) -> str:

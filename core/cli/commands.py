@@ -115,9 +115,10 @@ def demo(as_json: bool) -> None:
     if as_json:
         print_json(result)
     else:
-        macro = report["macro"]
+        macro, spans = report["macro"], report["intervals"]["macro"]
+        each = [f"{key} {macro[key]:.3f} ({spans[key][0]:.3f} to {spans[key][1]:.3f})" for key in macro]
         print_line(f"{result['verdicts']} of {result['documents']} sample reviews have a verdict.")
-        print_line(f"Macro precision {macro['precision']:.3f}, recall {macro['recall']:.3f}, F1 {macro['f1']:.3f}")
+        print_line(f"Macro {', '.join(each)}, with 95% intervals".replace("f1", "F1"))
         print_line(
             "The labels come from the built-in word-list baseline, not a language model. To see the debates: moot"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ from core.cli.console import (
 )
 from core.formatting import plural
 
-COUNTS = ("n", "tp", "fp", "fn", "tn")
+SHOWN = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", "alpha")
+"""Keys of the scores that are printed; ``--json`` has the others."""
 SHOWN_CUES = 5
 """Maximum number of cue words per line."""
 
@@ -83,9 +84,8 @@ def evaluate_command(
         check_annotator(session, chosen, annotator)
         found = [full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon) for row in chosen]
         for report in found if prepass is not None else ():
-            report["ambiguity"] = ambiguity.scores_by_ambiguity(
-                session, report["run_id"], str(prepass), theta, annotator, reference
-            )
+            parts = ambiguity.scores_by_ambiguity(session, report["run_id"], str(prepass), theta, annotator, reference)
+            report["ambiguity"] = {"prepass": prepass, "theta": theta, **ambiguity.to_json(parts)}
         recommended = role_models(session, chosen, reference)
         if page is not None and chosen:
             save_html_report(session, chosen[-1], page, reference)
@@ -100,20 +100,30 @@ def evaluate_command(
         )
         if report["basis"]["warning"]:
             print_line(f"  {report['basis']['warning']}")
-        if "accuracy" in report:
-            print_line(f"  {'overall':<20} accuracy {_format_score(report['accuracy'])}")
-        means: dict[str, Any] = {name: report[name] for name in ("macro", "micro") if name in report}
-        strict = report["strict"].get("macro") if report["excluded"] and report.get("strict") else None
-        means |= {"unresolved as wrong": strict} if strict else {}
-        for name, scores in (means | report["labels"]).items():
-            shown = "  ".join(f"{key} {_format_score(value)}" for key, value in scores.items() if key not in COUNTS)
-            print_line(f"  {name:<20} {shown}")
+        print_table(*_score_table(report))
         if report["debate"]["sentence"]:
             print_line(f"  {report['debate']['sentence']}")
         for name, label in report.get("errors", {}).items():
             print_line(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
         for name in ("ambiguous", "normal") if prepass else ():
             print_line(f"  {name:<20} {_format_part(report['ambiguity'][name])}")
+
+
+def _score_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows with the scores of a report and their 95% intervals."""
+    known = report.get("intervals", {})
+    rows: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+    if "accuracy" in report:
+        rows["overall"] = ({"accuracy": report["accuracy"]}, {"accuracy": known.get("accuracy")})
+    rows |= {name: (report[name], known.get(name, {})) for name in ("macro", "micro") if name in report}
+    if report["excluded"] and report["strict"]:
+        rows["unresolved as wrong"] = (report["strict"]["macro"], report["strict_intervals"]["macro"])
+    rows |= {name: (own, known.get("labels", {}).get(name, {})) for name, own in report["labels"].items()}
+    keys = [key for key in SHOWN if any(key in scores for scores, _ in rows.values())]
+    return ["95% intervals in brackets", *keys], [
+        [name, *(_format_score(scores[key], spans.get(key)) if key in scores else "" for key in keys)]
+        for name, (scores, spans) in rows.items()
+    ]
 
 
 def _format_errors(label: Mapping[str, Any]) -> str:
@@ -207,10 +217,14 @@ def regress_command(
 
 def _format_part(part: dict[str, Any]) -> str:
     scores = part["scores"] or {}
-    figures = {"accuracy": scores.get("accuracy"), "F1": scores.get("macro", {}).get("f1")}
-    shown = "  ".join(f"{name} {_format_score(value)}" for name, value in figures.items() if value is not None)
+    spans = scores.get("intervals", {})
+    each = {"accuracy": (scores.get("accuracy"), spans.get("accuracy"))}
+    each |= {key: (scores.get("macro", {}).get(key), spans.get("macro", {}).get(key)) for key in ("f1", "spearman")}
+    shown = "  ".join(f"{name} {_format_score(*one)}" for name, one in each.items() if one[0] is not None)
     return f"{part['documents']} documents  {shown}"
 
 
-def _format_score(value: float | None) -> str:
-    return "  -  " if value is None else f"{value:.3f}"
+def _format_score(value: float | None, interval: Sequence[float] | None = None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")

@@ -22,6 +22,9 @@ from core.stats.arrays import Codes, Ratings, ratings
 from core.stats.intervals import LEVEL, Estimate, t_quantile
 from core.stats.metric_intervals import Part, interval
 
+_PATTERNS, _PARTS = 1_000, 200
+"""Distinct rows of answers up to which a jackknife leaves out each, and the random parts that it else leaves out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
@@ -39,41 +42,44 @@ class Agreement:
     """agreement expected by chance (for alpha: expected disagreement D_e)"""
 
 
-def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> Agreement:
+def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Ratings | None = None) -> Agreement:
     """Return Cohen's kappa of two raters, each ``[unit]``: (p_o - p_e) / (1 - p_e).
 
-    p_e comes from each rater's own distribution. Source: Cohen 1960 (Educ. Psychol. Meas. 20). Raises ValueError for
-    vectors of different lengths.
+    p_e comes from each rater's own distribution. Source: Cohen 1960 (Educ. Psychol. Meas. 20). ``weights`` is
+    ``[unit]``: how many units each one stands for, 1 by default. Raises ValueError for vectors of different lengths.
     """
     answers = _nominal(_columns(first, second))
     both = (answers >= 0).all(axis=1)
-    n, size = int(both.sum()), int(answers.max(initial=-1)) + 1
+    times = np.ones(len(answers)) if weights is None else weights
+    n, size = float(times[both].sum()), int(answers.max(initial=-1)) + 1
     if not n:
-        return Agreement(None, 0, len(answers), None, None)
-    table = np.bincount(answers[both, 0] * size + answers[both, 1], minlength=size * size).reshape(size, size) / n
+        return Agreement(None, 0, round(times.sum()), None, None)
+    counts = np.bincount(answers[both, 0] * size + answers[both, 1], times[both], size * size)
+    table = counts.reshape(size, size) / n
     observed, expected = float(np.trace(table)), float(table.sum(axis=1) @ table.sum(axis=0))
-    return Agreement(_beyond_chance(observed, expected), n, len(answers) - n, observed, expected)
+    return Agreement(_beyond_chance(observed, expected), round(n), round(times.sum() - n), observed, expected)
 
 
-def fleiss_kappa(answers: npt.ArrayLike) -> Agreement:
+def fleiss_kappa(answers: npt.ArrayLike, weights: Ratings | None = None) -> Agreement:
     """Return Fleiss' kappa of any number of raters, ``[unit, rater]``: (p_o - p_e) / (1 - p_e).
 
     p_o is the share of pairs of raters that agree, averaged over units. p_e is the sum of squared shares of the
     categories. Source: Fleiss 1971 (Psychol. Bull. 76). Units may have unequal numbers of ratings, as generalised by
     Gwet (Handbook of Inter-Rater Reliability, 4th ed. 2014): each unit's distribution has the same weight (with equal
-    numbers: Fleiss').
+    numbers: Fleiss'). ``weights`` as for ``cohen_kappa``.
     """
     table = _table(_nominal(answers))
+    times = np.ones(len(table)) if weights is None else weights
     per_unit = table.sum(axis=1)
     several, rated = per_unit >= 2, per_unit > 0
-    n, units = int(several.sum()), len(table)
+    n, units = float(times[several].sum()), float(times.sum())
     if not n:
-        return Agreement(None, 0, units, None, None)
+        return Agreement(None, 0, round(units), None, None)
     m = per_unit[several]
-    observed = float((((table[several] ** 2).sum(axis=1) - m) / (m * (m - 1))).mean())
-    shares = (table[rated] / per_unit[rated][:, None]).mean(axis=0)
+    observed = float(times[several] @ (((table[several] ** 2).sum(axis=1) - m) / (m * (m - 1)))) / n
+    shares = times[rated] @ (table[rated] / per_unit[rated][:, None]) / times[rated].sum()
     expected = float((shares**2).sum())
-    return Agreement(_beyond_chance(observed, expected), n, units - n, observed, expected)
+    return Agreement(_beyond_chance(observed, expected), round(n), round(units - n), observed, expected)
 
 
 def krippendorff_alpha(
@@ -110,33 +116,69 @@ def krippendorff_alpha(
         within = float(times @ (2 * per_unit * squares / (per_unit - 1)))
         middle = float((each * ranks).sum()) / total if total else 0.0
         between = 2 * total * float((each * (ranks - middle) ** 2).sum())
-    n, units = int(pairable.sum()), len(pairable)
+    every = np.ones(len(pairable)) if weights is None else weights
+    n, units = round(every[pairable].sum()), round(every.sum())
     if total <= 1:
         return Agreement(None, 0, units, None, None)
     observed, expected = within / total, between / (total * (total - 1))
     return Agreement(1 - observed / expected if between > 1e-9 else None, n, units - n, observed, expected)
 
 
-def with_interval(coefficient: Callable[[npt.NDArray[Any]], Agreement], answers: npt.NDArray[Any]) -> Estimate:
-    """Return a coefficient of answers ``[unit, rater]`` with its interval: a jackknife over units.
+def with_interval(
+    coefficient: Callable[[npt.NDArray[Any], Ratings], Agreement],
+    answers: npt.NDArray[Any],
+    groups: Codes | None = None,
+) -> Estimate:
+    """Return a coefficient of answers ``[unit, rater]`` and weights ``[unit]`` with its interval: a jackknife.
 
+    Units with equal codes in ``groups``, ``[unit]``, depend on each other: the sums over groups are then independent.
     Source: Fleiss and Davies 1982, Jackknifing Functions of Multinomial Frequencies (Am. J. Epidemiol. 115). Student's
     t on Fisher's scale, which keeps the interval within -1 to 1. (Simulated coverage at 95%, two and three raters, 20
     to 150 units: 93 to 99%; 85 to 94% for a value that is right for a tenth of 20 units.) No interval for fewer than
-    two units, where all answers of each unit agree, and if the coefficient is undefined without some unit.
+    two independent units, where all answers of each unit agree, and if the coefficient is undefined without some unit.
     """
-    whole = coefficient(answers)
-    if whole.value is None or whole.n < 2:
+    coded = _nominal(answers)
+    rows, inverse, counts = _alike(coded)
+    patterns, times = answers[rows], counts.astype(np.float64)
+    whole = coefficient(patterns, times)
+    used = np.flatnonzero((coded[rows] >= 0).sum(axis=1) >= 2)
+    own = np.isin(inverse, used)
+    unit = np.unique((np.arange(len(answers)) if groups is None else groups)[own], return_inverse=True)[1]
+    units = int(unit.max(initial=-1)) + 1
+    if whole.value is None or units < 2:
         return Estimate(whole.value, None)
-    rows, first, counts = np.unique(_nominal(answers), axis=0, return_index=True, return_counts=True)
-    several = (rows >= 0).sum(axis=1) >= 2
-    left_out = [coefficient(np.delete(answers, place, axis=0)).value for place in first[several]]
-    values, times = np.array(left_out, dtype=np.float64), counts[several]
+    place, by_part = inverse[own], len(used) > _PATTERNS
+    if by_part:
+        part = np.random.default_rng(0).permutation(units)[unit] % min(units, _PARTS)
+        size, frequency = int(part.max()) + 1, np.ones(int(part.max()) + 1)
+        taken = (np.bincount(place[part == number], None, len(rows)).astype(np.float64) for number in range(size))
+    else:
+        size, frequency = whole.n, times[used]
+        taken = ((np.arange(len(rows)) == one).astype(np.float64) for one in used)
+    values = np.array([coefficient(patterns, times - one).value for one in taken], dtype=np.float64)
     if np.isnan(values).any():
         return Estimate(whole.value, None)
-    variance = (whole.n - 1) / whole.n * float(times @ (values - times @ values / whole.n) ** 2)
-    part = Part("correlation", whole.value, variance, whole.n, whole.n)
-    return Estimate(whole.value, interval(part, t_quantile(whole.n - 1), LEVEL))
+    changes = (size - 1) / size * (values - frequency @ values / size)
+    if groups is not None and not by_part:
+        changes = np.bincount(unit, changes[np.searchsorted(used, place)]).astype(np.float64)
+        size, frequency = units, np.ones(units)
+    variance = size / (size - 1) * float(frequency @ changes**2)
+    return Estimate(
+        whole.value, interval(Part("correlation", whole.value, variance, units, units), t_quantile(units - 1), LEVEL)
+    )
+
+
+def _alike(coded: Codes) -> tuple[Codes, Codes, Codes]:
+    """Return the first row of each distinct row, the place of each row among these, and their counts.
+
+    Rows are compared as single numbers while these fit into 64 bits: much quicker than row by row.
+    """
+    base = int(coded.max(initial=-1)) + 2
+    keys: npt.NDArray[Any] = coded
+    if base ** coded.shape[1] < 2**63:
+        keys = (coded + 1) @ np.array([base**place for place in range(coded.shape[1])], dtype=np.int64)
+    _, first, inverse, counts = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    return first, inverse.reshape(-1), counts
 
 
 def mid_ranks(values: Ratings, weights: Ratings) -> Ratings:

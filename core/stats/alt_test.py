@@ -17,8 +17,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.formatting import format_percent
-from core.stats.arrays import Codes, Ratings, check_shapes, ratings
+from core.stats.arrays import Codes, Mask, Ratings, check_shapes, ratings
+from core.stats.intervals import Estimate, format_estimate
+from core.stats.metric_intervals import Design, ratio
 
 People: TypeAlias = Literal["experts", "trained", "crowd"]
 EPSILONS: Mapping[People, float] = {"experts": 0.2, "trained": 0.15, "crowd": 0.1}
@@ -37,9 +38,9 @@ class LeftOut:
     person: str
     n: int
     """documents on which this person, the model and at least one other person labelled the same item"""
-    model_wins: float | None
+    model_wins: Estimate
     """share of documents on which the model agrees with the others at least as well as the person does"""
-    person_wins: float | None
+    person_wins: Estimate
     """the reverse; both count a tie"""
     p: float | None
     """one-sided, for the model being worse by epsilon or more; None for fewer than two documents (or groups)"""
@@ -55,7 +56,7 @@ class Alternative:
     people: tuple[LeftOut, ...]
     winning_rate: float | None
     """share of the tested people whom the model may replace; None if nobody could be tested"""
-    advantage: float | None
+    advantage: Estimate
     """mean of ``model_wins``: the probability that the model is as good as a person or better"""
     passed: bool
     """winning rate of a half or more"""
@@ -65,7 +66,7 @@ class Alternative:
     @property
     def sentence(self) -> str:
         """Return the result in plain words."""
-        if self.winning_rate is None or self.advantage is None:
+        if self.winning_rate is None:
             return self.why_not
         tested = [one for one in self.people if one.p is not None]
         won = sum(one.replaceable for one in tested)
@@ -73,7 +74,7 @@ class Alternative:
         return (
             f"The model {verdict}: it passes the test against {won} of {len(tested)} people "
             f"(a winning rate of {self.winning_rate:.2f}; 0.50 is required), and is as good as a person or better on "
-            f"{format_percent(self.advantage)} of documents."
+            f"{format_estimate(self.advantage, percent=True)} of documents."
         )
 
 
@@ -109,44 +110,41 @@ def alternative_test(
             f"The test needs at least three people who labelled the same documents; here {few} did. "
             "It leaves each person out in turn and needs others to compare with."
         )
-        return Alternative(epsilon, (), None, None, False, why)
-    tested = [_left_out(name, model_ratings, grids, epsilon, measured, groups) for name in grids]
+        return Alternative(epsilon, (), None, Estimate(None, None), False, why)
+    wins = {name: _wins(name, model_ratings, grids, measured) for name in grids}
+    tested = [_left_out(name, *own, epsilon, groups) for name, own in wins.items()]
     known = [one for one in tested if one.p is not None]
     if not known:
         why = "No person shares two or more documents with the model and another person, so nothing can be tested."
-        return Alternative(epsilon, tuple(tested), None, None, False, why)
+        return Alternative(epsilon, tuple(tested), None, Estimate(None, None), False, why)
     adjusted = false_discovery_control([one.p for one in known if one.p is not None], method="by")
     rejected = iter((adjusted <= Q).tolist())
     judged = tuple(replace(one, replaceable=next(rejected)) if one.p is not None else one for one in tested)
     rate = sum(one.replaceable for one in judged) / len(known)
-    wins = [one.model_wins for one in known if one.model_wins is not None]
-    return Alternative(epsilon, judged, rate, sum(wins) / len(wins), rate >= 0.5, "")
+    won, compared = (np.column_stack([wins[one.person][place] for one in known]) for place in (0, 2))
+    return Alternative(epsilon, judged, rate, ratio(won, compared, Design(groups=groups)), rate >= 0.5, "")
 
 
-def _left_out(
-    name: str,
-    model_ratings: Ratings,
-    grids: Mapping[str, Ratings],
-    epsilon: float,
-    measured: bool,
-    groups: Codes | None,
-) -> LeftOut:
+def _wins(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], measured: bool) -> tuple[Mask, Mask, Mask]:
+    """Return where the model wins or ties, where the person does, and where both are compared, each ``[document]``."""
     own = grids[name]
     others = [grid for other, grid in grids.items() if other != name]
     both = ~np.isnan(model_ratings) & ~np.isnan(own)
     by_model, by_person = (_agreement(np.where(both, one, np.nan), others, measured) for one in (model_ratings, own))
-    known = ~np.isnan(by_model) & ~np.isnan(by_person)
-    n = int(known.sum())
-    if not n:
-        return LeftOut(name, 0, None, None, None, False)
-    gap = by_model[known] - by_person[known]
-    model_wins, person_wins = gap >= -1e-12, gap <= 1e-12
-    lead = person_wins.astype(np.float64) - model_wins
-    if groups is not None:
+    gap = by_model - by_person
+    return gap >= -1e-12, gap <= 1e-12, ~np.isnan(gap)
+
+
+def _left_out(
+    name: str, model_wins: Mask, person_wins: Mask, known: Mask, epsilon: float, groups: Codes | None
+) -> LeftOut:
+    lead = (person_wins.astype(np.float64) - model_wins)[known]
+    if groups is not None and len(lead):
         _, unit, sizes = np.unique(groups[known], return_inverse=True, return_counts=True)
         lead = np.bincount(unit, weights=lead) / sizes
     p = _short_by(lead, epsilon) if len(lead) >= 2 else None
-    return LeftOut(name, n, float(model_wins.mean()), float(person_wins.mean()), p, False)
+    by_model, by_person = (ratio(wins, known, Design(groups=groups)) for wins in (model_wins, person_wins))
+    return LeftOut(name, int(known.sum()), by_model, by_person, p, False)
 
 
 def _agreement(own: Ratings, others: Sequence[Ratings], measured: bool) -> Ratings:

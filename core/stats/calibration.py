@@ -41,7 +41,7 @@ class Calibration:
     """expected calibration error: mean distance of certainty and share right over the cases of each bin, 0 to 1"""
     worst: float | None
     """the largest of these distances"""
-    brier: float | None
+    brier: Estimate
     """mean squared distance of certainty and outcome, 0 to 1"""
 
 
@@ -76,12 +76,12 @@ def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, design: Design |
         hit = ratio((own & (came == 1)).sum(axis=1), own.sum(axis=1), design)
         found.append(Bin(float(edges[at]), float(edges[at + 1]), int(own.sum()), mean, hit))
         gaps.append((share, abs(mean - (hit.value or 0.0))))
-    squares = (np.nan_to_num(predicted) - came) ** 2
+    squares = np.where(known, (np.nan_to_num(predicted) - came) ** 2, 0.0)
     return Calibration(
         n=len(sure),
         excluded=int((~known).sum()),
         bins=tuple(found),
         ece=sum(share * gap for share, gap in gaps) if gaps else None,
         worst=max(gap for _, gap in gaps) if gaps else None,
-        brier=float((weights * squares).sum() / total) if total else None,
+        brier=ratio(squares.sum(axis=1), known.sum(axis=1), design),
     )

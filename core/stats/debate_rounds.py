@@ -6,6 +6,9 @@ in figure 2 of Tseng et al., every round covers all documents: a document on whi
 again, and their answers carry over. (Documents that a later round discusses are the hard ones. On them alone accuracy
 would seem to fall from round to round.) Values are ``[document, item]`` numbers, NaN for none: 1 and 0 of a multilabel,
 the index of a choice, a rating.
+
+Documents are the independent units of the intervals, or groups of them. Shares of right cells are estimated under the
+``Design`` of the reference. Agreement needs no reference, so that it is that of all documents of the run.
 """
 
 from __future__ import annotations
@@ -18,8 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from core.annotations import NEAR
-from core.stats.agreement import Agreement, fleiss_kappa, krippendorff_alpha
-from core.stats.arrays import Mask, Ratings, check_shapes, ratings
+from core.stats.agreement import fleiss_kappa, krippendorff_alpha, with_interval
+from core.stats.arrays import Codes, Mask, Ratings, check_shapes, ratings
+from core.stats.intervals import Estimate
+from core.stats.metric_intervals import Design, ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class AgentRound:
     """
 
     agent: str
-    accuracy: float | None
+    accuracy: Estimate
     kept: int
     """cells with the same value again"""
     to_right: int
@@ -52,19 +57,19 @@ class Round:
     """documents with a value by any agent in this round"""
     documents: int
     """documents that every agent has answered completely, in this round or before"""
-    unanimous: float | None
+    unanimous: Estimate
     """share of these on which all agents agree on every item"""
-    agreement: Agreement
+    agreement: Estimate
     """Fleiss' kappa over cells; of ratings Krippendorff's ordinal alpha"""
-    with_majority: float | None
+    with_majority: Estimate
     """mean share of agents per cell with the most common value (of ratings: within a point of the median)"""
-    consecutive: tuple[tuple[str, str, float | None], ...]
+    consecutive: tuple[tuple[str, str, Estimate], ...]
     """each agent and the next, and the share of cells on which they agree: judges who answer in sequence"""
-    vote: float | None
+    vote: Estimate
     """accuracy of the vote (a tie is wrong)"""
-    mean: float | None
+    mean: Estimate
     """mean accuracy of the agents"""
-    upper_bound: float | None
+    upper_bound: Estimate
     """share of cells with gold on which at least one agent is right: the best result of a perfect referee"""
 
 
@@ -73,17 +78,14 @@ class Bound:
     """Upper bound of the debate, as shares of cells with gold and a verdict."""
 
     cells: int
-    at_first: float | None
+    at_first: Estimate
     """some agent of the first step was right"""
-    ever: float | None
+    ever: Estimate
     """some agent was right at some step"""
-    reached: float | None
+    reached: Estimate
     """the verdict is right"""
-
-    @property
-    def gap(self) -> float | None:
-        """``at_first`` minus ``reached``: right answers that the debate lost; negative if it found more."""
-        return None if self.at_first is None or self.reached is None else self.at_first - self.reached
+    gap: Estimate
+    """``at_first`` minus ``reached``: right answers that the debate lost; negative if it found more"""
 
 
 def is_right(reference: Ratings, predicted: Ratings, *, measured: bool) -> Mask:
@@ -114,13 +116,21 @@ def vote_of(predicted: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
 
 
 def rounds(
-    reference: npt.ArrayLike, steps: Sequence[tuple[str, Mapping[str, npt.ArrayLike]]], *, measured: bool = False
+    reference: npt.ArrayLike,
+    steps: Sequence[tuple[str, Mapping[str, npt.ArrayLike]]],
+    *,
+    measured: bool = False,
+    design: Design | None = None,
+    groups: Codes | None = None,
 ) -> tuple[Round, ...]:
     """Return the rounds of a debate from (name, values by agent), in order.
 
     Agents that answered together in an earlier round continue as a group. An agent without any value for a document
-    (NaN throughout) keeps its last values. Raises ValueError for shapes that differ.
+    (NaN throughout) keeps its last values. ``design`` describes how the documents with a reference were selected and
+    which depend on each other, by default all are independent. ``groups`` are those of all documents, ``[document]``.
+    Raises ValueError for shapes that differ.
     """
+    known = _Designs(design or Design(), Design(groups=groups))
     gold = ratings(reference)
     found: list[Round] = []
     tables: list[dict[str, Ratings]] = []
@@ -133,7 +143,7 @@ def rounds(
             tables.append(table)
         before = dict(table)
         table |= {agent: _latest(grid, before.get(agent)) for agent, grid in predicted.items()}
-        found.append(_round(name, gold, dict(table), predicted, before, measured))
+        found.append(_round(name, gold, dict(table), predicted, before, measured, known))
     return tuple(found)
 
 
@@ -143,17 +153,37 @@ def bound(
     verdict: npt.ArrayLike,
     *,
     measured: bool = False,
+    design: Design | None = None,
 ) -> Bound:
-    """Return the upper bound of a debate: ``steps`` are the values of the agents of each step."""
+    """Return the upper bound of a debate: ``steps`` are the values of the agents of each step.
+
+    ``design`` as for ``rounds``.
+    """
     gold, ended = ratings(reference), ratings(verdict)
     counted = ~np.isnan(gold) & ~np.isnan(ended)
-    cells, reached = int(counted.sum()), _share(is_right(gold, ended, measured=measured), counted)
+    chosen, right = design or Design(), is_right(gold, ended, measured=measured)
+    cells, reached, undefined = int(counted.sum()), _share(right, counted, chosen), Estimate(None, None)
     if not cells or not steps:
-        return Bound(cells, None, None, reached)
+        return Bound(cells, undefined, undefined, reached, undefined)
     each = [
         np.any(np.stack([is_right(gold, ratings(one), measured=measured) for one in step]), axis=0) for step in steps
     ]
-    return Bound(cells, _share(each[0], counted), _share(np.any(np.stack(each), axis=0), counted), reached)
+    lost = (each[0] & counted).sum(axis=1) - (right & counted).sum(axis=1)
+    return Bound(
+        cells,
+        _share(each[0], counted, chosen),
+        _share(np.any(np.stack(each), axis=0), counted, chosen),
+        reached,
+        ratio(lost, counted.sum(axis=1), chosen, signed=True),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Designs:
+    """Designs of the shares that need a reference, and of the others, which concern all documents."""
+
+    judged: Design
+    every: Design
 
 
 def _latest(now: Ratings, before: Ratings | None) -> Ratings:
@@ -174,6 +204,7 @@ def _round(
     now: Mapping[str, Ratings],
     before: Mapping[str, Ratings],
     measured: bool,
+    designs: _Designs,
 ) -> Round:
     """Return a round.
 
@@ -187,23 +218,34 @@ def _round(
     together = vote_of(list(predicted.values()), measured=measured)
     several = known.sum(axis=0) >= 2
     cells = stack.reshape(len(stack), -1).T
+    groups = designs.every.groups
+    if stack.shape[2] > 1:  # the cells of a document depend on each other
+        groups = np.repeat(np.arange(stack.shape[1]) if groups is None else groups, stack.shape[2])
+    unlike = np.any(stack != stack[:1], axis=(0, 2))
     with_vote = is_right(together[None, ...], stack, measured=measured).sum(axis=0)
     # On a tie count the agents that gave one of the leading values: at least one.
     leading = with_vote if measured else _votes(stack)[1].max(axis=0, initial=0)
-    per_cell = leading[several] / known.sum(axis=0)[several]
+    per_cell = np.where(several, leading / np.maximum(known.sum(axis=0), 1), 0.0)
     agents = tuple(
-        _agent(agent, gold, grid, now.get(agent), before.get(agent), measured) for agent, grid in predicted.items()
+        _agent(agent, gold, grid, now.get(agent), before.get(agent), measured, designs.judged)
+        for agent, grid in predicted.items()
     )
-    accuracies = [one.accuracy for one in agents if one.accuracy is not None]
+    answered = known & has_gold
     voted = has_gold & np.any(known, axis=0)
     return Round(
         name=name,
         agents=agents,
         asked=int(np.any([_spoken(grid) for grid in now.values()], axis=0).sum()),
         documents=int(full.sum()),
-        unanimous=float(np.all(stack[:, full] == stack[:1, full], axis=(0, 2)).mean()) if full.any() else None,
-        agreement=krippendorff_alpha(cells, "ordinal") if measured else fleiss_kappa(cells),
-        with_majority=float(per_cell.mean()) if len(per_cell) else None,
+        unanimous=ratio(full & ~unlike, full, designs.every),
+        agreement=with_interval(
+            lambda answers, times: (
+                krippendorff_alpha(answers, "ordinal", times) if measured else fleiss_kappa(answers, times)
+            ),
+            cells,
+            groups,
+        ),
+        with_majority=ratio(per_cell.sum(axis=1), several.sum(axis=1), designs.every),
         consecutive=tuple(
             (
                 one,
@@ -211,20 +253,27 @@ def _round(
                 _share(
                     is_right(predicted[one], predicted[two], measured=measured),
                     ~np.isnan(predicted[one] + predicted[two]),
+                    designs.every,
                 ),
             )
             for one, two in pairwise(predicted)
         ),
-        vote=_share(is_right(gold, together, measured=measured), voted),
-        mean=sum(accuracies) / len(accuracies) if accuracies else None,
-        upper_bound=_share(np.any(right, axis=0), voted),
+        vote=_share(is_right(gold, together, measured=measured), voted, designs.judged),
+        mean=ratio((right & answered).sum(axis=2).T, answered.sum(axis=2).T, designs.judged),
+        upper_bound=_share(np.any(right, axis=0), voted, designs.judged),
     )
 
 
 def _agent(
-    name: str, gold: Ratings, stands: Ratings, now: Ratings | None, was: Ratings | None, measured: bool
+    name: str,
+    gold: Ratings,
+    stands: Ratings,
+    now: Ratings | None,
+    was: Ratings | None,
+    measured: bool,
+    design: Design,
 ) -> AgentRound:
-    accuracy = _share(is_right(gold, stands, measured=measured), ~np.isnan(gold) & ~np.isnan(stands))
+    accuracy = _share(is_right(gold, stands, measured=measured), ~np.isnan(gold) & ~np.isnan(stands), design)
     if now is None or was is None:
         return AgentRound(name, accuracy, 0, 0, 0, 0)
     right = is_right(gold, now, measured=measured)
@@ -248,6 +297,5 @@ def _votes(stack: Ratings) -> tuple[Ratings, npt.NDArray[np.int64]]:
     return values, votes.reshape(len(values), *stack.shape[1:])
 
 
-def _share(mask: Mask, among: Mask) -> float | None:
-    whole = int(among.sum())
-    return int((mask & among).sum()) / whole if whole else None
+def _share(mask: Mask, among: Mask, design: Design) -> Estimate:
+    return ratio((mask & among).sum(axis=1), among.sum(axis=1), design)

@@ -78,8 +78,8 @@ class FlipTable:
     """documents with gold that do not count: the first or the last role left a label without a value"""
     cells: int
     """(document, label) pairs with gold"""
-    shares: tuple[float | None, ...]
-    """share of right cells after each role; None without cells"""
+    shares: tuple[Estimate, ...]
+    """share of right cells after each role, with an interval as that of ``Flip.gain``; None without cells"""
     steps: tuple[Flip, ...]
     """one for each role after the first, against the one before it"""
     whole: Flip
@@ -157,7 +157,7 @@ def flip_table(
         documents=int(path.counted.any(axis=1).sum()),
         excluded=path.excluded,
         cells=cells,
-        shares=tuple(int(right.sum()) / cells if cells else None for right in path.right),
+        shares=tuple(ratio(right.sum(axis=1), path.counted.sum(axis=1), design) for right in path.right),
         steps=tuple(_change(path, step - 1, step, labels, design) for step in range(1, last + 1)),
         whole=_change(path, 0, last, labels, design),
         errors_by={role: int(cells_lost.sum()) for role, cells_lost in zip(path.roles, lost, strict=True)},

@@ -74,12 +74,14 @@ def format_interval(
     return f"{interval.level:.0%} interval {text}" if named else text
 
 
-def format_estimate(estimate: Estimate, *, digits: int = 3, percent: bool = False) -> str:
-    """Return a value with its interval as text: "0.864 (0.812 to 0.907)", "86% (81% to 91%)"; "–" if undefined."""
-    value = format_percent(estimate.value) if percent else format_number(estimate.value, digits)
-    shown = (
-        format_interval(estimate.interval, "percent") if percent else format_interval(estimate.interval, digits=digits)
-    )
+def format_estimate(estimate: Estimate, *, digits: int | None = None, percent: bool = False) -> str:
+    """Return a value with its interval as text: "0.864 (0.812 to 0.907)", "86% (81% to 91%)"; "–" if undefined.
+
+    ``digits`` defaults to 3 decimals for numbers and 0 for percent.
+    """
+    decimals = (0 if percent else 3) if digits is None else digits
+    value = format_percent(estimate.value, decimals) if percent else format_number(estimate.value, decimals)
+    shown = format_interval(estimate.interval, "percent" if percent else "number", digits=decimals)
     return f"{value} ({shown})" if shown else value
 
 

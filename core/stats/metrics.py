@@ -351,12 +351,19 @@ def normal_p(found: Estimate) -> float | None:
 
 
 def strict_scores(
-    kind: Kind, reference: npt.ArrayLike, predicted: npt.ArrayLike, labels: Sequence[str]
-) -> dict[str, float | None]:
+    kind: Kind,
+    reference: npt.ArrayLike,
+    predicted: npt.ArrayLike,
+    labels: Sequence[str],
+    *,
+    intervals: bool = True,
+    groups: Codes | None = None,
+) -> dict[str, Estimate]:
     """Return the macro, micro and accuracy scores with every excluded document counted as wrong in every label.
 
-    A choice without a verdict misses the label of the reference and adds no false positive. Empty for ratings, which
-    have no wrong value that would be as far off as the right one is near.
+    A choice without a verdict misses the label of the reference and adds no false positive. Documents with equal codes
+    in ``groups``, ``[document]``, depend on each other. Empty for ratings, which have no wrong value that would be as
+    far off as the right one is near.
     """
     if kind == "rating":
         return {}
@@ -364,12 +371,14 @@ def strict_scores(
     check_shapes(gold, verdicts)
     lacking = (verdicts < 0).any(axis=1, keepdims=True)
     wrong = np.where(gold == 1, 0, 1) if kind == "multilabel" else np.zeros_like(gold)
-    known = (gold >= 0).any(axis=1)
-    filled = np.where(lacking, wrong, verdicts)[known].astype(np.float64)
-    target = np.where(gold < 0, np.nan, gold)[known]
-    sample = Samples(np.ones((1, len(target))), target, filled)
-    wanted = [metric for metric in metrics(kind) if metric.path[0] in ("macro", "micro", "accuracy")]
-    return {metric.key: _number(metric.compute(sample)[0]) for metric in wanted}
+    filled = np.where(lacking, wrong, verdicts).astype(np.int8)
+    (found,) = _Data.of_grids(kind, (gold, filled), Design(groups=groups), LEVEL).estimates(intervals=intervals)
+    return {metric.key: found[metric].outputs[0] for metric in strict_metrics(kind)}
+
+
+def strict_metrics(kind: Kind) -> list[Metric]:
+    """Return the metrics of ``strict_scores``."""
+    return [metric for metric in metrics(kind) if kind != "rating" and metric.path[0] in ("macro", "micro", "accuracy")]
 
 
 def to_json(scores: Scores) -> dict[str, Any]:
@@ -713,6 +722,11 @@ class _Data:
         check_shapes(*grids)
         if grids[0].ndim != 2 or grids[0].shape[1] != len(labels):
             raise ValueError(f"an array of shape {grids[0].shape} needs {len(labels)} columns, one for each label")
+        return cls.of_grids(kind, grids, design, level)
+
+    @classmethod
+    def of_grids(cls, kind: Kind, grids: Sequence[npt.NDArray[Any]], design: Design, level: float) -> _Data:
+        """Return the data of grids ``[document, label]``: of ratings numbers, else 1 and 0, and -1 for no value."""
         known = [~np.isnan(grid) if kind == "rating" else grid >= 0 for grid in grids]
         judged = known[0].any(axis=1)
         complete = np.logical_and.reduce([one.all(axis=1) for one in known[1:]])

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.agreement import krippendorff_alpha
-from core.stats.arrays import Ratings, ratings
+from core.stats.agreement import krippendorff_alpha, with_interval
+from core.stats.arrays import Codes, Ratings, ratings
 from core.stats.correlation import kendall, pearson, spearman
 from core.stats.intervals import LEVEL, Estimate, Interval
+from core.stats.metric_intervals import Design
+from core.stats.metrics import score
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +30,17 @@ class Following:
     """
 
     n: int
-    pearson: float | None
-    spearman: float | None
-    kendall: float | None
-    mae: float | None
+    pearson: Estimate
+    spearman: Estimate
+    kendall: Estimate
+    mae: Estimate
     """mean absolute error, as a share of the scale (0 to 1)"""
 
     @property
     def absolute(self) -> dict[str, float | None]:
         """The correlations without their sign, as in the paper."""
         each = {"pearson": self.pearson, "spearman": self.spearman, "kendall": self.kendall}
-        return {name: None if value is None else abs(value) for name, value in each.items()}
+        return {name: None if one.value is None else abs(one.value) for name, one in each.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,9 @@ class BeforeAfter:
 
     before: Following
     after: Following
-    alpha_before: float | None
+    alpha_before: Estimate
     """Krippendorff's ordinal alpha among the members; None for fewer than two"""
-    alpha_after: float | None
+    alpha_after: Estimate
 
 
 def normalised(values: npt.ArrayLike, scales: Sequence[tuple[float, float]]) -> Ratings:
@@ -70,40 +72,40 @@ def before_after(
     after: Mapping[str, npt.ArrayLike],
     dimensions: Sequence[str],
     scales: Sequence[tuple[float, float]],
+    *,
+    design: Design | None = None,
+    groups: Codes | None = None,
 ) -> dict[str, BeforeAfter]:
     """Return a comparison per dimension, from members' ratings ``[document, dimension]`` before and after.
 
-    ``scales`` are (low, high) of each dimension. The panel's rating is the mean of its members.
+    ``scales`` are (low, high) of each dimension. The panel's rating is the mean of its members. ``design`` and
+    ``groups`` as for ``debate_rounds.rounds``.
     """
     gold = normalised(reference, scales)
     firsts, lasts = ([normalised(grid, scales) for grid in side.values()] for side in (before, after))
     return {
         name: BeforeAfter(
-            _following(gold[:, column], [grid[:, column] for grid in firsts]),
-            _following(gold[:, column], [grid[:, column] for grid in lasts]),
-            _alpha([grid[:, column] for grid in firsts]),
-            _alpha([grid[:, column] for grid in lasts]),
+            _following(gold[:, column], [grid[:, column] for grid in firsts], design),
+            _following(gold[:, column], [grid[:, column] for grid in lasts], design),
+            _alpha([grid[:, column] for grid in firsts], groups),
+            _alpha([grid[:, column] for grid in lasts], groups),
         )
         for column, name in enumerate(dimensions)
     }
 
 
-def _following(reference: Ratings, members: Sequence[Ratings]) -> Following:
+def _following(reference: Ratings, members: Sequence[Ratings], design: Design | None) -> Following:
     mean = mean_of(np.stack(members))
-    known = ~np.isnan(mean) & ~np.isnan(reference)
-    gold, mean = reference[known], mean[known]
-    n = len(gold)
-    return Following(
-        n,
-        pearson(gold, mean),
-        spearman(gold, mean),
-        kendall(gold, mean),
-        float(np.abs(gold - mean).mean()) if n else None,
+    found = score("rating", reference[:, None], mean[:, None], ("",), design=design).labels[""]
+    return Following(found.n, *(found[key] for key in ("pearson", "spearman", "kendall", "mae")))
+
+
+def _alpha(members: Sequence[Ratings], groups: Codes | None) -> Estimate:
+    if len(members) < 2:
+        return Estimate(None, None)
+    return with_interval(
+        lambda answers, times: krippendorff_alpha(answers, "ordinal", times), np.column_stack(members), groups
     )
-
-
-def _alpha(members: Sequence[Ratings]) -> float | None:
-    return krippendorff_alpha(np.column_stack(members), "ordinal").value if len(members) > 1 else None
 
 
 MEASURES = ("spearman", "kendall", "pearson", "alpha")

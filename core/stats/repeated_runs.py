@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from core.documents import Value
 from core.stats.arrays import Codes, Mask, check_shapes, codes, ratings
-from core.stats.intervals import Interval, t_quantile
+from core.stats.intervals import Estimate, Interval, t_quantile
+from core.stats.metric_intervals import Design, ratio
 
 Consistency: TypeAlias = Literal["right", "inconsistent", "wrong", "unresolved"]
 CONSISTENCIES: tuple[Consistency, ...] = ("right", "inconsistent", "wrong", "unresolved")
@@ -77,16 +78,26 @@ class Stability:
     """``[document]``: index into ``CONSISTENCIES``, -1 without gold"""
     cells: Codes
     """``[document, label]``: index into ``CONSISTENCIES``, -1 without gold"""
-    unanimous: float | None
+    inconsistent: Estimate
+    """share of the documents with gold that are inconsistent"""
+    unanimous: Estimate
     """share of cells (with gold or without) on which all iterations with a value agree; None for fewer than two
     iterations and without a cell that two of them have a value for
     """
 
 
-def stability(reference: npt.ArrayLike, predicted: Sequence[npt.ArrayLike], labels: Sequence[str]) -> Stability:
+def stability(
+    reference: npt.ArrayLike,
+    predicted: Sequence[npt.ArrayLike],
+    labels: Sequence[str],
+    *,
+    design: Design | None = None,
+    groups: Codes | None = None,
+) -> Stability:
     """Return the classes of documents and cells from codes ``[document, label]`` (-1 for none).
 
-    Raises ValueError without an iteration or for shapes that differ.
+    ``design`` and ``groups`` as for ``debate_rounds.rounds``. Raises ValueError without an iteration or for shapes that
+    differ.
     """
     gold = codes(reference)
     if not predicted:
@@ -112,7 +123,8 @@ def stability(reference: npt.ArrayLike, predicted: Sequence[npt.ArrayLike], labe
         labels={label: _counted(cells[:, column]) for column, label in enumerate(labels)},
         documents=documents,
         cells=cells,
-        unanimous=float(alike.sum() / several.sum()) if several.any() else None,
+        inconsistent=ratio(documents == 1, documents >= 0, design or Design()),
+        unanimous=ratio(alike.sum(axis=1), several.sum(axis=1), Design(groups=groups)),
     )
 
 

@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -14,6 +15,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.formatting import format_number
 from core.runs import RunDetails
+from core.services.evaluation import report
 from tests.app.studio import studio
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
@@ -161,7 +163,7 @@ def test_key_metrics_equal_those_of_the_report(session, project):
     assert shown["Exact match"] == format_number(report["subset_accuracy"])
 
 
-def test_alternative_annotator_test_shows_shares_without_decimals(session, project):
+def test_alternative_annotator_test_shows_shares_without_decimals_and_their_intervals(session, project):
     project.store.documents.add(
         Document(f"d{n}", {"text": "t"}, gold={rater: both("a" if n % 3 else "b") for rater in ("x", "y", "z")})
         for n in range(3)
@@ -169,7 +171,54 @@ def test_alternative_annotator_test_shows_shares_without_decimals(session, proje
     gold = {f"d{n}": both("a") for n in range(3)}
     debates(project, sample_world.CODEBOOK, gold, {id: (both("a"), both("a")) for id in gold})
     table = draw(session, "evaluate", evaluate_tab="models").dataframe[0]
-    assert list(table.value["model"]) == ["67%", "67%", "67%"]
+    assert list(table.value["model"]) == ["67% (21% to 94%)"] * 3  # Wilson's interval of 2 of 3
+
+
+def shown_span(estimate, scale=1, digits=3):
+    """Return an estimate of a report as the page shows it: "0.500 (0.250 to 0.750)"."""
+    return [format_number(scale * value, digits) for value in (estimate["value"], *estimate["interval"])]
+
+
+def test_debate_tab_shows_the_intervals_of_the_report(session, project):
+    gold = {f"d{n}": both("ab"[n % 2]) for n in range(12)}
+    claims = ["ab", "b", "a", "a", "ab", "", "a", "b", "a", "ab", "b", "a"]
+    answers = {f"d{n}": (both(claim), both("ab"[n % 2] if n % 4 else claim)) for n, claim in enumerate(claims)}
+    run = debates(project, sample_world.CODEBOOK, gold, answers)
+    debate = json.loads(json.dumps(report.full_report(session, session.run(run))))["debate"]
+    app = draw(session, "evaluate", evaluate_tab="debate")
+    shown = re.sub(r"<[^>]+>", " ", texts(app))
+    table, step = debate["flip_table"], debate["flip_table"]["steps"][0]
+    for share in table["shares"]:
+        value, low, high = shown_span(share, 100, 1)
+        assert f"{value}%  ({low}% to {high}%)" in shown
+    value, low, high = shown_span(step["gain"], 100, 1)
+    assert f"+{value}  ({low} to {high})" in shown
+    for name in ("at_first", "reached"):
+        assert all(str(end)[:6] in shown for end in debate["upper_bound"][name]["interval"]), "data of the chart"
+
+
+def test_ratings_are_shown_with_intervals_against_each_rater_and_the_median(session, project):
+    rng = np.random.default_rng(3)
+    ratings = rng.integers(1, 6, (30, 3))
+    project.store.documents.add(
+        Document(f"d{n}", {"text": "t"}, gold={name: {"c": int(x)} for name, x in zip("xyz", row, strict=True)})
+        for n, row in enumerate(ratings)
+    )
+    answers = {f"d{n}": ({"c": int(row[0])}, {"c": int(np.median(row))}) for n, row in enumerate(ratings)}
+    run = debates(project, RATING, {f"d{n}": {} for n in range(30)}, answers)
+    found = json.loads(json.dumps(report.full_report(session, session.run(run))))
+    shown = re.sub(r"<[^>]+>", " ", texts(draw(session, "evaluate")))
+    for side in (*found["raters"].values(), found):
+        one = {"value": side["labels"]["Clarity"]["spearman"]}
+        one["interval"] = side["intervals"]["labels"]["Clarity"]["spearman"]
+        value, low, high = shown_span(one)
+        assert f"{value}  ({low} to {high})" in shown
+    assert found["median"]["labels"]["Clarity"]["spearman"] == 1.0
+    assert found["median"]["intervals"]["labels"]["Clarity"]["spearman"] is None, "no error shows how large one may be"
+    value, low, high = shown_span(
+        {"value": found["agreement"]["Clarity"], "interval": found["agreement_intervals"]["Clarity"]}
+    )
+    assert f"{value}  ({low} to {high})" in shown
 
 
 def test_run_without_verdicts_says_what_it_lacks(session, project):
@@ -258,7 +307,13 @@ def test_chart_is_downloadable_as_svg():
 SPAN = {"name": "A", "value": 0.1, "low": 0.0, "high": 0.2, "words": "0.1"}
 CHARTS = {
     "forest": ([{**SPAN, "tone": "right"}], {"unit": "u"}),
-    "lines": ([{"step": "1", "series": "vote", "value": 0.5}], {"series": {"vote": "bar"}}),
+    "lines": (
+        [
+            {"step": "1", "series": "vote", "value": 0.5, "low": 0.4, "high": 0.6},
+            {"step": "1", "series": "all agree", "value": 0.7, "low": None, "high": None},
+        ],
+        {"series": {"vote": "bar", "all agree": "unres"}},
+    ),
     "learning_curve": (
         [
             {"documents": 0, "score": 0.6, "low": 0.5, "high": 0.7},
@@ -269,7 +324,11 @@ CHARTS = {
     "reliability": ([{"certainty": 0.9, "right": 0.8, "low": 0.7, "high": 0.9, "n": 3}], {"certainty": "c"}),
     "bars": ([{**SPAN, "colour": "bar"}], {"unit": "u", "select": True}),
     "frontier": (
-        [{"name": "r1", "cost": 1.0, "quality": 0.5, "efficient": True, "words": "w"}], {"cost": "c", "quality": "q"}
+        [
+            {"name": name, "cost": 1.0, "quality": 0.5, "low": low, "high": 0.6, "efficient": True, "words": "w"}
+            for name, low in (("r1", 0.4), ("r2", None))
+        ],
+        {"cost": "c", "quality": "q"},
     ),
     "scatter": (
         [
@@ -315,7 +374,7 @@ def test_every_chart_can_be_drawn(monkeypatch, name):
     assert charts.svg(specification(monkeypatch, name, *CHARTS[name]), True).startswith("<svg")
 
 
-@pytest.mark.parametrize("name", ["forest", "bars", "scatter"])
+@pytest.mark.parametrize("name", ["forest", "bars", "scatter", "lines"])
 def test_axis_of_shares_ends_at_100_percent(monkeypatch, name):
     rows, options = CHARTS[name]
     shares = ("value", "high", "precision", "recall", "precision_high", "recall_high")
@@ -333,7 +392,15 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     drawn = []
     monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, False)) or {})
     rows = [
-        {"name": f"r000{n}", "cost": 1.0 + n / 1000, "quality": 0.5 + n / 1000, "efficient": False, "words": "w"}
+        {
+            "name": f"r000{n}",
+            "cost": 1.0 + n / 1000,
+            "quality": 0.5 + n / 1000,
+            "low": None,
+            "high": None,
+            "efficient": False,
+            "words": "w",
+        }
         for n in range(4)
     ]
     charts.frontier(rows, key="k", cost="c", quality="q")
@@ -368,6 +435,7 @@ def test_axes_of_recall_and_precision_are_limited_to_the_points():
 
     assert charts._reach([0.8, 0.9]) == pytest.approx((0.75, 0.95))
     assert charts._reach([0.0, 1.0]) == (0.0, 1.0)
+    assert charts._reach([-0.9, 0.5]) == (-1.0, pytest.approx(0.85))  # correlations
 
 
 def test_panel_groups_chart_can_be_drawn():

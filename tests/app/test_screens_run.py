@@ -66,7 +66,7 @@ def test_run_page_before_the_first_run(session: ProjectSession) -> None:
     shown = html(at := open_page("run"))
     assert "No verdicts yet" in shown
     assert "Ready: 12 documents, 2 labels and 3 roles." in shown
-    assert "Free. The built-in baseline writes 40 words per second" in shown
+    assert "Free. The built-in model writes 40 words per second" in shown
     assert "Start with 10" in labels(at)
     assert "Start all 12" in labels(at)
     assert "<td>36</td>" in shown  # 12 documents times 3 calls
@@ -103,7 +103,7 @@ def test_run_is_started_watched_and_finished(session: ProjectSession) -> None:
     planning.save_plan(session, planning.Plan(pace=0.0))
     at = open_page("run")
     at.button(key="start-few").click().run()
-    assert "ECJ, built-in lexical" in html(at)
+    assert "ECJ, builtin/lexical" in html(at)
     until(lambda: session.state("r0001") == "done", 30)
     at.run()
     shown = html(at)
@@ -215,7 +215,7 @@ def test_queue_is_shown_and_runs_can_be_removed(session: ProjectSession) -> None
     assert "Remove from queue" in labels(at)
     assert r"Watch ECJ\, built\-in lexical" in labels(at)
     at.button(key="watch").click().run()
-    assert "ECJ, built-in lexical" in html(at)
+    assert "ECJ, builtin/lexical" in html(at)
 
 
 def test_interrupted_run_can_be_resumed(session: ProjectSession) -> None:
@@ -223,7 +223,7 @@ def test_interrupted_run_can_be_resumed(session: ProjectSession) -> None:
     (run,) = queue_runs(session)
     put_paused(session, run.run_id, "interrupted", "interrupted")
     at = open_page("run")
-    assert "ECJ, built-in lexical was interrupted at 0 of 4" in html(at)
+    assert "ECJ, builtin/lexical was interrupted at 0 of 4" in html(at)
     at.button(key="box-resume").click().run()
     until(lambda: session.state(run.run_id) == "done", 30)
 

@@ -52,8 +52,8 @@ def test_table_lists_runs_and_marks_differences(session):
         "Macro F1", "95% interval", "Cost", "Tokens", "Protocol", "Parameters", "Models",
     ]  # fmt: skip
     marked = {run["name"]: run["cells"][PROTOCOL]["parts"] for run in data["runs"]}
-    assert marked["ECJ, built-in lexical"] == [["ECJ", False]]
-    assert marked["Single, built-in lexical"] == [["Single", True]]
+    assert marked["ECJ, builtin/lexical"] == [["ECJ", False]]
+    assert marked["Single, builtin/lexical"] == [["Single", True]]
     assert {run["cells"]["cost"]["parts"][0][0] for run in data["runs"]} == {"free"}
     assert {run["cells"]["main"]["parts"][0][0] for run in data["runs"]} == {"no reference"}
 
@@ -61,7 +61,7 @@ def test_table_lists_runs_and_marks_differences(session):
 def test_one_selected_run_shows_its_configuration(session):
     run = finished(session)
     at = open_runs(run.run_id)
-    assert "<td>Models</td><td>built-in lexical</td>" in html(at)
+    assert "<td>Models</td><td>builtin/lexical</td>" in html(at)
     assert "Critic model" not in html(at), "equal models are shown in one row"
     assert "1 selected" in html(at)
 

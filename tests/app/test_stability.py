@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from app.screens.evaluate.stability import part_words
+from app.screens.evaluate.stability import part_cells
+from core.codebook import Kind
+from core.services.evaluation.ambiguity import Part
+from core.stats.metrics import main_metric, metrics, score
 
 
 @pytest.mark.parametrize(
-    ("part", "words"),
+    ("kind", "reference", "predicted", "cells"),
     [
-        ({"documents": 1, "share": 0.25, "scores": {"accuracy": 0.5, "macro": {"f1": None}}},
-         "1 document (25%): accuracy 0.50"),
-        ({"documents": 12, "share": 0.75, "scores": {"accuracy": 0.5, "macro": {"f1": 0.456}}},
-         "12 documents (75%): accuracy 0.50, macro F1 0.46"),
-        ({"documents": 3, "share": 1.0, "scores": {"macro": {"spearman": 0.8, "mae": 0.31}}},
-         "3 documents (100%): Spearman 0.80, mean absolute error 0.31"),
-        ({"documents": 12, "share": 0.75, "scores": {"n": 12, "accuracy": 0.5}}, "12 documents (75%): accuracy 0.50"),
-        ({"documents": 12, "share": 0.75, "scores": {"n": 9, "accuracy": 0.5}},
-         "12 documents (75%), 9 of them scored: accuracy 0.50"),
-        ({"documents": 0, "share": None, "scores": None}, "0 documents"),
+        ("choice", [0, 0, 1, 1], [0, 1, 1, -1], ["4", "25%", "3", "0.667 (0.208 to 0.939)"]),
+        ("rating", [[1], [2], [3], [4]], [[1], [2], [3], [4]], ["4", "25%", "4", "1.000"]),
+        ("choice", [-1, -1, -1, -1], [0, 1, 1, -1], ["4", "25%", "0", "–"]),
     ],
-)  # fmt: skip
-def test_summary_has_the_count_the_share_and_known_scores(part: dict[str, object], words: str) -> None:
-    assert part_words(part) == words
+)
+def test_part_has_the_count_the_share_and_its_scores_with_intervals(
+    kind: Kind, reference: list[int], predicted: list[int], cells: list[str]
+) -> None:
+    labels = ["A", "B"] if kind == "choice" else ["A"]
+    part = Part(4, 0.25, score(kind, reference, predicted, labels))
+    shown = next(metric for metric in metrics(kind) if metric.key in ("accuracy", "macro_spearman"))
+    assert [re.sub("<[^>]+>", "", cell) for cell in part_cells(part, [shown])] == cells
+
+
+def test_part_without_documents_has_no_scores() -> None:
+    assert part_cells(Part(0, None, None), [main_metric("choice")]) == ["0", "–", "0", "–"]

@@ -15,7 +15,7 @@ from app.widgets import charts, layout
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.elements import download, facts, line, literal, sentences, table
 from app.widgets.empty_state import empty_page
-from app.widgets.metric_tables import score_html
+from app.widgets.metric_tables import estimate_data, score_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text
 from core.annotations import Reference
@@ -262,10 +262,17 @@ def _summary(found: Comparison) -> None:
 
 
 def _score_rows(found: Comparison) -> list[dict[str, Any]]:
-    """Return the table: metrics as rows, runs as columns."""
+    """Return the table: metrics as rows, runs and the ends of the intervals as columns."""
     columns = {column.run.run_id: column for column in found.columns}
     lines: list[dict[str, Any]] = [
-        {"metric": metric.name, **{id: column.scores[metric.key].value for id, column in columns.items()}}
+        {
+            "metric": metric.name,
+            **{
+                key: value
+                for id, column in columns.items()
+                for key, value in estimate_data(column.scores[metric.key], id, f"{id}_").items()
+            },
+        }
         for metric in _defined_metrics(found)
     ]
     return lines + [
@@ -306,7 +313,7 @@ def _cost(found: Comparison, on: str) -> None:
                 {
                     "name": column.run.title,
                     "cost": column.cost[f"{unit}_per_document"],
-                    "quality": column.scores.main.value,
+                    **estimate_data(column.scores.main, "quality"),
                     "efficient": column.efficient,
                     "words": column.run.settings.protocol,
                 }

@@ -12,7 +12,7 @@ from app.widgets import charts, layout
 from app.widgets.elements import facts, line
 from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference
-from core.formatting import format_count, format_percent
+from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation import alt_test, counted_documents, model_drift
 from core.services.evaluation.model_recommendations import (
@@ -24,6 +24,7 @@ from core.services.evaluation.model_recommendations import (
 )
 from core.services.project_session import ProjectSession
 from core.stats.alt_test import EPSILONS, Alternative, People
+from core.stats.intervals import format_estimate
 
 PEOPLE: dict[People, str] = {
     "experts": "experts",
@@ -91,8 +92,8 @@ def _alternative_test(test: Alternative, on: str) -> None:
             {
                 "person left out": one.person,
                 "n": one.n,
-                "model": format_percent(one.model_wins),
-                "person": format_percent(one.person_wins),
+                "model": format_estimate(one.model_wins, percent=True),
+                "person": format_estimate(one.person_wins, percent=True),
                 "p": one.p,
                 "replaceable": "yes" if one.replaceable else "no",
             }

@@ -50,7 +50,7 @@ def _label_matrices(found: EvaluationReport, reference: str) -> None:
     labels = []
     for label in label_data(found.run.settings.codebook):
         counts = found.scores.counts[label["name"]]
-        note = f"F1 {counts.f1:.3f}" if counts.f1 is not None else "none present"
+        note = f"{counts.positives:,} present" if counts.positives else "none present"
         labels.append({**label, "note": note, **{cell: getattr(counts, cell) for cell in scores.CELLS}})
     _CONFUSION_MATRIX(
         key="evaluate-cells",

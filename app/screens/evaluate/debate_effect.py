@@ -12,11 +12,12 @@ import streamlit as st
 from app.widgets import charts, layout
 from app.widgets.elements import facts, sentences, table
 from app.widgets.empty_state import empty
+from app.widgets.metric_tables import estimate_data, estimate_html, share_html, with_interval
 from core.annotations import Reference
 from core.formatting import (
     MISSING,
     format_count,
-    format_percent,
+    format_points,
     format_price,
     format_signed,
     format_tokens,
@@ -27,7 +28,7 @@ from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.project_session import ProjectSession
 from core.stats.debate_rounds import Bound, Round
-from core.stats.intervals import Estimate, format_estimate
+from core.stats.intervals import Estimate, format_estimate, format_interval
 
 SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent correct": "right", "all agree": "unres"}
 
@@ -44,7 +45,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         return
     if result.flip_table is None:
         st.caption("All agents answered independently, so there are no corrections or regressions.")
-    left, right = st.columns([1.5, 1], gap="small")
+    left, right = st.columns([1.75, 1], gap="small")
     with left:
         if result.flip_table is not None:
             _steps(result, unit, on_debate)
@@ -72,16 +73,17 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
     assert flip_table is not None
     sub = f"{format_count(flip_table.cells, noun)} with a reference"
     with layout.panel("Contribution by step", sub, counted=on, key="debate-steps"):
-        rows = [[result.titles[flip_table.roles[0]], format_percent(flip_table.shares[0], 1), *[""] * 6]]
+        rows = [[result.titles[flip_table.roles[0]], share_html(flip_table.shares[0]), *[""] * 7]]
         for step, share in zip(flip_table.steps, flip_table.shares[1:], strict=True):
             price = result.prices[step.role]
             rows.append(
                 [
                     result.titles[step.role],
-                    format_percent(share, 1),
+                    share_html(share),
                     f"{step.total.corrected:,}",
                     f"{step.total.regressed:,}",
                     format_signed(step.total.net, 0),
+                    with_interval(format_points(step.gain.value), format_interval(step.gain.interval, "points")),
                     format_price(price.cost_usd),
                     MISSING if price.per_label is None else format_price(price.per_label),
                     MISSING if price.tokens_per_label is None else format_tokens(price.tokens_per_label),
@@ -94,6 +96,7 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
             "Corrected",
             "Introduced errors",
             "Net",
+            "Gain, points",
             "Cost",
             f"Cost {gained}",
             f"Tokens {gained}",
@@ -122,25 +125,25 @@ def _critic(result: DebateEffect) -> None:
 
 
 def _bound(bound: Bound, on: str) -> None:
-    with layout.panel("Upper bound", "best score any agent reached", counted=on, key="debate-bound"):
-        if bound.at_first is None or bound.reached is None or bound.ever is None:
+    with layout.panel("Upper bound", "the best of all agents", counted=on, key="debate-bound"):
+        if bound.at_first.value is None:
             st.caption("No agent gave a list of its own on a document with a reference.")
             return
         rows = [
-            {"name": name, "value": value, "words": format_percent(value, 1), "colour": colour}
-            for name, value, colour in (
-                ("an agent in the first step", bound.at_first, "tx3"),
-                ("an agent in any step", bound.ever, "tx3"),
-                ("the verdict", bound.reached, "bar"),
+            {"name": name, **estimate_data(share), "words": _percent(share), "colour": colour}
+            for name, share, colour in (
+                ("first step", bound.at_first, "tx3"),
+                ("any step", bound.ever, "tx3"),
+                ("verdict", bound.reached, "bar"),
             )
         ]
         charts.bars(rows, key="debate-bound-chart", unit="share correct")
-        gap = bound.gap or 0.0
-        st.caption(
-            f"{format_percent(gap, 1)} more would be correct if the verdict always followed the correct first answer."
-            if gap > 0
-            else "The verdict is at least as good as the best choice among the first answers."
-        )
+        if (bound.gap.value or 0.0) <= 0:
+            st.caption("The verdict is at least as good as the best choice among the first answers.")
+        else:
+            st.caption(
+                f"{_percent(bound.gap)} more would be correct if the verdict always followed the correct first answer."
+            )
 
 
 def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> None:
@@ -148,15 +151,15 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
         return
     rows: list[dict[str, Any]] = []
     for one in found:
-        for name, value in zip(SERIES, (one.vote, one.mean, one.upper_bound, one.unanimous), strict=True):
-            rows.append({"step": one.name, "series": name, "value": value})
+        for name, share in zip(SERIES, (one.vote, one.mean, one.upper_bound, one.unanimous), strict=True):
+            rows.append({"step": one.name, "series": name, **estimate_data(share)})
     with layout.panel("Rounds", "agreement and accuracy, round by round", counted=on, key="debate-rounds"):
         charts.draw(charts.lines(rows, SERIES), rows, key="debate-rounds-chart")
         table = [
             {
                 "round": one.name,
                 "agent": agents.get(agent.agent, agent.agent),
-                "accuracy": format_percent(agent.accuracy, 1),
+                "accuracy": _percent(agent.accuracy),
                 "kept": agent.kept,
                 "corrected": agent.to_right,
                 "regressed": agent.to_wrong,
@@ -179,9 +182,8 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
 
 def _agreement(agents: Mapping[str, str], one: Round) -> str:
     """Return the agreement of the agents in a round as text."""
-    return f"{format_percent(one.with_majority)} of the agents agree with the majority" + "".join(
-        f"; {agents.get(a, a)} and {agents.get(b, b)} agree on {format_percent(share)}"
-        for a, b, share in one.consecutive
+    return f"{_percent(one.with_majority)} of the agents agree with the majority" + "".join(
+        f"; {agents.get(a, a)} and {agents.get(b, b)} agree on {_percent(share)}" for a, b, share in one.consecutive
     )
 
 
@@ -189,22 +191,18 @@ def _panels(result: DebateEffect, on: str) -> None:
     for family, dimensions in result.panels.items():
         title = f"{family.capitalize()}s before and after"
         with layout.panel(title, "ratings from 0 to 1", counted=on, key=f"debate-panel-{family}"):
-            rows = [
-                {
-                    "dimension": name,
-                    "Spearman before": one.before.spearman,
-                    "after": one.after.spearman,
-                    "|ρ| before": one.before.absolute["spearman"],
-                    "|ρ| after": one.after.absolute["spearman"],
-                    "Kendall before": one.before.kendall,
-                    "Kendall after": one.after.kendall,
-                    "alpha before": one.alpha_before,
-                    "alpha after": one.alpha_after,
-                }
-                for name, one in dimensions.items()
-            ]
-            st.dataframe(rows, hide_index=True, key=f"debate-panel-table-{family}")
+            rows = []
+            for name, one in dimensions.items():
+                pairs = [(getattr(one.before, key), getattr(one.after, key)) for key in ("spearman", "kendall")]
+                pairs.append((one.alpha_before, one.alpha_after))
+                rows.append([name, *(estimate_html(side) for pair in pairs for side in pair)])
+            heads = [f"{name} {when}" for name in ("Spearman", "Kendall", "Alpha") for when in ("before", "after")]
+            table(["Dimension", *heads], rows)
+
+
+def _percent(share: Estimate) -> str:
+    return format_estimate(share, percent=True, digits=1)
 
 
 def _share(found: Estimate) -> str:
-    return "none" if found.value is None else format_estimate(found, percent=True)
+    return "none" if found.value is None else _percent(found)

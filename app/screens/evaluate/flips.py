@@ -14,11 +14,13 @@ from app.widgets import palette
 from app.widgets.charts import Spec, cached, draw, inline_data, styled, tooltip
 from app.widgets.elements import table
 from app.widgets.labels import swatch_html
+from app.widgets.metric_tables import estimate_data
 from core.codebook import Codebook
 from core.formatting import format_percent, format_signed
 from core.stats.flips import FlipTable, Tally
+from core.stats.intervals import format_interval
 
-TOP, GAP, BOTTOM = 42, 14, 20
+TOP, GAP, BOTTOM = 58, 14, 20
 """Pixels above the flows, between correct and incorrect labels, and below them for the word "incorrect"."""
 BAR, MARGIN = 13, 8
 """Width of a bar, and distance of the middle of the first one from the edge, in pixels."""
@@ -46,7 +48,7 @@ def flip_flow(
     st.html(f'<div class="moot-sentences"><span>{words}</span></div>')
 
 
-def flip_rows(flips: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str | int]]:
+def flip_rows(flips: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str | float | None]]:
     """Return the numbers of the flow diagram, one row per step and label.
 
     Rows with an empty ``label`` are totals over all labels.
@@ -61,9 +63,13 @@ def flip_rows(flips: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str
             "regressed": tally.regressed,
             "kept_wrong": tally.kept_wrong,
             "net": tally.net,
+            **estimate_data(gain, "gain"),
         }
         for step in flips.steps
-        for label, tally in [("", step.total), *step.labels.items()]
+        for label, tally, gain in [
+            ("", step.total, step.gain),
+            *((name, step.labels[name], gain) for name, gain in step.label_gains.items()),
+        ]
     ]
 
 
@@ -99,7 +105,8 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
         place = {"align": bar["align"], "dx": bar["dx"]}
         notes.append(_word(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, cut=True, **place))
         notes.append(_word(bar["x"], 25, bar["share"], shade["tx2"], fontSize=11.5, **place))
-    tip = tooltip(name="Role", right="Correct", wrong="Incorrect")
+        notes.append(_word(bar["x"], 41, bar["interval"], shade["tx2"], fontSize=11.5, **place))
+    tip = tooltip(name="Role", right="Correct", wrong="Incorrect", interval="Share correct, 95% interval")
     marks = alt.Chart(inline_data(bars)).encode(x=x, tooltip=tip)
     opacity = alt.Opacity("opacity:Q", scale=None)
     chart = alt.layer(
@@ -163,7 +170,8 @@ def _bars(flips: FlipTable, titles: Mapping[str, str], scale: float) -> Rows:
         rows.append(
             {
                 "name": titles.get(role, role), "fill": palette.role_colour(role, colours),
-                "share": f"{format_percent(share, 1)} correct" if share is not None else "",
+                "share": f"{format_percent(share.value, 1)} correct" if share.value is not None else "",
+                "interval": format_interval(share.interval, "percent", digits=1),
                 "right": f"{right:,}", "wrong": f"{wrong:,}", "align": align, "dx": dx, "x": place,
                 "y": TOP, "y2": TOP + max(right * scale, 0.5), "low": low, "low2": low + max(wrong * scale, THINNEST),
             }

@@ -28,6 +28,7 @@ from app.widgets.metric_tables import (
     Metric,
     agreement,
     dimension_table,
+    estimate_html,
     metric_strip,
     score_metric,
     score_tables,
@@ -35,7 +36,7 @@ from app.widgets.metric_tables import (
 )
 from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
 from core.annotations import Reference
-from core.formatting import MISSING, format_count, format_number, format_percent, format_rating, join_names, plural
+from core.formatting import MISSING, format_count, format_percent, format_rating, join_names, plural
 from core.runs import RunRow
 from core.services.evaluation import counted_documents, report, run_data
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
@@ -44,7 +45,7 @@ from core.services.evaluation.reference import available_references, reference_n
 from core.services.evaluation.report import prefetch_tabs
 from core.services.evaluation.scores import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.project_session import ProjectSession
-from core.stats.intervals import format_estimate
+from core.stats.intervals import format_estimate, format_interval
 from core.stats.metrics import Scores, main_metric, metrics
 
 
@@ -191,8 +192,9 @@ def _key_numbers(found: EvaluationReport) -> None:
         notes.append(f"not counted: {format_count(without, 'document')} without {missing}")
     excluded = sum(counted.left_out.values()) - without
     main = main_metric(scores.kind)
-    if excluded and (strict := found.strict.get(main.key)) is not None:
-        notes.append(f"{main.name} {main.format(strict)} with these as wrong")
+    if excluded and (strict := found.strict.get(main.key)) is not None and strict.value is not None:
+        span = f" ({format_interval(strict.interval)})" if strict.interval else ""
+        notes.append(f"{main.name} {main.format(strict.value)}{span} with these as wrong")
     share = f" ({format_percent(excluded / (found.n + excluded))})" if excluded else ""
     notes = notes or ["All documents are scored."]
     metric_strip([*numbers, Metric("Left out", text=f"{excluded:,}{share}", notes=tuple(notes))])
@@ -291,8 +293,8 @@ def _raters(found: EvaluationReport) -> None:
     rows = [
         [
             name,
-            *(format_number(side.labels[name]["spearman"].value) for side in sides.values()),
-            format_estimate(found.agreement[name]),
+            *(estimate_html(side.labels[name]["spearman"]) for side in sides.values()),
+            estimate_html(found.agreement[name]),
         ]
         for name in found.scores.labels
     ]
@@ -304,12 +306,12 @@ def _overlap(found: EvaluationReport) -> None:
     rows = [
         [
             name,
-            *(format_number(own.labels[name]["spearman"]) for own in fields.values()),
-            format_number(found.scores.labels[name]["spearman"].value),
+            *(estimate_html(own.labels[name].spearman) for own in fields.values()),
+            estimate_html(found.scores.labels[name]["spearman"]),
         ]
         for name in found.scores.labels
     ]
-    heads = [f"with {field} (mean F1 {format_number(own.mean)})" for field, own in fields.items()]
+    heads = [f"with {field} (mean F1 {format_estimate(own.mean)})" for field, own in fields.items()]
     table(["Dimension", *heads, "this run"], rows)
 
 

@@ -90,7 +90,7 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
     ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]
     low = min([0.0, *ends])
     room = text_width(rows)
-    across = scale_beside_text(room, (low - 0.02, 1.02))
+    across = scale_beside_text(room, (max(-1.0, low - 0.02) if low < 0 else 0.0, 1.0))
     ticks = [tick / 4 for tick in range(-4, 5) if tick / 4 >= low]
     names = dict.fromkeys(row["group"] for row in rows)
     lanes = list(dict.fromkeys(row["style"] for row in rows))

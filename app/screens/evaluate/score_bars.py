@@ -33,7 +33,7 @@ class ScoreRow:
     note: str
     colour: int
     scores: tuple[Estimate, ...]
-    roles: Mapping[str, tuple[float | None, ...]]
+    roles: Mapping[str, tuple[Estimate, ...]]
 
 
 def draw_score_bars(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect, *, key: str) -> None:
@@ -62,10 +62,10 @@ def _rows(found: EvaluationReport, roles: Mapping[str, Scores]) -> list[ScoreRow
     rows = []
     for name, label in found.scores.labels.items():
         positives = label.counts.positives if label.counts else 0
-        each = {role: tuple(scores.labels[name][key].value for key in KEYS) for role, scores in roles.items()}
+        each = {role: tuple(scores.labels[name][key] for key in KEYS) for role, scores in roles.items()}
         rows.append(ScoreRow(name, f"{positives:,} present", labels[name], tuple(label[key] for key in KEYS), each))
     scored = sum(counts.positives > 0 for counts in found.scores.counts.values())
-    means = {role: tuple(scores[f"macro_{key}"].value for key in KEYS) for role, scores in roles.items()}
+    means = {role: tuple(scores[f"macro_{key}"] for key in KEYS) for role, scores in roles.items()}
     macro = tuple(found.scores[f"macro_{key}"] for key in KEYS)
     return [*rows, ScoreRow("Macro", format_count(scored, "label"), 0, macro, means)]
 
@@ -76,7 +76,12 @@ def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[s
             "label": row.name,
             "measure": measure,
             **estimate_data(score),
-            **{titles.get(role, role): three[panel] for role, three in row.roles.items()},
+            **{
+                key: value
+                for role, three in row.roles.items()
+                for title in [titles.get(role, role)]
+                for key, value in estimate_data(three[panel], title, f"{title} ").items()
+            },
         }
         for row in rows
         for panel, (measure, score) in enumerate(zip(MEASURES, row.scores, strict=True))
@@ -120,7 +125,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
             ),
             alt.Chart(inline_data(triangles))
             .mark_point(shape="triangle-up", size=38, filled=True, opacity=1, yOffset=12)
-            .encode(x=alt.X("value:Q", scale=across), y=y, color=own, tooltip=tip[:3]),
+            .encode(x=alt.X("value:Q", scale=across), y=y, color=own, tooltip=tip),
         ))  # fmt: skip
     own_axes = alt.Resolve(scale=alt.ScaleResolveMap(x="independent"), axis=alt.AxisResolveMap(x="independent"))
     return styled(alt.layer(*panels, resolve=own_axes), ROW * len(rows) + 46)
@@ -143,8 +148,8 @@ def _panel_rows(
             }
         )  # fmt: skip
         triangles += [
-            {"label": label, "name": row.name, "who": titles.get(role, role), "value": three[place],
+            {"label": label, "name": row.name, "who": titles.get(role, role), **estimate_data(three[place]),
              "colour": palette.role_colour(role, shade)}
-            for role, three in row.roles.items() if three[place] is not None
+            for role, three in row.roles.items() if three[place].value is not None
         ]  # fmt: skip
     return bars, triangles

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import streamlit as st
 
 from app.widgets import charts, layout
-from app.widgets.elements import facts, sentences, table
+from app.widgets.elements import sentences, table
 from app.widgets.empty_state import empty
 from app.widgets.layout import counted, panel
-from app.widgets.metric_tables import estimate_data
+from app.widgets.metric_tables import estimate_data, score_html
 from core.annotations import Reference
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import MISSING, format_count, format_number, format_percent
+from core.formatting import MISSING, format_percent
 from core.runs import RunRow
 from core.services.evaluation import ambiguity, counted_documents
 from core.services.evaluation.calibration import Certainty, Kind, certainty
 from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblings
 from core.services.project_session import ProjectSession
-from core.stats.intervals import format_interval
+from core.stats.intervals import format_estimate, format_interval
 from core.stats.metrics import Metric, main_metric, metrics
 from core.stats.repeated_runs import Repeated
 
@@ -78,7 +77,7 @@ def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook,
         ]
         numbers = [f"No. {number}" for number in range(1, len(result.runs[:RUNS]) + 1)]
         table(["Metric", "Mean", "SD", "95% interval", *numbers], rows)
-        st.caption("Intervals are Student's t over iterations.")
+        st.caption("Intervals are Student's t over iterations. The tab Scores of an iteration has those of its scores.")
 
 
 def _row(metric: Metric, name: str, one: Repeated, scores: Sequence[float | None]) -> list[str]:
@@ -95,7 +94,8 @@ def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -
     if codebook.kind != "choice":
         for label, own in result.stability.labels.items():
             rows += [{"name": label, "consistency": name, "count": count} for name, count in own.items()]
-    words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent"
+    share = format_estimate(result.stability.inconsistent, percent=True)
+    words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent: {share}"
     on = result.counted.describe(reference)
     with layout.panel("Consistency over iterations", words, counted=on, key="stability-documents"):
         charts.draw(charts.consistency_bars(rows), rows, key="stability-consistency")
@@ -111,12 +111,14 @@ def _certainty(result: Certainty, reference: Reference) -> None:
         rows = [{"certainty": one.certainty, **estimate_data(one.right, "right"), "n": one.n} for one in found.bins]
         charts.draw(charts.reliability(rows, AXES[result.kind]), rows, key="stability-reliability")
         st.caption(
-            f"Expected calibration error {found.ece:.3f}, Brier score {found.brier:.3f} on {found.n:,} cases. "
+            f"Expected calibration error {found.ece:.3f} (without an interval, as it depends on the bins), Brier score "
+            f"{format_estimate(found.brier)} on {found.n:,} cases. "
             f"On the dashed line, {HONEST[result.kind]} equals the share of correct values."
         )
 
 
-_FIGURES = (("accuracy", "accuracy"), ("f1", "macro F1"), ("spearman", "Spearman"), ("mae", "mean absolute error"))
+_SHOWN = ("accuracy", "macro_f1", "macro_spearman", "macro_mae")
+"""Keys of the scores of ambiguous and normal documents."""
 
 
 def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> None:
@@ -141,17 +143,15 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
             st.text(f"{error.message} {error.remedy}")
             return
         counted(ambiguity.coverage_by_ambiguity(session, run, str(chosen), reference).describe(reference))
-        facts([(name.capitalize(), part_words(result[name])) for name in ("ambiguous", "normal")])
+        shown = [metric for metric in metrics(run.settings.codebook.kind) if metric.key in _SHOWN]
+        heads = ["Documents", "Count", "Share", "Scored", *(metric.name for metric in shown)]
+        table(heads, [[name.capitalize(), *part_cells(part, shown)] for name, part in result.items()])
 
 
-def part_words(part: Mapping[str, Any]) -> str:
-    """ "12 documents (18%), 9 of them scored: accuracy 0.61, macro F1 0.55"; what is undefined is left out."""
-    share = "" if part["share"] is None else f" ({format_percent(part['share'])})"
-    count = f"{format_count(part['documents'], 'document')}{share}"
-    scores = part["scores"] or {}
-    if scores.get("n", part["documents"]) != part["documents"]:
-        count += f", {scores['n']:,} of them scored"
-    values = {"accuracy": scores.get("accuracy"), **(scores.get("macro") or {})}
-    known = ((words, values.get(name)) for name, words in _FIGURES)
-    figures = [f"{words} {format_number(value, 2)}" for words, value in known if isinstance(value, float)]
-    return f"{count}: {', '.join(figures)}" if figures else count
+def part_cells(part: ambiguity.Part, shown: Sequence[Metric]) -> list[str]:
+    """Return the documents, their share, the scored ones and the scores of a part, as cells of a table."""
+    scores = part.scores
+    if scores is None:
+        return [f"{part.documents:,}", format_percent(part.share), "0", *[MISSING] * len(shown)]
+    each = (score_html(metric, scores[metric.key]) for metric in shown)
+    return [f"{part.documents:,}", format_percent(part.share), f"{scores.n:,}", *each]

@@ -208,7 +208,7 @@ def _pilot_cost(plan: Plan, pilot: Estimate, few: int) -> str:
         return f"A pilot of {format_count(few, 'document')} costs {about} and gives a better estimate for the rest."
     if plan.pace > 0 and any(role.role_model.is_builtin for role in pilot.roles):
         return (
-            f"Free. The built-in baseline writes {plan.pace:g} words per second, so that you can follow. Set its pace "
+            f"Free. The built-in model writes {plan.pace:g} words per second, so that you can follow. Set its pace "
             "on the Models page."
         )
     return "Free."

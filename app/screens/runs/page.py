@@ -16,6 +16,7 @@ from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
 from app.widgets.elements import facts, line, segments
 from app.widgets.empty_state import empty_page
+from app.widgets.metric_tables import estimate_data
 from app.widgets.run_picker import reference_picker, run_date, run_differences
 from core.annotations import Reference
 from core.formatting import format_count
@@ -237,7 +238,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
                 {
                     "name": row.run.title,
                     "cost": row.cost[f"{unit}_per_document"],
-                    "quality": row.main.value if row.main is not None else None,
+                    **estimate_data(row.main, "quality"),
                     "efficient": row.efficient,
                     "words": ", ".join(filter(None, (row.configuration[heading] for heading in table.ALWAYS))),
                 }

@@ -10,7 +10,8 @@ from core.formatting import MISSING, format_duration, format_percent, format_pri
 from core.runs import RunRow
 from core.services.evaluation.leaderboard import LeaderboardRow
 from core.services.runs.configuration import DOCUMENTS, MODELS, PROTOCOL, SUMMARY
-from core.stats.intervals import format_interval
+from core.stats.intervals import Estimate, format_interval
+from core.stats.metrics import Metric
 
 ALWAYS = (PROTOCOL, MODELS)
 """Headings of the configuration that are shown even where no run differs."""
@@ -77,20 +78,26 @@ def _count(text: str) -> float | None:
 def _figures(row: LeaderboardRow) -> dict[str, Any]:
     run, cost, scores = row.run, row.cost, row.scores
     main = row.main.value if row.main is not None else None
-    agreement = {key: scores[key].value if scores is not None and key in scores.overall else None
+    undefined = Estimate(None, None)
+    agreement = {key: scores.overall.get(key, undefined) if scores is not None else undefined
                  for key in ("kappa", "alpha")}  # fmt: skip
     incomplete = row.coverage is not None and row.coverage < 1
     return {
         "main": _number(main, row.metric.format(main), "main") if main is not None else _number(None, _state(run)),
         "coverage": _number(row.coverage, format_percent(row.coverage), "unres" if incomplete else ""),
-        "strict": _number(row.strict, row.metric.format(row.strict)),
+        "strict": _estimate(row.strict, row.metric),
         "n": _number(scores.n if scores else None, f"{scores.n:,}" if scores else MISSING),
         "cost": _number(cost["cost_usd"], format_price(cost["cost_usd"])),
         "paid": _number(cost["paid_usd"], format_price(cost["paid_usd"])),
         "tokens": _number(cost["tokens"], format_tokens(cost["tokens"] or 0)),
         "seconds": _number(run.seconds, format_duration(run.seconds)),
-        **{key: _number(value, row.metric.format(value)) for key, value in agreement.items()},
+        **{key: _estimate(one, row.metric) for key, one in agreement.items()},
     }
+
+
+def _estimate(one: Estimate, metric: Metric) -> dict[str, Any]:
+    span = f" ({format_interval(one.interval)})" if one.interval else ""
+    return _number(one.value, f"{metric.format(one.value)}{span}")
 
 
 def _number(value: float | None, text: str, tone: str = "") -> dict[str, Any]:

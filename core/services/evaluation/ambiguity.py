@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,26 @@ from core.errors import UsageError
 from core.runs import RunRow, RunSettings
 from core.services.evaluation import counted_documents, run_data
 from core.services.evaluation.counted_documents import Coverage
-from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import score
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.stats import metrics
+from core.stats.arrays import Mask
+from core.stats.metrics import Scores
 from core.stats.repeated_runs import THETA, Ambiguity, K, of_document
 
 SAMPLED = ("vote", "self_consistency")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The ambiguous or the normal documents of a run."""
+
+    documents: int
+    share: float | None
+    """share of the run's documents in the pre-pass, None if there are none"""
+    scores: Scores | None
+    """over those with a reference and a verdict; None without documents"""
 
 
 def prepass(plan: Plan, k: int = K) -> Plan:
@@ -111,25 +123,28 @@ def scores_by_ambiguity(
     theta: float = THETA,
     annotator: str = VERDICT,
     reference: Reference = "gold",
-) -> dict[str, Any]:
-    """Return the scores of a run on ambiguous and on normal documents.
+) -> dict[str, Part]:
+    """Return the scores of a run on its ``ambiguous`` and on its ``normal`` documents.
 
-    The result is ``{prepass, theta, ambiguous: {documents, share, scores}, normal: {...}}``. ``share`` is the share of
-    the run's documents in the pre-pass, None if there are none. Each score has its own ``n``: documents with a
-    reference label and a verdict. Raises NoSuchRun for an unknown run.
+    Raises NoSuchRun for an unknown run, and UsageError if ``prepass_id`` is not a pre-pass.
     """
     run = session.run(run_id)
     known = document_ambiguity(session, prepass_id)
-    documents = run_data.verdict_arrays(session, run, reference).documents
-    sides = run_data.paired_arrays(session, run, annotator, reference)
-    sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents])
-    result = np.array([document in known for document in documents])
-    return {
-        "prepass": prepass_id,
-        "theta": theta,
-        "ambiguous": _part(run, *sides, result & ~sure, int(result.sum())),
-        "normal": _part(run, *sides, result & sure, int(result.sum())),
-    }
+    loaded = run_data.verdict_arrays(session, run, reference)
+    documents = loaded.documents
+    judged, predicted = run_data.paired_arrays(session, run, annotator, reference)
+    design = run_data.sampling_design(session, run, reference, documents, loaded.reference, [loaded.verdicts])
+    sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents], np.bool_)
+    voted = np.array([document in known for document in documents], np.bool_)
+
+    def part(rows: Mask) -> Part:
+        count = int(rows.sum())
+        # The others keep their place in the design: without a reference they do not count.
+        own = np.where(rows[:, None], judged, np.nan)
+        scores = score(run.settings.codebook, own, predicted, design=design) if count else None
+        return Part(count, count / int(voted.sum()) if voted.any() else None, scores)
+
+    return {"ambiguous": part(voted & ~sure), "normal": part(voted & sure)}
 
 
 def coverage_by_ambiguity(
@@ -143,7 +158,13 @@ def coverage_by_ambiguity(
     return counted_documents.among(session, run, reference, scored, {"not_voted_on": ~asked})
 
 
-def _part(run: RunRow, reference: Grid, predicted: Grid, rows: Any, known: int) -> dict[str, Any]:
-    count = int(rows.sum())
-    scores = metrics.to_json(score(run.settings.codebook, reference[rows], predicted[rows])) if count else None
-    return {"documents": count, "share": count / known if known else None, "scores": scores}
+def to_json(parts: Mapping[str, Part]) -> dict[str, dict[str, Any]]:
+    """Return the parts as JSON data."""
+    return {
+        name: {
+            "documents": part.documents,
+            "share": part.share,
+            "scores": metrics.to_json(part.scores) if part.scores is not None else None,
+        }
+        for name, part in parts.items()
+    }

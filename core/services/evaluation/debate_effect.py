@@ -16,6 +16,7 @@ from core.services.evaluation.run_data import Grid, Stage
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats import flips, panels
+from core.stats.arrays import Codes
 from core.stats.debate_rounds import Bound, Round, bound, rounds
 from core.stats.flips import Flip, FlipTable, Objections, objections
 from core.stats.intervals import format_interval
@@ -90,6 +91,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     )  # a partly read verdict does not count as an end
     path = run_data.steps(run, found, verdict)
     design = run_data.sampling_design(session, run, reference, loaded.documents, gold, [predicted])
+    groups = run_data.group_codes(session, run)
     flip_table = on_all = None
     if len(path) > 1:
         true, *codes = run_data.coded(gold, *(values for *_, values in path), measured=rating)
@@ -108,9 +110,17 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         titles={**run_data.step_titles(run), **{name: title for name, title, _ in path}},
         prices=_prices(flip_table, found, session.store.costs.spent(run.run_id, reference)) if flip_table else {},
         critic=_critic(gold, found, verdict, design, rating),
-        rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=rating),
-        upper_bound=bound(gold, [list(stage.members.values()) for stage in found], verdict, measured=rating),
-        panels=_panels(run, found, gold) if rating else {},
+        rounds=rounds(
+            gold,
+            [(stage.title, stage.members) for stage in found if len(stage.members) > 1],
+            measured=rating,
+            design=design,
+            groups=groups,
+        ),
+        upper_bound=bound(
+            gold, [list(stage.members.values()) for stage in found], verdict, measured=rating, design=design
+        ),
+        panels=_panels(run, found, gold, design, groups) if rating else {},
     )
 
 
@@ -197,14 +207,18 @@ def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, design: Design,
     return objections(true, coded[0], coded[1], coded[2], design)
 
 
-def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict[str, panels.BeforeAfter]]:
+def _panels(
+    run: RunRow, found: tuple[Stage, ...], gold: Grid, design: Design, groups: Codes | None
+) -> dict[str, dict[str, panels.BeforeAfter]]:
     codebook = run.settings.codebook
     scales = [(scale.min, scale.max) for scale in codebook.scales]
     by_family: dict[str, list[Stage]] = {}
     for stage in found:
         by_family.setdefault(stage.family, []).append(stage)
     return {
-        family: panels.before_after(gold, own[0].members, run_data.last_lists(own), codebook.names, scales)
+        family: panels.before_after(
+            gold, own[0].members, run_data.last_lists(own), codebook.names, scales, design=design, groups=groups
+        )
         for family, own in by_family.items()
         if len(own) > 1
     }

@@ -29,7 +29,7 @@ class LeaderboardRow:
     scores: Scores | None = None
     coverage: float | None = None
     """share of the documents with a reference that have a verdict"""
-    strict: float | None = None
+    strict: Estimate = Estimate(None, None)
     """the main score with every document without a verdict counted as wrong"""
     efficient: bool = False
     """no other run of the same labels is as good at a lower cost, nor better at the same cost"""
@@ -88,7 +88,7 @@ def _row(session: ProjectSession, run: RunRow, reference: Reference) -> Leaderbo
         cost,
         report.scores,
         coverage=report.n / (report.n + report.excluded),
-        strict=report.strict.get(main_metric(run.settings.codebook.kind).key),
+        strict=report.strict.get(main_metric(run.settings.codebook.kind).key, Estimate(None, None)),
     )
 
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.errors import UsageError
-from core.formatting import format_count, format_percent
+from core.formatting import format_count
 from core.runs import CANARY, RunDetails, RunRow
 from core.services.evaluation import counted_documents, repeated_runs, run_data
 from core.services.evaluation.counted_documents import Coverage
 from core.services.project_session import ProjectSession
 from core.stats.arrays import Mask
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, format_estimate
 from core.stats.metric_intervals import Design, ratio
 
 CANARIES = 30
@@ -35,7 +35,7 @@ class Drift:
     changed: tuple[str, ...]
     share: Estimate
     """share of documents that changed, with Wilson's interval over independent documents or groups"""
-    chance: float | None
+    chance: Estimate
     """share of documents on which the run's own iterations differ at the same time: what would change without drift;
     None with one iteration"""
     counted: Coverage
@@ -55,9 +55,12 @@ class Drift:
         """The finding in plain words."""
         if not self.documents:
             return f"{self.later}: {self.problem or 'no canary has a verdict in both runs yet.'}"
-        predicted = f"After {self.days:.1f} days {len(self.changed)} of {self.documents} canaries have another verdict"
-        if self.chance is not None:
-            predicted += f"; iterations at one time differ on {format_percent(self.chance)}"
+        predicted = (
+            f"After {self.days:.1f} days {len(self.changed)} of {self.documents} canaries have another verdict: "
+            f"{format_estimate(self.share, percent=True)}"
+        )
+        if self.chance.value is not None:
+            predicted += f"; iterations at one time differ on {format_estimate(self.chance, percent=True)}"
         predicted += f". {self.problem}" if self.problem else "."
         return predicted + (f" The server reports another model: {', '.join(self.models)}." if self.models else "")
 
@@ -99,7 +102,7 @@ def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:
 
 
 def _drift(
-    session: ProjectSession, run: RunRow, later: RunRow, first: run_data.AnnotationArrays, chance: float | None
+    session: ProjectSession, run: RunRow, later: RunRow, first: run_data.AnnotationArrays, chance: Estimate
 ) -> Drift:
     now = run_data.verdict_arrays(session, later)
     rows = run_data.rows_in(first.documents, now.documents)  # canaries are documents of the first run
@@ -140,10 +143,10 @@ def _renamed(before: Mapping[str, frozenset[str]], now: Mapping[str, frozenset[s
     )
 
 
-def _chance(session: ProjectSession, run: RunRow) -> float | None:
+def _chance(session: ProjectSession, run: RunRow) -> Estimate:
     rows = repeated_runs.siblings(session, run)
     if len(rows) < 2:
-        return None
+        return Estimate(None, None)
     _, (one, two) = repeated_runs.aligned([run_data.verdict_arrays(session, row) for row in rows[:2]])
     whole = ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
-    return float((one[whole] != two[whole]).any(axis=1).mean()) if whole.any() else None
+    return ratio((one != two).any(axis=1) & whole, whole, Design(groups=run_data.group_codes(session, rows[0])))

@@ -67,7 +67,13 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         labels={label: repeated(list(scores.values())) for label, scores in by_label.items()},
         by_label=by_label,
         by_run=by_run,
-        stability=stability(true, coded, codebook.names if codebook.kind != "choice" else codebook.items),
+        stability=stability(
+            true,
+            coded,
+            codebook.names if codebook.kind != "choice" else codebook.items,
+            design=run_data.sampling_design(session, rows[0], reference, loaded[0].documents, gold, predicted),
+            groups=run_data.group_codes(session, rows[0]),
+        ),
         documents=loaded[0].documents,
         counted=counted_documents.among(session, rows[0], reference, np.any(~np.isnan(gold), axis=1)),
     )

@@ -18,6 +18,7 @@ from core.formatting import (
     format_money,
     format_number,
     format_percent,
+    format_points,
     format_rating,
     format_signed,
     format_timestamp,
@@ -41,7 +42,7 @@ from core.services.evaluation.scores import EvaluationReport, cost_of_run, evalu
 from core.services.project_session import ProjectSession, check_output_path
 from core.stats import metrics
 from core.stats.alt_test import EPSILONS
-from core.stats.intervals import Estimate, format_interval
+from core.stats.intervals import Estimate, format_estimate, format_interval
 from core.stats.metrics import Metric, Scores
 
 
@@ -182,6 +183,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
     return Environment(autoescape=True, undefined=StrictUndefined).from_string(template).render(
         run=run, codebook=codebook, found=found, scores=scores, overall=overall, debate=debate, again=again,
         colours=_COLOURS, percent=format_percent, number=format_number, money=format_money, interval=format_interval,
+        estimate=format_estimate,
         run_name=session.run_name(run.run_id),
         printed=format_timestamp(time.time()),
         noun=reference_names(reference).noun,
@@ -194,7 +196,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         effect="".join(words for words, _ in summary(debate, debate.noun)),
         steps=[
             (debate.titles[step.role], f"{step.total.corrected:,}", f"{step.total.regressed:,}",
-             format_signed(step.total.net, 0), _money(debate.prices[step.role]))
+             format_signed(step.total.net, 0), _points(step.gain), _money(debate.prices[step.role]))
             for step in (debate.flip_table.steps if debate.flip_table else ())
         ],
         measures=[
@@ -256,6 +258,10 @@ def _label_tables(scores: Scores) -> list[tuple[list[str], list[list[str]]]]:
             rows[name] += [_cell(metric, label[metric.key]) for metric in part]
         tables.append(([*head, *(metric.name for metric in part)], list(rows.values())))
     return tables
+
+
+def _points(gain: Estimate) -> str:
+    return format_points(gain.value) + (f"\n{format_interval(gain.interval, 'points')}" if gain.interval else "")
 
 
 def _money(price: Price) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
@@ -24,11 +25,11 @@ from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics
-from core.stats.agreement import krippendorff_alpha, with_interval
-from core.stats.arrays import Mask
-from core.stats.correlation import kendall, pearson, rouge_l, spearman
-from core.stats.intervals import Estimate, Interval
-from core.stats.metric_intervals import Design
+from core.stats.agreement import Agreement, krippendorff_alpha, with_interval
+from core.stats.arrays import Mask, Ratings
+from core.stats.correlation import rouge_l
+from core.stats.intervals import Estimate, Interval, ends
+from core.stats.metric_intervals import Design, ratio
 from core.stats.metrics import Scores
 from core.store.annotators import LATENT, AnnotationSource
 
@@ -49,10 +50,20 @@ class FieldOverlap:
 
     n: int
     """documents with words in both fields"""
-    mean: float | None
+    mean: Estimate
     """mean F1"""
-    labels: Mapping[str, Mapping[str, float | None]]
-    """dimension -> ``n`` documents that also have gold, ``pearson``, ``spearman``, ``kendall``"""
+    labels: Mapping[str, FieldCorrelation]
+    """by dimension"""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldCorrelation:
+    """Correlation of the overlap with a dimension of the reference; ``n`` documents have both."""
+
+    n: int
+    pearson: Estimate
+    spearman: Estimate
+    kendall: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +112,10 @@ class EvaluationReport:
     basis: Basis
     coverage: Coverage
     """the documents of the run that its scores are based on, and the others by the reason why they are left out"""
-    strict: Mapping[str, float | None]
-    """macro, micro and accuracy by metric key, with every excluded document counted as wrong; empty for ratings"""
+    strict: Mapping[str, Estimate]
+    """macro, micro and accuracy by metric key, with every excluded document counted as wrong; empty for ratings.
+
+    Without intervals for reviewed documents, because documents without a verdict were not drawn."""
     raters: Mapping[str, Scores] = field(default_factory=dict)
     """gold by several raters: the scores against each of them; else empty"""
     median: Scores | None = None
@@ -158,25 +171,31 @@ def evaluate(
 ) -> EvaluationReport:
     """Return the scores of an annotator of a run: its ``verdict``, a role, or like ``reference`` the name of a source.
 
-    Cached until a score could change. ``intervals=False`` saves the resampling. Raises UsageError for an unknown
-    reference.
+    Cached until a score could change. ``intervals=False`` saves time. Raises UsageError for an unknown reference.
     """
     check_reference(session, reference)
     codebook = run.settings.codebook
     gold, predicted = run_data.paired_arrays(session, run, annotator, reference)
     loaded = run_data.verdict_arrays(session, run, reference)
     design = run_data.sampling_design(session, run, reference, loaded.documents, loaded.reference, [loaded.verdicts])
+    found = score(codebook, gold, predicted, intervals=intervals, design=design)
+    strict = {metric.key: found[metric.key] for metric in metrics.strict_metrics(codebook.kind)}
+    if found.excluded:
+        known = intervals and design.sample is None
+        strict = metrics.strict_scores(
+            codebook.kind, gold, predicted, codebook.names, intervals=known, groups=design.groups
+        )
     return EvaluationReport(
         run=run,
         reference=reference,
-        scores=score(codebook, gold, predicted, intervals=intervals, design=design),
+        scores=found,
         basis=Basis.of(
             design, np.any(~np.isnan(gold), axis=1), latent_truth.warning(session) if reference == LATENT else ""
         ),
         coverage=counted_documents.of_run(session, run, reference),
-        strict=metrics.strict_scores(codebook.kind, gold, predicted, codebook.names),
-        **(_several_raters(session, run, annotator) if reference == "gold" else {}),
-        overlap=_overlap(session, run) if reference == "gold" else {},
+        strict=strict,
+        **(_several_raters(session, run, annotator, design, intervals=intervals) if reference == "gold" else {}),
+        overlap=_overlap(session, run, design) if reference == "gold" else {},
     )
 
 
@@ -188,10 +207,8 @@ def score(
 
 
 def role_scores(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Scores]:
-    """Return the scores of each role's own lists, in the order of the debate, without intervals."""
-    return {
-        role: evaluate(session, run, reference, role, intervals=False).scores for role in annotating_roles(session, run)
-    }
+    """Return the scores of each role's own lists, in the order of the debate."""
+    return {role: evaluate(session, run, reference, role).scores for role in annotating_roles(session, run)}
 
 
 def to_json(report: EvaluationReport) -> dict[str, Any]:
@@ -207,11 +224,15 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
         "roles": settings.specs,
         **metrics.to_json(scores),
         "basis": plain(report.basis),
-        "strict": metrics.nested(report.strict, scores.kind),
+        "strict": metrics.nested({key: one.value for key, one in report.strict.items()}, scores.kind),
+        "strict_intervals": metrics.nested(
+            {key: ends(one.interval) for key, one in report.strict.items()}, scores.kind
+        ),
     }
     if report.raters:
         result["raters"] = {name: metrics.to_json(own) for name, own in report.raters.items()}
         result["agreement"] = {name: estimate.value for name, estimate in report.agreement.items()}
+        result["agreement_intervals"] = {name: ends(estimate.interval) for name, estimate in report.agreement.items()}
     if report.median is not None:
         result["median"] = metrics.to_json(report.median)
     if report.overlap:
@@ -237,7 +258,9 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dict[str, Any]:
+def _several_raters(
+    session: ProjectSession, run: RunRow, annotator: str, design: Design, *, intervals: bool
+) -> dict[str, Any]:
     """Return the fields of a report on gold by several raters; empty for one rater."""
     raters = session.store.annotations.raters()
     if len(raters) < 2:
@@ -250,7 +273,11 @@ def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dic
     }
 
     def against(gold: Grid) -> Scores:
-        return score(codebook, *run_data.paired_with(session, run, annotator, gold), intervals=False)
+        grids = run_data.paired_with(session, run, annotator, gold)
+        return score(codebook, *grids, intervals=intervals, design=design)
+
+    def alpha(answers: npt.NDArray[Any], weights: Ratings) -> Agreement:
+        return krippendorff_alpha(answers, level, weights)
 
     level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"
     stack = np.stack(list(golds.values()), axis=-1)
@@ -260,14 +287,13 @@ def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dic
     return {
         "raters": {name: against(gold) for name, gold in golds.items()},
         "agreement": {
-            name: with_interval(lambda answers: krippendorff_alpha(answers, level), stack[:, column, :])
-            for column, name in enumerate(names)
+            name: with_interval(alpha, stack[:, column, :], design.groups) for column, name in enumerate(names)
         },
         "median": against(median) if codebook.kind == "rating" else None,
     }  # fmt: skip
 
 
-def _overlap(session: ProjectSession, run: RunRow) -> dict[str, FieldOverlap]:
+def _overlap(session: ProjectSession, run: RunRow, design: Design) -> dict[str, FieldOverlap]:
     """Return ROUGE-L of the text with every other field of a rating run's documents; else empty."""
     codebook = run.settings.codebook
     if codebook.kind != "rating":
@@ -278,6 +304,7 @@ def _overlap(session: ProjectSession, run: RunRow) -> dict[str, FieldOverlap]:
         return {}
     documents = session.store.documents.load(ids, gold=False)
     gold = run_data.verdict_arrays(session, run).reference[: len(documents)]
+    own = Design(groups=design.groups[: len(documents)] if design.groups is not None else None)
     found = {}
     for name in list(first[0].fields)[1:]:
         each = [rouge_l(one.text, one.fields.get(name, "")) for one in documents]
@@ -285,21 +312,15 @@ def _overlap(session: ProjectSession, run: RunRow) -> dict[str, FieldOverlap]:
         known = ~np.isnan(overlaps)
         found[name] = FieldOverlap(
             n=int(known.sum()),
-            mean=float(overlaps[known].mean()) if known.any() else None,
-            labels={label: _correlations(overlaps, gold[:, column]) for column, label in enumerate(codebook.names)},
+            mean=ratio(np.nan_to_num(overlaps), known, own),
+            labels={
+                label: FieldCorrelation(scores.n, *(scores[key] for key in ("pearson", "spearman", "kendall")))
+                for label, scores in score(
+                    codebook, gold, np.repeat(overlaps[:, None], len(codebook.names), axis=1), design=own
+                ).labels.items()
+            },
         )
     return found
-
-
-def _correlations(overlaps: Grid, gold: Grid) -> dict[str, float | None]:
-    both = ~np.isnan(overlaps) & ~np.isnan(gold)
-    one, other = overlaps[both], gold[both]
-    return {
-        "n": int(both.sum()),
-        "pearson": pearson(one, other),
-        "spearman": spearman(one, other) if len(one) > 1 else None,
-        "kendall": kendall(one, other),
-    }
 
 
 @cached_scores

@@ -182,11 +182,12 @@ def _item_agreement(item: str, annotations: Sequence[ReviewerValues], codebook: 
         table[documents[one.document_id], reviewers[one.actor]] = one.value
     shared = [row for row in table if sum(value is not None for value in row) > 1]
     equal = np.array([len({value for value in row if value is not None}) == 1 for row in shared])
-    kappa, alpha = undefined, with_interval(krippendorff_alpha, table)
+    kappa, alpha = undefined, with_interval(lambda answers, times: krippendorff_alpha(answers, weights=times), table)
     if codebook.kind == "rating":
-        alpha = with_interval(lambda answers: krippendorff_alpha(answers, "ordinal"), table.astype(np.float64))
+        ordinal = table.astype(np.float64)
+        alpha = with_interval(lambda answers, times: krippendorff_alpha(answers, "ordinal", times), ordinal)
     elif len(reviewers) == 2:
-        kappa = with_interval(lambda answers: cohen_kappa(answers[:, 0], answers[:, 1]), table)
+        kappa = with_interval(lambda answers, times: cohen_kappa(answers[:, 0], answers[:, 1], times), table)
     else:
         kappa = with_interval(fleiss_kappa, table)
     return ItemAgreement(item, len(shared), ratio(equal, np.ones(len(shared)), Design()), kappa, alpha)

@@ -112,10 +112,10 @@ def protocol_name(protocol: str) -> str:
 def describe_model(role_model: RoleModel) -> str:
     """Return model and sampling in words: "gpt-4.1-mini", "gpt-4.1-mini at temperature 0.7".
 
-    The built-in model has no sampling.
+    The built-in model has no sampling. It is named as on the command line: "builtin/lexical".
     """
     if role_model.is_builtin:
-        return f"built-in {role_model.model}"
+        return role_model.spec
     sampling = role_model.sampling
     words = [role_model.model]
     if sampling.temperature is not None:

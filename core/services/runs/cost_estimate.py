@@ -141,7 +141,7 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
         kind = "Your own prices" if all(own) else "Your own prices and list prices"
         return f"{kind}; tokens: {source}."
     if all(role.role_model.is_builtin for role in roles):
-        return "The built-in baseline costs nothing."
+        return "The built-in model costs nothing."
     if all(role.cost_usd == 0 for role in roles):
         return f"Models on this machine cost nothing. Tokens: {source}."
     return f"List prices; tokens: {source}."

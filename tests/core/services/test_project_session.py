@@ -69,7 +69,7 @@ def test_finished_debates_come_newest_first_in_pages(recorded_run: tuple[Project
 def test_latest_run_and_its_save_time_are_reported(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
     session, run_id, _ = recorded_run
     assert session.latest_run() == run_id
-    assert session.run_name(run_id) == "ECJ, built-in lexical"
+    assert session.run_name(run_id) == "ECJ, builtin/lexical"
     assert session.saved_at() is not None
 
 

@@ -165,8 +165,12 @@ def test_full_agreement_is_one() -> None:
     assert cohen_kappa([1, 2, 3], [1, 2, 3]).value == pytest.approx(1.0)
 
 
-def cohen(answers: np.ndarray) -> Agreement:
-    return cohen_kappa(answers[:, 0], answers[:, 1])
+def cohen(answers: np.ndarray, weights: np.ndarray) -> Agreement:
+    return cohen_kappa(answers[:, 0], answers[:, 1], weights)
+
+
+def nominal_alpha(answers: np.ndarray, weights: np.ndarray) -> Agreement:
+    return krippendorff_alpha(answers, weights=weights)
 
 
 def test_interval_of_kappa_is_a_jackknife_by_hand() -> None:
@@ -196,7 +200,32 @@ def test_no_interval_where_the_data_do_not_show_the_error(answers: list[list[int
 
 
 def test_interval_does_not_depend_on_the_order_of_units_and_allows_gaps() -> None:
-    first = with_interval(krippendorff_alpha, UNITS)
-    assert first == with_interval(krippendorff_alpha, UNITS[::-1])
+    first = with_interval(nominal_alpha, UNITS)
+    assert first == with_interval(nominal_alpha, UNITS[::-1])
     assert first.interval is not None
     assert -1 <= first.interval.low < 0.743 < first.interval.high <= 1
+
+
+def test_copies_of_a_unit_in_its_group_do_not_change_the_interval() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 3, 60)
+    answers = np.where(rng.random((60, 3)) < 0.7, truth[:, None], rng.integers(0, 3, (60, 3)))
+    single = with_interval(lambda given, times: fleiss_kappa(given, times), answers)
+    copies = with_interval(
+        lambda given, times: fleiss_kappa(given, times), np.repeat(answers, 4, axis=0), np.repeat(np.arange(60), 4)
+    )
+    assert copies.value == pytest.approx(single.value)
+    assert single.interval is not None
+    assert copies.interval is not None
+    assert copies.interval.low == pytest.approx(single.interval.low, abs=0.01)
+    assert copies.interval.high == pytest.approx(single.interval.high, abs=0.01)
+
+
+def test_interval_of_many_distinct_answers_leaves_out_random_parts() -> None:
+    rng = np.random.default_rng(3)
+    answers = rng.normal(size=(2500, 1)) + 0.7 * rng.normal(size=(2500, 3))
+    found = with_interval(lambda given, times: krippendorff_alpha(given, "ordinal", times), answers)
+    parts = [krippendorff_alpha(answers[start : start + 100], "ordinal").value or 0.0 for start in range(0, 2500, 100)]
+    error = float(np.std(parts, ddof=1)) / 5  # of the mean of 25 independent samples
+    assert found.interval is not None
+    assert (found.interval.high - found.interval.low) / 2 == pytest.approx(1.96 * error, rel=0.3)

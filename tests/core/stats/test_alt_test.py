@@ -30,7 +30,7 @@ def test_wins_match_hand_counts() -> None:
     annotations = {"A": [[1], [0], [1]], "B": [[1], [1], [1]], "C": [[1], [1], [1]]}
     found = alternative_test([[1], [1], [0]], annotations)
     left = found.people[0]
-    assert (left.n, left.model_wins, left.person_wins) == (3, pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert (left.n, left.model_wins.value, left.person_wins.value) == (3, pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 def test_p_agrees_with_scipy() -> None:
@@ -61,7 +61,7 @@ def test_copies_of_documents_in_groups_add_no_evidence() -> None:
 def test_ratings_agree_by_distance() -> None:
     annotations = {"A": [[1.0], [5.0]], "B": [[3.0], [3.0]], "C": [[3.0], [3.0]]}
     near = alternative_test([[2.0], [4.0]], annotations, measured=True).people[0]
-    assert (near.model_wins, near.person_wins) == (1.0, 0.0)
+    assert (near.model_wins.value, near.person_wins.value) == (1.0, 0.0)
     assert near.p == pytest.approx(1 / 4)  # the smallest p value of two documents
 
 
@@ -143,7 +143,7 @@ def test_alternative_test_agrees_with_the_authors_definition(measured: bool, see
         model[:, None], {name: grid[:, None] for name, grid in people.items()}, epsilon=0.15, measured=measured
     )
     rate, advantage = authors_test(model, people, 0.15, measured)
-    assert (found.winning_rate, found.advantage) == (pytest.approx(rate), pytest.approx(advantage))
+    assert (found.winning_rate, found.advantage.value) == (pytest.approx(rate), pytest.approx(advantage))
 
 
 def test_model_and_person_are_compared_on_the_same_items() -> None:
@@ -156,5 +156,5 @@ def test_model_and_person_are_compared_on_the_same_items() -> None:
     }
     found = alternative_test([[1, 1], [1, 1]], annotations)
     left = {one.person: one for one in found.people}
-    assert (left["A"].n, left["A"].model_wins, left["A"].person_wins) == (2, 1.0, 1.0)
-    assert (left["B"].n, left["B"].model_wins, left["B"].person_wins) == (2, 0.0, 1.0)
+    assert (left["A"].n, left["A"].model_wins.value, left["A"].person_wins.value) == (2, 1.0, 1.0)
+    assert (left["B"].n, left["B"].model_wins.value, left["B"].person_wins.value) == (2, 0.0, 1.0)

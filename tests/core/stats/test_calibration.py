@@ -21,7 +21,7 @@ def test_calibration_by_hand() -> None:
 
 def test_calibration_without_data() -> None:
     empty = calibration([], [])
-    assert (empty.n, empty.bins, empty.ece, empty.worst, empty.brier) == (0, (), None, None, None)
+    assert (empty.n, empty.bins, empty.ece, empty.worst, empty.brier.value) == (0, (), None, None, None)
     with pytest.raises(ValueError, match="between 0 and 1"):
         calibration([1.5], [1])
 
@@ -32,7 +32,7 @@ def test_calibration_agrees_with_scikit_learn(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     predicted, came = rng.random(n), rng.integers(0, 2, n)
     found = calibration(predicted, came)
-    assert found.brier == pytest.approx(brier_score_loss(came, predicted, pos_label=1))
+    assert found.brier.value == pytest.approx(brier_score_loss(came, predicted, pos_label=1))
     if 0 < came.sum() < n:
         shares, means = calibration_curve(came, predicted, n_bins=10)
         assert [one.right.value for one in found.bins] == pytest.approx(list(shares))

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from core.stats.debate_rounds import bound, rounds, vote_of
 from core.stats.flips import objections
+from core.stats.intervals import Estimate, wilson
+from core.stats.metric_intervals import Design
 from core.stats.panels import before_after, normalised
 
 NAN = float("nan")
@@ -25,13 +28,13 @@ def test_rounds_worked_example() -> None:
     second = {"A": [[1], [1], [0], [0]], "B": [[1], [0], [0], [0]], "C": [[1], [1], [0], [1]]}
     one, two = rounds(reference, [("first", first), ("second", second)])
     # The votes 1 0 0 0 are right on three. Each agent is right on two or three of four.
-    assert (one.documents, one.unanimous, one.vote) == (4, 0.0, 0.75)
-    assert one.mean == pytest.approx((2 + 2 + 3) / 12)
-    assert one.upper_bound == 1.0
-    assert one.with_majority == pytest.approx(2 / 3)
-    assert one.consecutive == (("A", "B", 0.5), ("B", "C", 0.25))
+    assert (one.documents, one.unanimous.value, one.vote.value) == (4, 0.0, 0.75)
+    assert one.mean.value == pytest.approx((2 + 2 + 3) / 12)
+    assert one.upper_bound.value == 1.0
+    assert one.with_majority.value == pytest.approx(2 / 3)
+    assert [(a, b, share.value) for a, b, share in one.consecutive] == [("A", "B", 0.5), ("B", "C", 0.25)]
     # Then d0 and d2 are unanimous. C introduces an error on d3 and corrects d0, A corrects two, B corrects d2.
-    assert (two.unanimous, two.vote) == (0.5, 1.0)
+    assert (two.unanimous.value, two.vote.value) == (0.5, 1.0)
     assert [(agent.kept, agent.to_right, agent.to_wrong) for agent in two.agents] == [(2, 2, 0), (3, 1, 0), (2, 1, 1)]
 
 
@@ -39,17 +42,67 @@ def test_upper_bound_and_gap() -> None:
     reference = [[1], [1], [0], [NAN]]
     found = bound(reference, [[[[1], [0], [1], [1]]], [[[1], [1], [1], [1]]]], [[0], [1], [1], [1]])
     # The first step has d0 right, a later one also d1; the verdict has only d1 right.
-    assert (found.cells, found.at_first, found.ever, found.reached) == (3, 1 / 3, 2 / 3, 1 / 3)
-    assert found.gap == 0
+    assert found.cells == 3
+    shares = (found.at_first, found.ever, found.reached, found.gap)
+    assert [share.value for share in shares] == [1 / 3, 2 / 3, 1 / 3, 0]
     nothing = bound([[NAN]], [[[[1]]]], [[1]])
-    assert (nothing.cells, nothing.at_first, nothing.reached, nothing.gap) == (0, None, None, None)
+    assert (nothing.cells, nothing.at_first, nothing.reached, nothing.gap) == (0, *[Estimate(None, None)] * 3)
+
+
+def test_intervals_of_the_upper_bound_by_hand() -> None:
+    # One label, five documents: the first step has d0 to d3 right, the verdict d0 and d4.
+    gold, first, verdict = np.ones((5, 1)), [[1], [1], [1], [1], [0]], [[1], [0], [0], [0], [1]]
+    found = bound(gold, [[first]], verdict)
+    assert (found.at_first.interval, found.reached.interval) == (wilson(4, 5), wilson(2, 5))
+    theirs = stats.ttest_1samp([0, 1, 1, 1, -1], 0.0).confidence_interval(0.95)
+    assert found.gap.interval is not None
+    assert (found.gap.interval.low, found.gap.interval.high) == pytest.approx((theirs.low, min(theirs.high, 1.0)))
+    # Two documents of one author count as one.
+    grouped = bound(gold, [[first]], verdict, design=Design(groups=np.array([0, 0, 1, 2, 3])))
+    assert grouped.at_first.value == 4 / 5
+    assert grouped.at_first.interval != found.at_first.interval
+
+
+def test_intervals_of_rounds_and_bound_cover_the_true_shares() -> None:
+    # 30 authors of 2 documents with 3 labels. Half of the authors are hard, so that cells and documents are dependent.
+    rng, hits = np.random.default_rng(5), []
+    for _ in range(120):
+        hard = np.repeat(rng.random(30) < 0.5, 2)[:, None]
+        gold = (rng.random((60, 3)) < 0.4).astype(float)
+        agents = {name: np.where(rng.random((60, 3)) < np.where(hard, 0.35, 0.05), 1 - gold, gold) for name in "AB"}
+        verdict = np.where(rng.random((60, 3)) < np.where(hard, 0.3, 0.02), 1 - gold, gold)
+        groups = np.repeat(np.arange(30), 2)
+        design = Design(groups=groups)
+        (one,) = rounds(gold, [("first", agents)], design=design, groups=groups)
+        limit = bound(gold, [list(agents.values())], verdict, design=design)
+        either = 1 - (0.35**2 + 0.05**2) / 2
+        alike = (0.35**2 + 0.65**2 + 0.05**2 + 0.95**2) / 2
+        truth = [
+            (one.mean, 0.8), (one.agents[0].accuracy, 0.8), (one.upper_bound, either), (limit.at_first, either),
+            (limit.reached, 0.84), (limit.gap, either - 0.84), (one.consecutive[0][2], alike),
+            (one.with_majority, (1 + alike) / 2),
+        ]  # fmt: skip
+        hits.append([value in estimate.interval for estimate, value in truth])
+    assert np.mean(hits, axis=0).min() > 0.9
+
+
+def test_agreement_in_a_round_has_an_interval_over_documents() -> None:
+    rng = np.random.default_rng(1)
+    one_label = {name: rng.integers(0, 2, (40, 1)).astype(float) for name in "ABC"}
+    (once,) = rounds(one_label["A"], [("r", one_label)])
+    (repeated,) = rounds(np.repeat(one_label["A"], 4, axis=1), [
+        ("r", {name: np.repeat(own, 4, axis=1) for name, own in one_label.items()})
+    ])  # fmt: skip
+    assert repeated.agreement.value == pytest.approx(once.agreement.value)
+    for end in ("low", "high"):  # four copies of a label are no more documents
+        ours, copied = (getattr(found.agreement.interval, end) for found in (once, repeated))
+        assert copied == pytest.approx(ours, abs=0.02)
 
 
 def test_rating_is_right_if_less_than_a_point_away() -> None:
     (only,) = rounds([[3.0], [3.5]], [("once", {"A": [[3.0], [4.0]], "B": [[4.0], [2.0]]})], measured=True)
-    assert only.agents[0].accuracy == 1.0
-    assert only.agents[1].accuracy == 0.0
-    assert only.upper_bound == 1.0
+    assert [agent.accuracy.value for agent in only.agents] == [1.0, 0.0]
+    assert only.upper_bound.value == 1.0
 
 
 def test_objections_worked_example() -> None:
@@ -73,13 +126,17 @@ def test_panel_before_and_after_worked_example() -> None:
     before = {"a": [[5.0], [4.0], [1.0]], "b": [[5.0], [4.0], [1.0]]}
     after = {"a": [[1.0], [2.0], [5.0]], "b": [[1.0], [2.0], [4.0]]}
     found = before_after(reference, before, after, ["clarity"], [(1, 5)])["clarity"]
-    assert found.before.spearman == pytest.approx(-1)
+    assert found.before.spearman.value == pytest.approx(-1)
     assert found.before.absolute["spearman"] == pytest.approx(1)
-    assert found.after.kendall == pytest.approx(1)
-    assert found.alpha_before == pytest.approx(1)
-    assert found.alpha_after is not None
-    assert found.alpha_after < 1
-    assert found.after.mae == pytest.approx(0.125 / 3)
+    assert found.after.kendall.value == pytest.approx(1)
+    assert found.alpha_before.value == pytest.approx(1)
+    assert found.alpha_after.value is not None
+    assert found.alpha_after.value < 1
+    assert found.after.mae.value == pytest.approx(0.125 / 3)
+    # Errors of 0, 0 and 1/8 of the scale: the variance of their mean is that of their influences, (error - mean) / 3.
+    half = 1.959964 * np.sqrt(2 * (1 / 24) ** 2 + (1 / 12) ** 2) / 3
+    assert found.after.mae.interval is not None
+    assert found.after.mae.interval.high == pytest.approx(0.125 / 3 + half, abs=1e-5)
     with pytest.raises(ValueError, match="no width"):
         normalised([[1]], [(3, 3)])
 
@@ -90,9 +147,11 @@ def test_early_agreement_is_carried_over_to_later_rounds() -> None:
     first = {"A": [[1], [0], [1]], "B": [[1], [1], [0]]}
     second = {"A": [[NAN], [1], [0]], "B": [[NAN], [1], [NAN]]}
     one, two = rounds(reference, [("first", first), ("second", second)])
-    assert (one.asked, one.documents, one.unanimous, one.vote, one.upper_bound) == (3, 3, 1 / 3, 1 / 3, 1.0)
+    assert (one.asked, one.documents) == (3, 3)
+    assert [share.value for share in (one.unanimous, one.vote, one.upper_bound)] == [1 / 3, 1 / 3, 1.0]
     # After the second round all three documents are right and unanimous, including d0, which was not discussed again.
-    assert (two.asked, two.documents, two.unanimous, two.vote, two.mean) == (2, 3, 1.0, 1.0, 1.0)
+    assert (two.asked, two.documents) == (2, 3)
+    assert [share.value for share in (two.unanimous, two.vote, two.mean)] == [1.0, 1.0, 1.0]
     assert two.agreement.value == pytest.approx(1.0)
     assert [(agent.kept, agent.to_right, agent.to_wrong) for agent in two.agents] == [(0, 2, 0), (1, 0, 0)]
 
@@ -101,5 +160,5 @@ def test_agent_without_a_value_in_a_round_keeps_its_last_value() -> None:
     steps = [("turn 1", {"A": [[3.0]], "B": [[5.0]], "C": [[4.0]]}), ("other", {"X": [[1.0]], "Y": [[1.0]]}),
              ("turn 2", {"B": [[4.0]], "C": [[4.0]]})]  # fmt: skip
     last = rounds([[4.0]], steps, measured=True)[2]
-    assert [(agent.agent, agent.accuracy) for agent in last.agents] == [("A", 0.0), ("B", 1.0), ("C", 1.0)]
-    assert (last.vote, last.mean) == (1.0, pytest.approx(2 / 3))
+    assert [(agent.agent, agent.accuracy.value) for agent in last.agents] == [("A", 0.0), ("B", 1.0), ("C", 1.0)]
+    assert (last.vote.value, last.mean.value) == (1.0, pytest.approx(2 / 3))

@@ -158,6 +158,24 @@ def test_repeated_documents_in_groups_do_not_change_the_interval() -> None:
                 .interval) == pytest.approx(ends(gain(change, np.ones(60))), abs=1e-9)  # fmt: skip
 
 
+def test_mean_of_ratios_has_the_interval_of_the_means_of_documents() -> None:
+    first, second = np.array([1, 0, 1, 1, 0, 1]), np.array([1, 1, 1, 0, 0, 1])
+    found = ratio(np.stack([first, second], axis=1), np.ones((6, 2)), Design(), signed=True)
+    theirs = stats.ttest_1samp((first + second) / 2, 0.0).confidence_interval(0.95)
+    assert found.value == pytest.approx(8 / 12)
+    assert ends(found.interval) == pytest.approx((theirs.low, min(1.0, theirs.high)))
+    gaps = ratio(np.array([[1, 0], [0, 0], [1, 1]]), np.array([[1, 1], [1, 0], [1, 1]]), Design())
+    assert gaps.value == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert ratio(np.zeros((3, 2)), np.zeros((3, 2)), Design()) == Estimate(None, None)
+
+
+def test_mean_of_fractions_is_covered_by_an_interval_as_wide_as_their_spread() -> None:
+    rng = np.random.default_rng(4)
+    found = [ratio(rng.choice([2 / 3, 1.0], 40), np.ones(40), Design()).interval for _ in range(300)]
+    assert 0.92 < np.mean([5 / 6 in one for one in found if one is not None]) < 0.98
+    assert width(found[0]) < 0.6 * width(wilson(33, 40))
+
+
 def test_ratio_from_reviewed_documents_estimates_that_of_all_documents() -> None:
     # Errors are drawn five times as often; the estimated share is that of all documents, not of the reviewed ones.
     wrong = np.arange(1000) % 10 == 0

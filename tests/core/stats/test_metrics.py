@@ -460,7 +460,8 @@ def test_json_has_every_metric(kind: metrics.Kind, seed: int, documents: int) ->
 def test_strict_scores_count_excluded_documents_as_wrong() -> None:
     reference, predicted = [[1, 0], [1, 1], [None, None]], [[1, 0], [None, 1], [1, 1]]
     strict = metrics.strict_scores("multilabel", reference, predicted, ["a", "b"])
-    assert strict["accuracy"] == 0.5
-    assert strict["micro_recall"] == pytest.approx(1 / 3)
-    assert metrics.strict_scores("choice", [0, 1, 1], [0, 1, -1], ["a", "b"])["accuracy"] == pytest.approx(2 / 3)
+    assert strict["accuracy"].value == 0.5
+    assert strict["micro_recall"].value == pytest.approx(1 / 3)
+    chosen = metrics.strict_scores("choice", [0, 1, 1], [0, 1, -1], ["a", "b"])
+    assert chosen["accuracy"] == Estimate(pytest.approx(2 / 3), wilson(2, 3))
     assert metrics.strict_scores("rating", [[1]], [[1]], ["a"]) == {}

@@ -51,13 +51,13 @@ def test_stability_by_hand() -> None:
     assert found.counts == {"right": 2, "inconsistent": 1, "wrong": 1, "unresolved": 0}
     assert found.labels["a"] == {"right": 3, "inconsistent": 0, "wrong": 1, "unresolved": 0}
     assert found.labels["b"] == {"right": 1, "inconsistent": 2, "wrong": 0, "unresolved": 0}
-    assert found.unanimous == pytest.approx(6 / 9)  # b of d4 is resolved in one iteration only
+    assert found.unanimous.value == pytest.approx(6 / 9)  # b of d4 is resolved in one iteration only
 
 
 def test_one_iteration_is_consistent_and_an_unresolved_value_is_not_wrong() -> None:
     found = stability([[1], [1], [0]], [[[1], [-1], [1]]], ["a"])
     assert found.counts == {"right": 1, "inconsistent": 0, "wrong": 1, "unresolved": 1}
-    assert found.unanimous is None
+    assert found.unanimous.value is None
     with pytest.raises(ValueError, match="at least one"):
         stability([[1]], [], ["a"])
 

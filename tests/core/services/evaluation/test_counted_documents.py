@@ -17,6 +17,7 @@ from core.services.evaluation import (
     scores,
 )
 from core.services.evaluation.counted_documents import Coverage
+from core.stats.intervals import wilson
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
 from tests.core.store.helpers import make_settings, store_debate
@@ -143,11 +144,15 @@ def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
     asyncio.run(debates())
     report = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id)
     # d1 and d5 are ambiguous. d5 has no gold and d4 no verdict on Alpha, so each part has one scored document.
-    parts = [(report[name]["documents"], report[name]["scores"]["n"]) for name in ("ambiguous", "normal")]
-    assert parts == [(2, 1), (2, 1)]
+    parts = [report[name] for name in ("ambiguous", "normal")]
+    assert [(part.documents, part.scores.n) for part in parts] == [(2, 1), (2, 1)]
+    # One of two labels of d1 is right, both of d0: one independent unit each.
+    assert [part.scores["accuracy"].interval for part in parts] == [wilson(0.5, 1), wilson(1, 1)]
+    json_report = ambiguity.to_json(report)
+    assert json_report["normal"]["scores"]["intervals"]["accuracy"] == pytest.approx([0.2065, 1.0], abs=1e-4)
     found = ambiguity.coverage_by_ambiguity(session, run, vote.run_id)
     assert found == Coverage(2, {"unresolved": 1, "not_voted_on": 4, "no_reference": 1})
     # No document is reviewed, so the reviewed reference scores none.
     reviewed = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id, reference="reviewed")
-    assert reviewed["ambiguous"]["scores"]["n"] == 0
+    assert reviewed["ambiguous"].scores.n == 0
     assert ambiguity.coverage_by_ambiguity(session, run, vote.run_id, "reviewed").n == 0

@@ -46,7 +46,7 @@ def test_flip_table_has_a_step_for_each_role(session, run):
     flip_table = effect.flip_table
     assert flip_table is not None
     # Correct labels of 8: extractor 4, critic 5, verdict 6. The judge gave no list of its own.
-    assert flip_table.shares == (4 / 8, 5 / 8, 6 / 8)
+    assert [share.value for share in flip_table.shares] == [4 / 8, 5 / 8, 6 / 8]
     assert flip_table.roles[:2] == ("extractor", "critic")
     # With gold, d0 to d4 were debated in three turns each at half a dollar; d6 failed before its first turn.
     assert effect.prices["critic"].cost_usd == 2.5
@@ -58,9 +58,9 @@ def test_flip_table_has_a_step_for_each_role(session, run):
     assert (effect.critic.raised, effect.critic.justified, effect.critic.followed) == (3, 2, 3)
     assert (effect.critic.followed_rightly, effect.critic.followed_wrongly, effect.critic.missed) == (2, 1, 1)
     # Only the extractor answers in the first step. Only the verdict has d3 B right, and no step has d2 A right.
-    assert (effect.upper_bound.at_first, effect.upper_bound.reached) == (4 / 8, 6 / 8)
-    assert effect.upper_bound.ever == 6 / 8
-    assert effect.upper_bound.gap == -2 / 8
+    bound = effect.upper_bound
+    assert [share.value for share in (bound.at_first, bound.ever, bound.reached)] == [4 / 8, 6 / 8, 6 / 8]
+    assert bound.gap.value == -2 / 8
 
 
 def test_flip_table_has_a_step_for_each_discussion_round(project):
@@ -83,16 +83,13 @@ def test_flip_table_has_a_step_for_each_discussion_round(project):
     effect = debate_effect.debate_effect(session, run)
     first, second = effect.rounds
     assert (first.name, second.name) == ("Annotators, round 1", "Annotators, round 2")
-    assert (first.documents, first.unanimous, first.vote) == (3, 1 / 3, 2 / 3)
+    assert (first.documents, first.unanimous.value, first.vote.value) == (3, 1 / 3, 2 / 3)
     # d2 was not discussed again and keeps its answers, so the vote is as accurate as the verdict.
-    assert (second.asked, second.documents, second.unanimous, second.vote) == (2, 3, 1.0, 2 / 3)
-    assert first.upper_bound == 1.0
+    assert (second.asked, second.documents) == (2, 3)
+    assert (second.unanimous.value, second.vote.value, first.upper_bound.value) == (1.0, 2 / 3, 1.0)
     assert [(agent.to_right, agent.to_wrong) for agent in second.agents] == [(0, 1), (0, 0), (1, 0)]
-    assert (effect.upper_bound.at_first, effect.upper_bound.reached, effect.upper_bound.gap) == (
-        1.0,
-        2 / 3,
-        pytest.approx(1 / 3),
-    )
+    bound = effect.upper_bound
+    assert (bound.at_first.value, bound.reached.value, bound.gap.value) == (1.0, 2 / 3, pytest.approx(1 / 3))
     # The vote of the first round and the verdict are equally right: nothing was corrected.
     assert effect.flip_table is not None
     assert effect.flip_table.cells == 3, "a document counts once, under its true label"
@@ -102,7 +99,7 @@ def test_flip_table_has_a_step_for_each_discussion_round(project):
     assert debate_effect.noun(run) == "document"
     report = full_report(session, session.run(run_id))
     assert report["debate"]["rounds"][0]["agents"][0]["agent"] == "annotator_a"
-    assert report["debate"]["upper_bound"]["at_first"] == 1.0
+    assert report["debate"]["upper_bound"]["at_first"]["value"] == 1.0
     assert report["accuracy"] == 2 / 3
 
 
@@ -137,13 +134,13 @@ def test_panel_scores_before_and_after_the_debate(project):
     session = sample_world.session_on(project)
     effect = debate_effect.debate_effect(session, project.store.runs.get(run_id))
     one = effect.panels["teacher"]["Clarity"]
-    assert one.after.spearman == pytest.approx(1)
-    assert one.before.spearman is None  # the mean of 5 - n and n is always the same
-    assert one.alpha_after == pytest.approx(1)
-    assert one.alpha_before is not None
-    assert one.alpha_before < 0
+    assert one.after.spearman.value == pytest.approx(1)
+    assert one.before.spearman.value is None  # the mean of 5 - n and n is always the same
+    assert one.alpha_after.value == pytest.approx(1)
+    assert one.alpha_before.value is not None
+    assert one.alpha_before.value < 0
     assert effect.flip_table is not None
-    assert effect.flip_table.shares[-1] == 1.0
+    assert effect.flip_table.shares[-1].value == 1.0
     assert full_report(session, session.run(run_id))["debate"]["panels"]["teacher"]["Clarity"]["after"]["absolute"][
         "spearman"
     ] == (pytest.approx(1))
@@ -154,7 +151,7 @@ def test_run_without_turns_has_no_flip_table(project):
     session = sample_world.session_on(project)
     effect = debate_effect.debate_effect(session, project.store.runs.get(run_id))
     assert (effect.flip_table, effect.critic, effect.rounds) == (None, None, ())
-    assert effect.upper_bound.reached is None
+    assert effect.upper_bound.reached.value is None
     report = full_report(session, session.run(run_id), errors=True)
     assert report["debate"]["flip_table"] is None
     assert report["iterations"] is None

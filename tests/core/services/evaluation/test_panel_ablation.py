@@ -85,10 +85,10 @@ def test_last_rating_of_each_persona_counts_after_the_debate(world):
     # Only Ann and Ben rate again; the first ratings of the editors still count.
     run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
     found = debate_effect.debate_effect(world.session, run).panels["persona"]["Clarity"]
-    assert found.before.spearman == -1.0
-    assert found.after.spearman is None  # two forwards, two backwards
-    assert found.alpha_after is not None
-    assert found.alpha_after < 0
+    assert found.before.spearman.value == -1.0
+    assert found.after.spearman.value is None  # two forwards, two backwards
+    assert found.alpha_after.value is not None
+    assert found.alpha_after.value < 0
 
 
 def test_single_style_names_the_missing_run(world):

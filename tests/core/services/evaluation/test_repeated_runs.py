@@ -18,7 +18,7 @@ from core.services.evaluation import report as html_report
 from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.report import full_report
 from core.stats import metrics
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, wilson
 from core.store.reviews import Decision, ReviewChange
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
@@ -239,8 +239,8 @@ def test_canary_run_repeats_documents_of_a_run(world):
     assert one.documents == 3
     assert one.counted == Coverage(3, {"not_sampled": 1})
     assert set(one.changed) == {id for id in ids if FIRST[id] != SECOND[id]}
-    assert one.chance == 0.5  # d1 and d3 differ between the iterations
-    assert "canaries have another verdict; iterations at one time differ on 50%" in one.sentence
+    assert one.chance == Estimate(0.5, wilson(2, 4))  # d1 and d3 differ between the iterations
+    assert "canaries have another verdict: 67% (21% to 94%); iterations at one time differ on 50%" in one.sentence
     assert one.models == ()  # the first run recorded no model name of the server
     assert full_report(session, session.run(first))["drift"][0]["later"] == again.run_id
     third = model_drift.start_canary_run(session, session.store.runs.get(again.run_id), count=1)
@@ -280,7 +280,9 @@ def test_failed_canary_run_is_reported(world, failed):
     if failed == 3:
         assert found.sentence == f"{again.run_id}: {problem}"
     else:
-        assert found.sentence.startswith("After 0.0 days 0 of 1 canaries have another verdict; iterations")
+        assert found.sentence.startswith(
+            "After 0.0 days 0 of 1 canaries have another verdict: 0% (0% to 79%); iterations"
+        )
         assert found.sentence.endswith(problem)
 
 

@@ -98,6 +98,8 @@ def test_coverage_and_strict_scores(session, run_id):
     assert report["strict"]["accuracy"] == pytest.approx(6 / 14)
     assert set(report["strict"]) == {"macro", "micro", "accuracy"}
     assert report["strict"]["macro"]["f1"] < report["macro"]["f1"]
+    low, high = report["strict_intervals"]["macro"]["f1"]
+    assert low < report["strict"]["macro"]["f1"] < high
 
 
 def printed(session, run_id, heading, name):
@@ -205,7 +207,7 @@ def test_flip_table(session, run_id):
     # Correct labels of 8: extractor 4 (d0 A, d1 A B, d3 A), critic 5 (corrects d0 B and d2 B, introduces an error on
     # d1 A), judge 6 (corrects d3 B).
     assert flip_table.roles == ("extractor", "critic", "judge")
-    assert flip_table.shares == (4 / 8, 5 / 8, 6 / 8)
+    assert [share.value for share in flip_table.shares] == [4 / 8, 5 / 8, 6 / 8]
     assert [(step.total.corrected, step.total.regressed) for step in flip_table.steps] == [(2, 1), (1, 0)]
     assert (flip_table.whole.total.corrected, flip_table.whole.total.regressed, flip_table.whole.total.net) == (3, 1, 2)
     assert flip_table.errors_by == {"extractor": 1, "critic": 1, "judge": 0}
@@ -336,7 +338,7 @@ def test_choice_flips_are_counted_by_true_label(project):
     flip_table = debate_effect(session, session.run(choice_run(project))).flip_table
     assert flip_table is not None
     assert (flip_table.documents, flip_table.cells) == (4, 4)
-    assert flip_table.shares == (0.75, 0.75)
+    assert [share.value for share in flip_table.shares] == [0.75, 0.75]
     changed = {name: (tally.corrected, tally.regressed, tally.n) for name, tally in flip_table.whole.labels.items()}
     assert changed == {"Sport": (1, 1, 3), "Politics": (0, 0, 1)}
     assert flip_table.label_errors_by == {
@@ -423,6 +425,9 @@ def test_ratings_are_scored_against_the_mean_of_several_raters(project):
     assert report["median"]["labels"]["Clarity"]["mae"] == pytest.approx(0.5)
     assert {rater: scores["n"] for rater, scores in report["raters"].items()} == {"ann": 3, "bob": 3, "cy": 2}
     assert report["raters"]["ann"]["labels"]["Clarity"]["mae"] == pytest.approx((1 + 1 + 0) / 3)
+    half = 1.959964 * (2 * (1 / 9) ** 2 + (2 / 9) ** 2) ** 0.5  # influences are (error - mean) / 3
+    low, high = report["raters"]["ann"]["intervals"]["labels"]["Clarity"]["mae"]
+    assert (low, high) == pytest.approx((2 / 3 - half, 2 / 3 + half), abs=1e-4)
     assert -1 <= report["agreement"]["Clarity"] < 1
     assert available_references(sample_world.session_on(project), run.run_id)["gold"] == 3, (
         "differing ratings are averaged and not a tie"

@@ -39,7 +39,7 @@ def test_calls_are_documents_times_requests_times_iterations(session: ProjectSes
 def test_builtin_model_is_free(session: ProjectSession) -> None:
     estimate = estimate_plan(session, planning.Plan())
     assert estimate.cost_usd == 0
-    assert estimate.basis == "The built-in baseline costs nothing."
+    assert estimate.basis == "The built-in model costs nothing."
 
 
 def test_cost_is_list_price_times_rendered_prompts(session: ProjectSession) -> None:
