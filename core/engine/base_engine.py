@@ -193,6 +193,8 @@ class Engine(ABC):
             await self._execute()
             if self.progress.decided + len(self._held) == self.progress.documents:
                 self._pending = None  # the last calls in flight finished the run
+            if self._pending is None:
+                await self._commit_held()
         except ProjectError as problem:
             self._pending = ("paused", StopReason("errors", str(problem)))
         except BaseException as error:
@@ -203,8 +205,6 @@ class Engine(ABC):
             ticker.cancel()
             await asyncio.gather(ticker, return_exceptions=True)
             state, reason = self._pending or ("done", NOT_STOPPED)
-            if state == "done":
-                await self._commit_held()
             with contextlib.suppress(Exception):  # a second error must not hide the one that ended the run
                 await self.sink.state(self.run_id, state, reason, time.monotonic() - began)
             self.progress.in_flight = 0
@@ -223,7 +223,7 @@ class Engine(ABC):
     async def _next(self) -> Document | None:
         """Return the next document to debate, None if there is none."""
         async with self._loading:
-            if not self._loaded and self._todo:
+            while not self._loaded and self._todo:  # documents may have been deleted since
                 ids = [self._todo.popleft() for _ in range(min(LOADED_AT_ONCE, len(self._todo)))]
                 self._loaded.extend(await self.dependencies.documents(ids))
             return self._loaded.popleft() if self._loaded else None

@@ -23,6 +23,7 @@ from core.debate.turns import Reply, ReplyError, ReplyForm, Usage
 from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, paid_reply
+from core.engine.event_loop import gather_all
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
 from core.engine.replaying_engine import ReplayingEngine
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
@@ -130,7 +131,7 @@ class BatchEngine(ReplayingEngine):
         try:
             for start in range(0, len(ids), LOADED_AT_ONCE):
                 documents = await self.dependencies.documents(ids[start : start + LOADED_AT_ONCE])
-                for missing in await asyncio.gather(*(self._replay(document) for document in documents)):
+                for missing in await gather_all(self._replay(document) for document in documents):
                     for key, pending in missing:
                         await self._enqueue(files, key, pending)
                 self.progress.in_flight = len({id for waiting in self._waiting.values() for id in waiting.documents})
@@ -243,7 +244,12 @@ class BatchEngine(ReplayingEngine):
             for job in [job for job in self._jobs_out.values() if any(key in self._waiting for key in job.keys)]:
                 state = await self._poll(job)
                 if state is not None and state.ended:
-                    ready |= await self._collect(job, state)
+                    try:
+                        ready |= await self._collect(job, state)
+                    except ModelError as error:  # rows committed before it are found when the job is collected again
+                        self._note_failure(error)
+                    else:
+                        self._failed_polls = 0
                 asked += len(job.keys)
                 answered += state.answered if state else 0
             if ready:
@@ -272,12 +278,17 @@ class BatchEngine(ReplayingEngine):
         except NoSuchModel:
             return BatchState(ended=True)
         except ModelError as error:
-            self._failed_polls += 1
-            if isinstance(error, Unauthorised) or self._failed_polls >= MAX_FAILED_POLLS:
-                self.pause(StopReason("errors", str(error)))
+            self._note_failure(error)
             return None
-        self._failed_polls = 0
+        if not state.ended:
+            self._failed_polls = 0
         return state
+
+    def _note_failure(self, error: ModelError) -> None:
+        """Count a failed request about a job; pause the run after too many in a row."""
+        self._failed_polls += 1
+        if isinstance(error, Unauthorised) or self._failed_polls >= MAX_FAILED_POLLS:
+            self.pause(StopReason("errors", str(error)))
 
     async def _collect(self, job: BatchJob, state: BatchState) -> dict[str, None]:
         """Commit all replies of a finished job and return the documents that waited for them.
@@ -333,7 +344,7 @@ class BatchEngine(ReplayingEngine):
                 self.budget.spent += reply.cost_usd or 0.0
                 self._fresh.add(key)
                 commits.append(self.store.commit(paid_reply(reply, key, run_id=job.run_id)))
-        await asyncio.gather(*commits)
+        await gather_all(commits)
 
     def _record_failure(self, job: BatchJob, key: str, error: ModelError) -> None:
         """Record a failed request: it is submitted again, or its debate gets the error."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine, Iterable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -22,6 +22,18 @@ def tune_garbage_collection() -> None:
     """Collect less often, and never the existing objects, which stay until the end."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)
+
+
+async def gather_all(awaitables: Iterable[Awaitable[T]]) -> list[T]:
+    """Return the results of parallel awaitables in order; raise their first error when all have ended.
+
+    Plain ``gather`` raises at once and leaves the others running, with nobody to count or cancel what they pay for.
+    """
+    results = await asyncio.gather(*awaitables, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
 
 
 class EngineThread:

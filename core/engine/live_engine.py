@@ -10,6 +10,7 @@ from core.documents import Document
 from core.engine.base_engine import Engine
 from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, look_up, read_reply
+from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
 from core.errors import ModelError
 from core.runs import BUILTIN
@@ -71,7 +72,7 @@ class LiveEngine(Engine):
         """Return the replies to parallel requests. Most requests are single and need no task."""
         if len(pending) == 1:
             return (await self._reply(pending[0]),)
-        return await asyncio.gather(*map(self._reply, pending))
+        return await gather_all(map(self._reply, pending))
 
     async def _reply(self, pending: PendingTurn) -> Reply:
         """Return the stored reply to a request, else a new one; a provider error as a reply."""

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from core.debate.turns import Reply, ReplyError
 from core.engine.base_engine import LOADED_AT_ONCE
+from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
 from core.engine.ray_worker import STOP, document_text, precedents_text
 from core.engine.replaying_engine import ReplayingEngine
@@ -79,7 +80,7 @@ class RayEngine(ReplayingEngine):
         left: set[str] = set()
         for number, start in enumerate(range(0, len(ids), LOADED_AT_ONCE)):
             documents = await self.dependencies.documents(ids[start : start + LOADED_AT_ONCE])
-            missing = await asyncio.gather(*(self._replay(document) for document in documents))
+            missing = await gather_all(self._replay(document) for document in documents)
             out = [document for document, wanted in zip(documents, missing, strict=True) if wanted]
             left |= {document.id for document in out}
             if out:
@@ -165,4 +166,4 @@ class RayEngine(ReplayingEngine):
                 self._fresh.add(reply.key)
                 if reply.run_id == self.run_id:
                     self.progress.paid(reply.usage, reply.cost_usd)
-        await asyncio.gather(*(self.store.commit(reply) for reply in new.values() if reply.key in self._fresh))
+        await gather_all(self.store.commit(reply) for reply in new.values() if reply.key in self._fresh)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from core.debate.turns import Reply, ReplyError
 from core.documents import Document
 from core.engine.base_engine import Engine
 from core.engine.debate_runner import PendingTurn, look_up, read_reply
+from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
 from core.errors import ModelError
 
@@ -28,7 +27,7 @@ class ReplayingEngine(Engine):
         debate = await self._debate(document)
         try:
             while debate.verdict is None:
-                answers = await asyncio.gather(*(self._answer(pending) for pending in debate.pending))
+                answers = await gather_all(self._answer(pending) for pending in debate.pending)
                 missing = [
                     (answer, pending)
                     for answer, pending in zip(answers, debate.pending, strict=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from core.debate.turns import Reply, Request, Step, T
 from core.documents import Document
 from core.engine.debate_runner import paid_reply, reply_key, request_hash
+from core.engine.event_loop import gather_all
 from core.engine.interfaces import Models, ReplyStore
 from core.engine.retries import with_retries
 from core.runs import RunSettings
@@ -83,18 +84,10 @@ async def drive(
         while True:
             asked += len(requests)
             on_progress(spent.requests, asked)
-            replies = await asyncio.gather(*map(answer, requests), return_exceptions=True)
-            requests = step.send(tuple(map(_reply, replies)))
+            requests = step.send(tuple(await gather_all(map(answer, requests))))
     except StopIteration as end:
         result: T = end.value
         return result, spent
-
-
-def _reply(reply: Reply | BaseException) -> Reply:
-    """Raise the error of a failed request, after all parallel requests have ended, as they are paid for."""
-    if isinstance(reply, BaseException):
-        raise reply
-    return reply
 
 
 async def _call(key: str, request: Request, settings: RunSettings, models: Models) -> Reply:

@@ -3,7 +3,8 @@
 ``python batches.py --port N``: a batch ends at its second query. ``POST /config`` sets the faults: ``lose`` (share of
 rows without an output line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share of rows that time
 out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but the
-connection is closed without an answer), ``hold`` (no batch ends). ``GET /stats`` counts requests by custom_id.
+connection is closed without an answer), ``cut`` (so many downloads break off), ``hold`` (no batch ends). ``GET /stats``
+counts requests by custom_id.
 """
 
 from __future__ import annotations
@@ -52,6 +53,10 @@ class Batches:
         return web.json_response({"id": name, "object": "file", "purpose": str(form["purpose"])})
 
     async def content(self, request: web.Request) -> web.Response:
+        if self.config.get("cut"):
+            self.config["cut"] -= 1
+            assert request.transport is not None
+            request.transport.abort()
         return web.Response(body=self.files[request.match_info["id"]])
 
     async def create(self, request: web.Request) -> web.Response:

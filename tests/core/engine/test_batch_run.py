@@ -71,6 +71,24 @@ def test_batch_whose_creation_was_not_acknowledged_is_found(tmp_path: Path, serv
     assert stats(server)["sizes"] == [3, 3, 3]
 
 
+def test_download_that_breaks_off_is_repeated(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(3))
+    configure(server, cut=4)
+    result = run(tmp_path, server).json
+    assert (result["status"], result["verdicts"], result["calls"]) == ("done", 3, 9)
+    assert max(stats(server)["answered"].values()) == 1
+
+
+def test_download_that_always_breaks_off_pauses_the_run(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(3))
+    configure(server, cut=1_000)
+    assert run(tmp_path, server, code=3).json["status"] == "paused"
+    configure(server, cut=0)
+    result = run(tmp_path, server, "--resume", "r0001").json
+    assert (result["status"], result["verdicts"]) == ("done", 3)
+    assert max(stats(server)["answered"].values()) == 1
+
+
 def test_resume_collects_a_batch_that_was_left_running(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(4))
     configure(server, hold=True)

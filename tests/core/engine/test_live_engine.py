@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from core import errors
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
-from core.debate.turns import Request
+from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.engine import base_engine, model_calls, retries
-from core.engine.base_engine import OUT_OF_BUDGET
+from core.engine.base_engine import LOADED_AT_ONCE, OUT_OF_BUDGET
 from core.engine.debate_runner import Debate
-from core.errors import EmptyReply
-from core.runs import NOT_STOPPED, StopReason
+from core.errors import EmptyReply, StorageFull
+from core.runs import NOT_STOPPED, RoleModel, StopReason
 from tests.core.engine.fakes import World, find_service, settings
 
 NOW = StopReason("user", "now")
@@ -327,6 +329,43 @@ def test_reply_that_exceeds_the_budget_is_stopped_while_streaming() -> None:
     (attempt,) = world.attempts
     assert (attempt.kind, len(attempt.text)) == ("budget", 10_000)
     assert not world.replies
+
+
+def test_parallel_call_is_kept_when_the_other_one_spends_the_budget() -> None:
+    class Slower(World):
+        async def ask(self, role_model: RoleModel, ask: Request, *more: Any) -> Reply:
+            if ask.role != "annotator_a":
+                await asyncio.sleep(0.05)
+            return await super().ask(role_model, ask, *more)
+
+    world = Slower(lambda ask, *_: "on and on " * 1000 if ask.role == "annotator_a" else find_service(ask, *_))
+    status = drive(world, count=1, settings=settings("discussion", budget_usd=1.0, concurrency=2))
+    assert (status.state, status.message.endswith(OUT_OF_BUDGET)) == ("paused", True)
+    assert [attempt.kind for attempt in world.attempts] == ["budget"]
+    assert {turn.role for turn in world.turns} == {"annotator_b"}
+    assert world.at_once == 0
+
+
+def test_documents_deleted_since_the_start_are_passed_over() -> None:
+    class Deleted(World):
+        async def load(self, ids: Sequence[str]) -> Sequence[Document]:
+            return [document for document in await super().load(ids) if int(document.id[1:]) >= 2 * LOADED_AT_ONCE]
+
+    world = Deleted()
+    status = drive(world, count=2 * LOADED_AT_ONCE + 3, settings=settings(concurrency=1))
+    assert status.verdicts == 3
+
+
+def test_full_disk_at_the_last_held_verdict_pauses_the_run() -> None:
+    class Full(World):
+        async def verdict(self, reached: VerdictReached) -> None:
+            raise StorageFull("The disk is full.", "Free some space.")
+
+    world = Full(lambda *_: errors.ServerFault("no"))
+    status = drive(world, count=1)
+    assert status.state == "paused"
+    assert world.states[-1][0] == "paused"
+    assert isinstance(world.events[-1], RunStatus)
 
 
 def test_runaway_reply_is_not_retried() -> None:
