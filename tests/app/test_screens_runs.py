@@ -87,6 +87,7 @@ def test_archived_run_is_hidden_on_other_pages(session):
     run, other = finished(session), finished(session, protocol="single")
     at = button(open_runs(run.run_id), "Archive")
     assert "1 run archived." in html(at)
+    assert "1 run, 1 experiment, 1 archived" in html(open_page("runs"))
     assert run.title not in html(open_page("evaluate"))
     assert other.title in html(open_page("evaluate"))
 

@@ -46,10 +46,12 @@ def main() -> None:
         _undo_bar(session)
         return
     references = leaderboard_references(session)
-    experiments = len({run.experiment_id for run in runs})
-    head = layout.header(
-        "Runs", f"{format_count(len(runs), 'run')}, {format_count(experiments, 'experiment')}", key="runs-head"
-    )
+    present = [run for run in runs if run.details.status != "archived"]
+    experiments = len({run.experiment_id for run in present})
+    counts = f"{format_count(len(present), 'run')}, {format_count(experiments, 'experiment')}"
+    if len(present) < len(runs):
+        counts += f", {len(runs) - len(present):,} archived"
+    head = layout.header("Runs", counts, key="runs-head")
     with head:
         reference = reference_picker(references, key="runs-reference")
         st.button("New run", icon=":material/add:", on_click=_new_run_next, key="runs-new")
