@@ -237,9 +237,12 @@ STEP_PAGES = ("run", "review")
 def path_card(session: ProjectSession, page: str) -> Overview:
     """Draw the steps of the project and the next one in the sidebar, and return them."""
     overview = guided_path.overview(session)
-    if page == "data" and context.pending_import() is not None:
+    if page == "data" and (pending := context.pending_import()) is not None:
+        hint = "Check the columns and the preview, then press Import."
+        if pending.job is not None:
+            hint = "Wait until the documents are imported. You may leave the page."
         with st.container(key="path"):
-            st.html(_path_html("Next: import", "", "", "Check the columns and the preview, then press Import."))
+            st.html(_path_html("Next: import", "", "", hint))
         return overview
     with st.container(key="path", gap="small"):
         st.fragment(_draw_step, run_every=2.0 if page in STEP_PAGES else None)(session, page, overview.next)

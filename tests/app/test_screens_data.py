@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.pages import PAGES
 from core.codebook import load_yaml
+from core.documents import Document
 from core.services import projects
 from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, NAVIGATION, button, html, open_page, studio, until_shown
@@ -53,6 +56,27 @@ def test_file_is_previewed_and_imported(session: ProjectSession) -> None:
     latest = session.store.codebooks.latest()
     assert latest is not None
     assert latest.codebook.names == ("Food",)  # Service has too many unknown values to become a label by default
+
+
+def test_running_import_has_its_own_next_step(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_go_on, create = threading.Event(), projects.create_project
+
+    def create_later(*arguments: Any) -> ProjectSession:
+        assert may_go_on.wait(30)
+        return create(*arguments)
+
+    monkeypatch.setattr(projects, "create_project", create_later)
+    session.store.documents.add([Document("0", {"text": "zero"})])
+    at = upload(b"id,text\n1,one\n2,two\n")
+    assert "then press Import" in html(at)
+    at.segmented_control(key="data-destination").set_value("new").run()
+    button(at, "Import 2")
+    shown = html(at.run())
+    assert "soup.csv is being imported" in shown
+    assert "Wait until the documents are imported." in shown
+    assert "press Import" not in shown
+    may_go_on.set()
+    until_shown(at, "2 documents imported from soup.csv")
 
 
 def test_several_files_are_imported_together(session: ProjectSession) -> None:
