@@ -75,7 +75,9 @@ def _answer(find: FindRun, message: Json) -> Json:
     if session is None or not session.has_run(run_id):
         return {"gone": True}
     if "query" in message:
-        return _run_query(session, session.run(run_id), message, actor)
+        if message["query"] == "queue":
+            return browser_data.queue_rows(session, session.run(run_id), QueueFilter(**message["filters"]), actor=actor)
+        return _run_query(session, session.run_identity(run_id), message, actor)
     return {
         "answers": [_apply_action(session, run_id, action, actor) for action in message["actions"]],
         "read": time.time(),
@@ -99,8 +101,6 @@ def _cells(session: ProjectSession, run: RunRow, ids: list[str], actor: str) -> 
 
 def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) -> Json:
     match message["query"]:
-        case "queue":
-            return browser_data.queue_rows(session, run, QueueFilter(**message["filters"]), actor=actor)
         case "progress":
             return browser_data.progress(session, run, actor=actor)
         case "document":

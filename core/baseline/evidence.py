@@ -122,9 +122,8 @@ class Lexicon:
         index: dict[str, tuple[Term, ...]] = {}
         for term in sorted(self.terms, key=lambda term: (not term.listed, not term.carries)):
             alone = (term,)
-            for form in term.pattern[
-                0
-            ]:  # of the single words of a label that a token fits, only the strongest is a hit
+            # of the single words of a label that a token fits, only the strongest is a hit
+            for form in term.pattern[0]:
                 known = index.setdefault(form, alone)
                 if known is not alone and all(one.slot != term.slot for one in known):
                     index[form] = known + alone
@@ -192,8 +191,8 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
         # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
         if term.key.isdisjoint(everywhere) and term.key.isdisjoint(elsewhere[term.label]):
             spare = term.label == rest or (term.source == "example" and term.label in defined)
-            # a word of several definitions decides for none
-            carries = term.carries and not spare and term.key.isdisjoint(several)
+            decides = term.key.isdisjoint(several)  # a word of several definitions decides for none
+            carries = term.carries and decides and not spare
             terms.append(term if carries == term.carries else replace(term, carries=carries))
             if carries and term.source != "example":
                 defined.add(term.label)

@@ -28,7 +28,7 @@ from core.services import few_shot_examples
 from core.services.classifier_training import ClassifierTrainer, Vectors
 from core.services.live_state import SHOWN_OPEN, DocumentText, LiveRunState, StoredDebate, status_of
 from core.store.database import PROJECT_SUFFIXES
-from core.store.project import Project
+from core.store.project import Project, Store
 from core.store.transcripts import FinishedPage
 
 log = logging.getLogger(__name__)
@@ -48,6 +48,12 @@ def check_output_path(project: Path, path: Path) -> Path:
     if path.expanduser().resolve() in own:
         raise ExportError(f"{path} belongs to the open project.", "Write to another file.")
     return path
+
+
+def source_of(store: Store, document: Document) -> str:
+    """Return the source of a document, such as "reviews.csv, no. 427"."""
+    file_name, number = store.transcripts.origin(document.id) or ("", document.position + 1)
+    return f"{file_name}, no. {number:,}" if file_name else f"no. {number:,}"
 
 
 class Prefetcher:
@@ -259,9 +265,7 @@ class ProjectSession:
         found = self.store.documents.get(document_id)
         if found is None:
             return None
-        file_name, number = self.store.transcripts.origin(document_id) or ("", found.position + 1)
-        source = f"{file_name}, no. {number:,}" if file_name else f"no. {number:,}"
-        return DocumentText(found.id, dict(found.fields), source)
+        return DocumentText(found.id, dict(found.fields), source_of(self.store, found))
 
     def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
         """Return the stored debate on a document, None if it has neither turns nor a verdict."""
@@ -286,6 +290,10 @@ class ProjectSession:
     def run(self, run_id: str) -> RunRow:
         """Return a run with its counts. Raises NoSuchRun."""
         return self.store.runs.known(run_id)
+
+    def run_identity(self, run_id: str) -> RunRow:
+        """Return a run whose counts and state may be outdated, without counting again. Raises NoSuchRun."""
+        return self.store.runs.identity(run_id)
 
     def has_run(self, run_id: str) -> bool:
         """Return True if the project has this run, without counting its documents."""

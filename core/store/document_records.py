@@ -13,7 +13,7 @@ from core.debate.turns import ReplyError
 from core.documents import Document, Value
 from core.store.database import Reader, translate_error
 from core.store.documents import document_of
-from core.store.reviews import PENDING, Review, ReviewStatus, review_of, second_readings
+from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, review_of, second_readings
 from core.store.row_conversion import load, nested, scalar
 
 SLAB = 10_000
@@ -41,18 +41,29 @@ golden AS (
     SELECT document_id, list([rater, item, value] ORDER BY rater, item) AS gold
     FROM gold WHERE true {narrowed} GROUP BY document_id
 ),
-standing AS (SELECT document_id, status AS standing FROM {standing} WHERE true {narrowed})
+standing AS (SELECT document_id, {standing} WHERE true {narrowed} GROUP BY document_id)
 SELECT id, position, field, text, context, source, group_name, group_order,
-       gold, status, verdict, roles, reviews, standing
+       status, verdict, reviews, standing, {debate}, by_others
 FROM documents JOIN base ON base.document_id = id
-LEFT JOIN decided USING (document_id) LEFT JOIN spoken USING (document_id) LEFT JOIN reviewed USING (document_id)
-LEFT JOIN golden USING (document_id) LEFT JOIN standing USING (document_id)
+LEFT JOIN decided USING (document_id) LEFT JOIN reviewed USING (document_id) LEFT JOIN standing USING (document_id)
+{debate_joins}
 ORDER BY position
 """
-_ALL = {"decided": "current_reviews", "standing": "current_status"}
+_DEBATE = {
+    "debate": "gold, roles",
+    "debate_joins": "LEFT JOIN spoken USING (document_id) LEFT JOIN golden USING (document_id)",
+}
+_NO_DEBATE = {"debate": "NULL, NULL", "debate_joins": ""}
+_ALL = {
+    "decided": "current_reviews",
+    "standing": "any_value(status) AS standing, false AS by_others FROM current_status",
+}
 _OWN = {
     "decided": "(SELECT * FROM person_reviews WHERE actor = $actor AND kind = 'review' AND value IS NOT NULL)",
-    "standing": "(SELECT * FROM person_status WHERE actor = $actor)",
+    "standing": (
+        "max(status) FILTER (actor = $actor) AS standing, "
+        f"bool_or(status = '{SUBMITTED}' AND actor <> $actor) AS by_others FROM person_status"
+    ),
 }
 
 
@@ -88,11 +99,14 @@ class DocumentRecord:
 class DocumentRecords(Reader):
     """Reader of document records, for any thread."""
 
-    def load(self, run_id: str | None, ids: Sequence[str], *, actor: str | None = None) -> list[DocumentRecord]:
+    def load(
+        self, run_id: str | None, ids: Sequence[str], *, actor: str | None = None, debate: bool = True
+    ) -> list[DocumentRecord]:
         """Return records of these documents in the given order without unknown ids; meant for one page.
 
         Without a run they hold reviews and gold. With ``actor`` reviews and status are that reviewer's own, and a
-        second reading shows nothing else; without ``actor`` they are the current ones.
+        second reading shows nothing else; without ``actor`` they are the current ones. Without ``debate`` roles,
+        evidence and gold are left out.
         """
         if not ids:
             return []
@@ -102,10 +116,12 @@ class DocumentRecords(Reader):
             base=f"SELECT id AS document_id FROM documents WHERE id IN ({marks})",
             narrowed=f"AND document_id IN ({marks})",
             **(_ALL if actor is None else _OWN),
+            **(_DEBATE if debate else _NO_DEBATE),
         )
         params = {"run": run_id, **names, **({} if actor is None else {"actor": actor})}
         found = {row[0]: row for row in self._connection.rows(sql, params)}
-        second = frozenset() if actor is None else second_readings(self._connection, actor, ids)
+        by_others = [id for id, row in found.items() if row[-1]]
+        second = frozenset() if actor is None else second_readings(self._connection, actor, by_others)
         return [_record_of(found[id], second_reading=id in second) for id in ids if id in found]
 
     def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Iterator[list[DocumentRecord]]:
@@ -113,7 +129,9 @@ class DocumentRecords(Reader):
         base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
         if run_id is not None:
             base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
-        sql = _DOSSIER.format(base=base, narrowed="AND document_id IN (SELECT document_id FROM base)", **_ALL)
+        sql = _DOSSIER.format(
+            base=base, narrowed="AND document_id IN (SELECT document_id FROM base)", **_ALL, **_DEBATE
+        )
         cursor = self._connection.cursor()
         try:
             cursor.execute("BEGIN")
@@ -129,7 +147,7 @@ class DocumentRecords(Reader):
 
 
 def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentRecord:
-    *document, gold, status, verdict, roles, reviews, standing = row
+    *document, status, verdict, reviews, standing, gold, roles, _ = row
     stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
     record = DocumentRecord(
         document=document_of(document, nested(gold or ())),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.store.database import Cursor, Reader
-from core.store.row_conversion import clean, dump, insert, load, value_of, value_text
+from core.store.row_conversion import append, clean, dump, insert, load, value_of, value_text
 from core.store.write_queue import Repository
 
 COLUMNS = (
@@ -19,6 +19,8 @@ COLUMNS = (
     "target", "payload",
 )  # fmt: skip
 
+FEW = 200
+"""Number of events up to which it is faster to append them one by one."""
 
 SELECT_EVENTS = f"SELECT {', '.join(COLUMNS)} FROM events"
 
@@ -74,7 +76,7 @@ def record(cursor: Cursor, actor: str, deeds: Sequence[NewEvent]) -> list[Event]
         )
         for seq, deed in zip(seqs, deeds, strict=True)
     ]  # fmt: skip
-    insert(cursor, "events", COLUMNS, rows)
+    (append if len(rows) <= FEW else insert)(cursor, "events", COLUMNS, rows)
     return [event_of(row) for row in rows]
 
 

@@ -164,22 +164,12 @@ marked AS (
     SELECT document_id, bool_or(item = 'flag') AS flagged, bool_or(item = 'skip') AS skipped
     FROM current_marks WHERE item IN ('flag', 'skip') GROUP BY document_id
 ),
-sure AS (SELECT document_id, min(certainty) AS certainty FROM certainties WHERE annotator = '{classifier}'
-         GROUP BY document_id),
-spoken AS (
-    SELECT document_id, list_min(map_values((arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE))) AS own
-    FROM turns WHERE run_id IS NOT DISTINCT FROM $run AND NOT superseded AND contains(reading, '"certainty":{{"')
-    GROUP BY document_id
-),
-near AS ({near}),
-outdated AS ({outdated}),
 lines AS (
     SELECT base.document_id, nth, words, text, coalesce(review_status.status, '{pending}') AS review_status,
            review_status.unix_time AS changed_at, coalesce(quotes, 0) AS quotes, coalesce(supported, 0) AS supported,
-           certainty, least(certainty, own) AS least_certain, coalesce(skipped, false) AS skipped,
-           coalesce(reasons, 0) | if(near.document_id IS NULL, 0, {bit_near})
-           | if(certainty < {unsure}, {bit_unsure}, 0)
-           | if(outdated.document_id IS NOT NULL AND review_status.status = 'Submitted', {bit_stale}, 0)
+           {certainty} AS certainty, least({certainty}, {own}) AS least_certain, coalesce(skipped, false) AS skipped,
+           coalesce(reasons, 0) | if({near}, {bit_near}, 0) | if({certainty} < {unsure}, {bit_unsure}, 0)
+           | if({outdated} AND review_status.status = 'Submitted', {bit_stale}, 0)
            | if(flagged, {bit_flagged}, 0) AS reasons
     FROM base JOIN documents ON documents.id = base.document_id
     LEFT JOIN (SELECT document_id, reasons, quotes, supported FROM review_reasons WHERE run_id IS NOT DISTINCT FROM
@@ -187,12 +177,18 @@ lines AS (
         ON from_debate.document_id = base.document_id
     LEFT JOIN review_status ON review_status.document_id = base.document_id
     LEFT JOIN marked ON marked.document_id = base.document_id
-    LEFT JOIN sure ON sure.document_id = base.document_id
-    LEFT JOIN spoken ON spoken.document_id = base.document_id
-    LEFT JOIN near ON near.document_id = base.document_id
-    LEFT JOIN outdated ON outdated.document_id = base.document_id
+    {joins}
 )
 """
+_CERTAINTY = (
+    f"SELECT document_id, min(certainty) AS certainty FROM certainties WHERE annotator = '{CLASSIFIER}' GROUP BY ALL"
+)
+_OWN_CERTAINTY = """
+SELECT document_id, list_min(map_values((arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE))) AS certainty
+FROM turns WHERE run_id IS NOT DISTINCT FROM $run AND NOT superseded AND contains(reading, '"certainty":{"')
+GROUP BY document_id
+"""
+_NEAR = "SELECT DISTINCT document_id FROM differing_neighbours WHERE run_id = $run"
 _CHOOSE = """
 WITH {lines}
 SELECT document_id, left(text, {text_start}), words, review_status, changed_at, reasons, quotes, supported, certainty,
@@ -319,7 +315,7 @@ class ReviewPages(Reader):
         drawing in proportion to size, one after another. ``probability`` is that of this document being the next among
         the ``remaining``. Also returns the number of waiting documents.
         """
-        lines, params = self._lines(view, Filter(), given=False)
+        lines, params = self._lines(view)
         rows = self._connection.rows(
             f"""WITH {lines}, waiting AS (
                 SELECT document_id, skipped, coalesce(size, 1e-9) AS size,
@@ -342,14 +338,14 @@ class ReviewPages(Reader):
 
     def with_reason(self, view: Viewpoint) -> frozenset[str]:
         """Return the documents that have a reason for review."""
-        lines, params = self._lines(view, Filter(), given=False)
+        lines, params = self._lines(view)
         return frozenset(
             self._connection.column(f"WITH {lines} SELECT document_id FROM lines WHERE reasons > 0", params)
         )
 
     def progress(self, view: Viewpoint) -> Progress:
         """Return the reviewer's progress."""
-        lines, params = self._lines(view, Filter(), given=False)
+        lines, params = self._lines(view)
         counted = self._connection.rows(
             f"""WITH {lines} SELECT count(*), count(*) FILTER (review_status = 'Submitted'),
                 count(*) FILTER (review_status = 'Discarded'),
@@ -364,31 +360,48 @@ class ReviewPages(Reader):
         documents, submitted, discarded, urgent = counted
         return Progress(documents, submitted, discarded, urgent, pace)
 
-    def _lines(self, view: Viewpoint, wanted: Filter, *, given: bool) -> tuple[str, dict[str, Any]]:
-        """Return SQL up to ``lines`` with its parameters. Expensive joins are left out where their table is empty."""
+    def _lines(
+        self, view: Viewpoint, ids: Sequence[str] | None = None, sort: Sort | Literal["given"] = "position"
+    ) -> tuple[str, dict[str, Any]]:
+        """Return SQL up to ``lines`` with its parameters.
+
+        Joins that add nothing are left out: to plan one may take longer than to run it.
+        """
         params: dict[str, Any] = {"run": view.run_id}
         if view.actor is None:
             review_status = "SELECT document_id, status, unix_time FROM current_status"
         else:
             review_status = "SELECT document_id, status, unix_time FROM person_status WHERE actor = $actor"
             params["actor"] = view.actor
-        nothing = "SELECT NULL::VARCHAR AS document_id WHERE false"
-        near = outdated = nothing
-        if view.run_id is not None and self._connection.row("SELECT 1 FROM neighbours LIMIT 1"):
-            near = "SELECT DISTINCT document_id FROM differing_neighbours WHERE run_id = $run"
+        has_neighbours, has_certainties = self._connection.rows(
+            "SELECT EXISTS (FROM neighbours), EXISTS (FROM certainties)"
+        )[0]
+        joined: dict[str, str] = {}
+        if has_certainties:
+            joined["sure"] = _CERTAINTY
+        if sort in ("reasons", "certainty"):
+            joined["own"] = _OWN_CERTAINTY
+        if view.run_id is not None and has_neighbours:
+            joined["near"] = _NEAR
         if view.outdated:
             decided = "current_reviews" if view.actor is None else "(SELECT * FROM person_reviews WHERE actor = $actor)"
-            outdated = (
+            joined["outdated"] = (
                 f"SELECT DISTINCT document_id FROM {decided} "
                 "WHERE list_contains($outdated, item || '/' || codebook_version)"
             )
             params["outdated"] = [f"{item}/{version}" for item, version in view.outdated]
-        if wanted.ids is not None or given:
-            params["ids"] = list(wanted.ids or ())
+        if ids is not None or sort == "given":
+            params["ids"] = list(ids or ())
         bits = {f"bit_{name}": 1 << REASONS.index(reason) for name, reason in _JOINED.items()}
         sql = LINES.format(
-            base=_base(view.run_id, wanted.ids is not None, given=given), review_status=review_status, near=near,
-            outdated=outdated, pending=PENDING, classifier=CLASSIFIER, unsure=UNSURE, **bits,
+            base=_base(view.run_id, ids is not None, given=sort == "given"), review_status=review_status,
+            certainty="sure.certainty" if "sure" in joined else "NULL::DOUBLE",
+            own="own.certainty" if "own" in joined else "NULL::DOUBLE",
+            near="near.document_id IS NOT NULL" if "near" in joined else "false",
+            outdated="outdated.document_id IS NOT NULL" if "outdated" in joined else "false",
+            joins="\n".join(f"LEFT JOIN ({sql}) AS {name} ON {name}.document_id = base.document_id"
+                            for name, sql in joined.items()),
+            pending=PENDING, unsure=UNSURE, **bits,
         )  # fmt: skip
         return sql, params
 
@@ -396,7 +409,7 @@ class ReviewPages(Reader):
         self, view: Viewpoint, wanted: Filter, search: str | None, sort: Sort | Literal["given"]
     ) -> tuple[str, dict[str, Any]]:
         """Return SQL and parameters that select the documents of a page."""
-        lines, params = self._lines(view, wanted, given=sort == "given")
+        lines, params = self._lines(view, wanted.ids, sort)
         tests = ["true"]
         if search:
             tests.append("(contains(lower(text), $search) OR contains(lower(document_id), $search))")

@@ -161,10 +161,10 @@ class Reviews(Repository):
         )
         return [event_of(row) for row in rows]
 
-    def marks(self, document_id: str, *, actor: str | None = None) -> dict[str, Any]:
+    def marks(self, document_id: str, *, actor: str | None = None, second_reading: bool = False) -> dict[str, Any]:
         """Return the current marks of a document by name.
 
-        With ``actor`` note and tags are that reviewer's own, where there are any. In a second reading all marks are.
+        With ``actor`` note and tags are that reviewer's own, where there are any. In a ``second_reading`` all are.
         """
         rows = self._connection.rows(
             "SELECT item, arg_max({'value': after}, seq), arg_max({'value': after}, seq) FILTER (actor = $actor) "
@@ -172,8 +172,9 @@ class Reviews(Repository):
             "AND act NOT IN (SELECT act FROM undone_acts) GROUP BY item",
             {"document": document_id, "actor": actor},
         )
-        second = actor is not None and document_id in self.second_readings(actor, [document_id])
-        marks = {name: own if second or (own and name in ("note", "tags")) else last for name, last, own in rows}
+        marks = {
+            name: own if second_reading or (own and name in ("note", "tags")) else last for name, last, own in rows
+        }
         return {name: load(mark["value"]) for name, mark in marks.items() if mark and mark["value"] is not None}
 
     def values_by_reviewer(self, document_id: str) -> dict[str, dict[str, Value]]:
@@ -246,6 +247,8 @@ def second_readings(connection: Connection, actor: str, document_ids: Sequence[s
 
     Such a reading is blind: until ``actor`` submits, nothing of the verdict or of other reviewers may be shown.
     """
+    if not document_ids:
+        return frozenset()
     found = connection.column(
         f"SELECT document_id FROM person_status WHERE list_contains($ids, document_id) AND status = '{SUBMITTED}' "
         "AND actor <> $actor EXCEPT "

@@ -118,6 +118,14 @@ class Runs(Repository):
         """Return a run with its counts, or None."""
         return next(iter(self._read(run_id)), None)
 
+    def identity(self, run_id: str) -> RunRow:
+        """Return a run as it was read last: identity and settings hold, but counts and state may be outdated.
+
+        Counting takes longer than most answers to a key in Review. Raises NoSuchRun for an unknown run.
+        """
+        read = self._latest.get(run_id)
+        return read[1][0] if read and read[1] else self.known(run_id)
+
     def known(self, run_id: str) -> RunRow:
         """Return a run with its counts. Raises NoSuchRun, which names the latest runs, for an unknown one."""
         run = self.get(run_id)

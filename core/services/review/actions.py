@@ -110,7 +110,7 @@ def edit(
     codebook = _run_settings(session, run_id).codebook
     check_value(codebook, item, value)
     decisions = []
-    for found in session.store.document_records.load(run_id, list(document_ids), actor=by.actor):
+    for found in session.store.document_records.load(run_id, list(document_ids), actor=by.actor, debate=False):
         change = ReviewChange(item, found.value(item), value)
         status: Status | None = "Draft" if found.review_status == "Pending" else None
         decisions.append(Decision(found.document.id, (change,), status))
@@ -131,7 +131,7 @@ def submit(
     codebook = _run_settings(session, run_id).codebook
     outdated = set(codebooks.outdated(session))
     decisions = []
-    for found in session.store.document_records.load(run_id, list(document_ids), actor=by.actor):
+    for found in session.store.document_records.load(run_id, list(document_ids), actor=by.actor, debate=False):
         open_items = [item for item in codebook.items if found.value(item) is None]
         if open_items:
             names = ", ".join(item_name(codebook, item) for item in open_items)
@@ -162,7 +162,7 @@ def reveal(session: ProjectSession, run_id: str, document_id: str, by: By = DEFA
     UsageError when a label has no value of the reviewer's own.
     """
     codebook = _run_settings(session, run_id).codebook
-    records = session.store.document_records.load(run_id, [document_id], actor=by.actor)
+    records = session.store.document_records.load(run_id, [document_id], actor=by.actor, debate=False)
     own = next((found.reviews for found in records), {})
     missing = [item_name(codebook, item) for item in codebook.items if item not in own]
     if missing:
@@ -184,7 +184,9 @@ def mark(
         raise UsageError(f"Unknown tag in {value!r}.", f"Choose among {', '.join(ERROR_TAGS)}.")
     if name == "note" and len(str(value or "")) > MAX_NOTE:
         raise UsageError(f"The note is longer than {MAX_NOTE:,} characters.", "Shorten it.")
-    before = session.store.reviews.marks(document_id, actor=by.actor).get(name)
+    reviews = session.store.reviews
+    second = document_id in reviews.second_readings(by.actor, [document_id])
+    before = reviews.marks(document_id, actor=by.actor, second_reading=second).get(name)
     decision = Decision(document_id, marks=(Mark(name, before, value or None),))
     return _record_action(session, run_id, [decision], by)
 

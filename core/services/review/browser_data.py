@@ -16,7 +16,7 @@ from core.documents import Value
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.live_state import debate_events
-from core.services.project_session import ProjectSession
+from core.services.project_session import ProjectSession, source_of
 from core.services.review import actions, queue
 from core.services.review.actions import RESOLVED
 from core.services.review.queue import REASON_NAMES, QueueFilter
@@ -65,11 +65,10 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
     codebook = run.settings.codebook
     quiet = hidden(session, run, record, actor)
     own = record.reviews
-    marks = session.store.reviews.marks(document_id, actor=actor)
-    text = session.document(document_id)
+    marks = session.store.reviews.marks(document_id, actor=actor, second_reading=record.second_reading)
     shown: Json = {
         "id": document_id,
-        "note": text.note if text else "",
+        "note": source_of(session.store, record.document),
         "fields": dict(record.document.fields),
         "status": record.review_status,
         "values": {item: own[item].value if item in own else None for item in codebook.items},

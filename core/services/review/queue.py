@@ -13,6 +13,7 @@ from core.formatting import format_percent
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.review import plan, sampling_frames
 from core.services.review.actions import RESOLVED, STATUSES, Status
 from core.services.runs.configuration import role_titles
@@ -169,6 +170,7 @@ def save_review_settings(session: ProjectSession, settings: ReviewSettings, *, a
     session.store.settings.set(SETTING, {"even": settings.even, "blind": settings.blind}, actor=actor)
 
 
+@cached_until_commit
 def viewpoint(session: ProjectSession, run: RunRow, actor: str | None = None) -> Viewpoint:
     """Return whose review of the run it is, after refreshing the review reasons."""
     session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))

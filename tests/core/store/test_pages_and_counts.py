@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -232,6 +233,17 @@ def test_value_tables_contain_every_value_once(world):
         None, ids_of(project.store.review_pages.lines(Viewpoint(None), limit=99))
     )
     assert len(reviewed) == sum(len(values_of(record, "reviewed")) for record in every)
+
+
+@pytest.mark.parametrize("actor", [None, "me", "another"])
+def test_records_without_their_debates_are_the_same_otherwise(world, actor):
+    project, run_id, _, records = world
+    load = project.store.document_records.load
+    whole = load(run_id, list(records), actor=actor)
+    assert any(record.roles for record in whole) or actor == "another"
+    for record, part in zip(whole, load(run_id, list(records), actor=actor, debate=False), strict=True):
+        document = replace(record.document, gold={})
+        assert part == replace(record, document=document, roles={}, evidence={})
 
 
 def test_empty_project_has_empty_pages(project):

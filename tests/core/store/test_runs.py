@@ -8,7 +8,7 @@ import time
 import pytest
 
 from core.debate.turns import ReplyError
-from core.errors import UsageError
+from core.errors import NoSuchRun, UsageError
 from core.runs import StopReason
 from core.store.project import Project
 from tests.core.store.helpers import (
@@ -53,6 +53,17 @@ def test_new_run_is_queued_with_its_documents_in_order(project):
     assert runs.work("r0001").todo == ("b", "a")
     assert [run.run_id for run in runs.all()] == ["r0001", "r0002"]
     assert (runs.get("r9"), runs.document_ids("r9")) == (None, [])
+
+
+def test_identity_of_a_run_does_not_count_again(project, run_id):
+    runs = project.store.runs
+    debate(project, run_id, "d0")
+    assert runs.get(run_id).verdicts == 1
+    debate(project, run_id, "d1")
+    assert (runs.identity(run_id).verdicts, runs.identity(run_id).settings) == (1, SETTINGS)
+    assert (runs.get(run_id).verdicts, runs.identity(run_id).verdicts) == (2, 2)
+    with pytest.raises(NoSuchRun):
+        runs.identity("r9")
 
 
 def test_run_without_documents_or_with_unknown_name_is_rejected(project):
