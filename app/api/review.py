@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from starlette.concurrency import run_in_threadpool
@@ -173,7 +174,7 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
     """Return the grid cells of one document.
 
     ``v_ITEM`` is the value of an item, ``m_ITEM`` its marks, and ``r_ROLE`` the labels of a role. ``read`` is the time
-    of reading in Unix seconds.
+    of reading in Unix seconds. ``_sampling`` is the JSON of the sampling record of a row of the queue.
     """
     cells: dict[str, Any] = {
         "_id": row.document_id,
@@ -194,6 +195,8 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
         marks = "g" * (item in row.wrong) + "d" * (item in row.disputed) + "e" * (item in row.edited)
         cells[f"v_{item}"] = _grid_rows_text(row.values.get(item))
         cells[f"m_{item}"] = marks
+    if row.draw is not None:
+        cells["_sampling"] = json.dumps(asdict(row.draw))  # as text, because pandas would round the probability
     return cells
 
 

@@ -9,22 +9,16 @@ import { Debate } from "./debate_state.js";
 import { DebateView } from "./debate_view.js";
 import { createLabels, disputedItems, findLabel, isOpen } from "./labels.js";
 import { ReviewClient } from "./review_client.js";
-import {
-  evidenceTable,
-  formRows,
-  guidelineNode,
-  historyNode,
-  isSettled,
-  queueRow,
-  reasonBadges,
-} from "./review_panels.js";
+import { evidenceTable, formRows, guidelineNode, historyNode, queueRow, reasonBadges } from "./review_panels.js";
+import { isSettled, isWaiting, samplingOf } from "./review_queue.js";
 import { createRoles } from "./roles.js";
 import { Stopwatch } from "./stopwatch.js";
 import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 
 /** @import { Kind, LabelData, Value } from "./labels.js" */
 /** @import { SaveState } from "./review_client.js" */
-/** @import { Guideline, QueueRow, ReviewDocument, ReviewInfo, ReviewStatus } from "./review_panels.js" */
+/** @import { Guideline, QueueRow, ReviewDocument, ReviewInfo } from "./review_panels.js" */
+/** @import { ReviewStatus } from "./review_queue.js" */
 /** @import { RoleData } from "./roles.js" */
 /** @import { Component } from "./streamlit_bridge.js" */
 
@@ -75,11 +69,6 @@ function isTyping(target) {
 
 function loadingNode() {
   return el("div", "empty", el("p", "", "Loading the queue …"));
-}
-
-/** @param {QueueRow} row */
-function isWaiting({ status, skipped }) {
-  return !isSettled(status) && !skipped;
 }
 
 /**
@@ -463,9 +452,8 @@ class FocusView {
 
   /** @param {ReviewDocument} document */
   submitDocument(document) {
-    const row = this.findRow(document.id);
-    const isNext = this.isQueue && row !== undefined && this.nextWaiting(-1) === row;
-    this.act("submit", { sampling: isNext ? row.sampling : null }).then((answer) => {
+    const sampling = samplingOf(this.rows, this.findRow(document.id));
+    this.act("submit", { sampling }).then((answer) => {
       if (document.hidden) this.documents.delete(document.id);
       if (answer) {
         this.notifyPage(() => this.component.setTriggerValue("settled", document.id));

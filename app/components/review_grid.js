@@ -5,6 +5,7 @@
 
 import { el, setText } from "./dom.js";
 import { ReviewClient } from "./review_client.js";
+import { samplingOf } from "./review_queue.js";
 import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
 
 /** @import { SaveState } from "./review_client.js" */
@@ -14,8 +15,8 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @typedef {string} CellValue
  */
 /**
- * A row: cells by field, `_id`, the time `_read_at` at which it was read, and by label (`m_LABEL`) letters that mark cells:
- * g differs from gold, d disputed, e edited.
+ * A row: cells by field, `_id`, the time `_read_at` at which it was read, by label (`m_LABEL`) letters that mark cells
+ * (g differs from gold, d disputed, e edited), and `_sampling`, the JSON of its sampling record if it is in the queue.
  * @typedef {Record<string, any>} RowData
  */
 /**
@@ -214,8 +215,12 @@ export function handleKey(params) {
 /** @param {CellParams & { event: KeyboardEvent }} params @returns {(() => void) | null} */
 function actionOf({ api, node, column, event }) {
   const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
-  const perform = (/** @type {string} */ name) => act(api, name, { document: node.id });
-  if ((ctrlKey || metaKey) && key.toLowerCase() === "z") return () => perform(shiftKey ? "redo" : "undo");
+  const undo = (/** @type {"undo" | "redo"} */ name) => {
+    // It may reopen a document that is earlier in the queue: no row counts as drawn until the page has new rows.
+    for (const { data } of displayedNodes(api)) data._sampling = null;
+    act(api, name, {});
+  };
+  if ((ctrlKey || metaKey) && key.toLowerCase() === "z") return () => undo(shiftKey ? "redo" : "undo");
   if (ctrlKey || metaKey || altKey) return null;
   if (key === " " && isLabel(column)) return () => toggle(api, node, column.getColId());
   if (/^[1-9]$/.test(key)) {
@@ -224,14 +229,46 @@ function actionOf({ api, node, column, event }) {
       if (field) toggle(api, node, field);
     };
   }
-  if (key === "Backspace") return () => perform("undo");
+  if (key === "Backspace") return () => undo("undo");
   if (key === "Enter") {
     return () => {
-      perform("submit");
+      submitRow(api, node);
       focusNextRow(api, node, column);
     };
   }
   return null;
+}
+
+/** @param {GridApi} api */
+function displayedNodes(api) {
+  const nodes = Array.from({ length: api.getDisplayedRowCount() }, (_, index) => api.getDisplayedRowAtIndex(index));
+  return nodes.filter((node) => node !== undefined);
+}
+
+/**
+ * Submit a document. Its status changes at once, so that the next row is the first of the queue, unless the studio will
+ * refuse it because a label has no value.
+ *
+ * @param {GridApi} api
+ * @param {RowNode} node
+ */
+function submitRow(api, node) {
+  const nodes = displayedNodes(api);
+  const rows = nodes.map(({ data }) => ({
+    status: data._status,
+    skipped: false, // such a row is at the end of the queue and has no record
+    sampling: data._sampling ? JSON.parse(data._sampling) : null,
+  }));
+  const sampling = samplingOf(rows, rows[nodes.indexOf(node)]);
+  const { data } = node;
+  const before = data._status;
+  const isComplete = contextOf(api).fields.every(
+    (field) => getValue({ node, data, column: api.getColumn(field) }) !== "?",
+  );
+  if (isComplete) data._status = "Submitted";
+  act(api, "submit", { document: node.id, sampling }, (read) => {
+    if (read === null) data._status = before;
+  });
 }
 
 /**
@@ -244,6 +281,7 @@ function focusNextRow(api, node, column) {
   if (row >= api.getDisplayedRowCount()) return;
   api.ensureIndexVisible(row);
   api.setFocusedCell(row, column);
+  noteFocus(api, row);
 }
 
 // State that the page receives
@@ -454,6 +492,17 @@ export function start({ api }) {
 export function fitIds({ api }) {
   api.autoSizeColumns(["_id"]);
   fitColumns({ api });
+}
+
+/**
+ * Keep the focus on its document when new rows arrive: submitted documents leave the queue.
+ *
+ * @param {{ api: GridApi }} event
+ */
+export function keepFocus({ api }) {
+  const focused = document.hasFocus() ? api.getFocusedCell() : null;
+  const node = focusedRow === null ? undefined : api.getRowNode(focusedRow);
+  if (focused && node && node.rowIndex !== focused.rowIndex) api.setFocusedCell(node.rowIndex, focused.column);
 }
 
 /**

@@ -4,17 +4,17 @@ import { button, el, keyHint } from "./dom.js";
 import { isSupported } from "./evidence.js";
 import { formatDuration, formatRating, formatTime } from "./format.js";
 import { findLabel, isOpen, labelName, valueText } from "./labels.js";
+import { isSettled } from "./review_queue.js";
 import { avatar, findRole } from "./roles.js";
 
 /** @import { Child } from "./dom.js" */
 /** @import { Evidence } from "./evidence.js" */
 /** @import { Label, Labels, Value, Values } from "./labels.js" */
 /** @import { RunInfo } from "./debate_state.js" */
+/** @import { ReviewStatus, SamplingRecord } from "./review_queue.js" */
 
 /** @typedef {RunInfo & { scales: Record<string, { min: number, max: number }> }} ReviewInfo */
-/** @typedef {"Pending" | "Draft" | "Submitted" | "Discarded"} ReviewStatus */
 /** @typedef {{ reason: string, text: string, tone: string }} Reason */
-/** @typedef {{ how: "drawn", probability: number, remaining: number, frame: number }} SamplingRecord */
 /**
  * @typedef {object} QueueRow
  * @property {string} id
@@ -53,11 +53,6 @@ import { avatar, findRole } from "./roles.js";
 /** @typedef {(item: string, value: Value) => void} OnChange */
 
 const MOST_STEPS = 10;
-
-/** @param {ReviewStatus} status */
-export function isSettled(status) {
-  return status === "Submitted" || status === "Discarded";
-}
 
 /** @param {Reason[]} reasons */
 export function reasonBadges(reasons) {

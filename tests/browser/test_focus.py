@@ -17,7 +17,7 @@ from tests.browser.studios import run_in_thread, settle
 from tests.core.store.helpers import make_settings, store_debate
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
     from tests.browser.studios import OpenStudio, Studio
 
@@ -86,6 +86,49 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, t
         assert rows == [("drawn", 10)]
         spent = project._connection.rows("SELECT min(seconds) FROM selections")
         assert spent[0][0] > 0
+
+
+def test_grid_in_queue_order_records_which_documents_were_drawn(open_studio: OpenStudio, tmp_path: Path) -> None:
+    """The next document of the queue was drawn; one that the user picks further down was not."""
+    path = tmp_path / "drawn.duckdb"
+    running, page = open_filled(open_studio, path, 10)
+    wait_for_form(page)
+    page.get_by_role("radio", name="Grid").click()
+    page.locator(".st-key-review-detail .drawer-text").wait_for()
+    page.get_by_role("combobox", name="Order").click()
+    page.get_by_role("option", name="review queue").click()
+    settle(page)
+    rows = page.frame_locator("iframe").locator(".ag-center-cols-container .ag-row")
+
+    def cell(row: int) -> Locator:
+        return page.frame_locator("iframe").locator(f'[row-index="{row}"] [col-id="v_a"]')
+
+    def wait_for_rows(count: int) -> None:
+        expect(rows).to_have_count(count)
+        settle(page)
+
+    cell(0).click()
+    for key in ("2", "Enter", "Enter", "Enter"):
+        page.keyboard.press(key)
+    wait_for_rows(7)  # the submitted documents have left the queue
+    page.keyboard.press("Enter")
+    wait_for_rows(6)
+    page.keyboard.press("Enter")
+    wait_for_rows(5)
+    page.keyboard.press("Backspace")
+    wait_for_rows(6)
+    cell(4).click()
+    page.keyboard.press("Enter")
+    wait_for_rows(5)
+    cell(0).click()
+    page.keyboard.press("Enter")
+    wait_for_rows(4)
+    page.get_by_role("button", name="Submit", exact=True).click()
+    wait_for_rows(3)
+    running.kill()
+    with Project.open(path) as project:
+        found = project._connection.rows("SELECT how FROM selections ORDER BY seq")
+        assert [how for (how,) in found] == ["drawn"] * 4 + ["chosen"] + ["drawn"] * 2
 
 
 def test_hidden_view_takes_no_keys_and_loads_again_when_it_is_shown(open_studio: OpenStudio, tmp_path: Path) -> None:

@@ -204,13 +204,15 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
     if shown is None or known is None:
         return
     run_id, by = run.run_id, actions.By(actor)
+    first = page.rows[0] if page.rows else None
+    draw = first.draw if first is not None and first.document_id == shown else None
     with layout.panel(
         shown, f"row {known.document.position + 1:,}, {known.review_status}", key="review-detail"
     ) as head:
         with head:
             _button(
                 "Submit",
-                lambda: actions.submit(session, run_id, [shown], by),
+                lambda: actions.submit(session, run_id, [shown], by, draw=draw),
                 type="primary",
                 disabled=known.review_status == "Submitted",
             )
@@ -375,6 +377,7 @@ def options_of(
         "onGridReady": js("moot.listener('start')"),
         "onFirstDataRendered": js("moot.listener('fitIds')"),
         "onGridSizeChanged": js("moot.listener('fitColumns')"),
+        "onRowDataUpdated": js("moot.listener('keepFocus')"),
         "rowSelection": {
             "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
         },

@@ -72,7 +72,7 @@ class ReviewRow:
     ``values`` are the current ones (the reviewer's, else the verdict's), ``verdict`` the run's own, ``gold`` the
     reference where it has a value. ``roles`` holds each role's last list, None for a role without one. ``edited`` are
     items whose reviewed value differs from the verdict, ``disputed`` those on which the roles differ. ``draw`` is the
-    sampling record, None outside of the queue.
+    sampling record on the first page of the queue, None elsewhere and for a skipped document.
     """
 
     document_id: str
@@ -207,8 +207,12 @@ def review_page(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, ac
     if wanted.number > pages:
         wanted = replace(wanted, number=pages)
         found = list_queue(session, run, wanted, actor=actor)
-    rows = tuple(replace(one, draw=found.draws.get(one.document_id)) for one in _rows(session, run, found.lines, actor))
-    return ReviewPage(rows, found.total, max(1, wanted.number), pages)
+    number = max(1, wanted.number)
+    draws = {line.document_id: found.draws.get(line.document_id) for line in found.lines if not line.skipped}
+    rows = _rows(session, run, found.lines, actor)
+    if number == 1:
+        rows = tuple(replace(row, draw=draws.get(row.document_id)) for row in rows)
+    return ReviewPage(rows, found.total, number, pages)
 
 
 def review_rows(

@@ -58,6 +58,22 @@ def test_each_document_is_drawn_once_with_probability_by_size(world: tuple[Proje
     assert [line.document_id for line in _queue(session, run, "ben").lines] != ids, (
         "each reviewer has a different order"
     )
+
+
+def test_grid_rows_have_a_sampling_record_on_the_first_page_of_the_queue(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    draws = _queue(session, run).draws
+    ids = list(draws)
+
+    def page(**options: int) -> list[queue.ReviewRow]:
+        wanted = QueueFilter(sort="queue", **{"size": 20, **options})  # type: ignore[arg-type]
+        return list(queue.review_page(session, run, wanted, actor="ada").rows)
+
+    assert [(row.document_id, row.draw) for row in page()] == [(id, draws[id]) for id in ids[:20]]
+    assert {row.draw for row in page(number=2)} == {None}, "documents of the first page come first"
+    actions.mark(session, run.run_id, ids[0], "skip", True, actions.By("ada"))
+    last = page(size=60)[-1]
+    assert (last.document_id, last.draw) == (ids[0], None)
     assert _queue(session, run, number=9, size=20).total == 60
 
 
