@@ -46,6 +46,7 @@ from core.services.project_session import ProjectSession
 from core.services.prompt_templates import simulate_asks
 from core.services.runs.configuration import propose_name
 from core.services.runs.cost_estimate import Estimate, context_overflows, estimate_run
+from core.store.annotations import Grid
 from core.store.annotators import REVIEWED
 from core.store.saved_versions import CodebookVersion
 from core.text_file import read_text
@@ -670,12 +671,13 @@ def reviewed_vote_weights(session: ProjectSession, settings: RunSettings) -> str
 def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, int], dict[str, int]]:
     """Return the correct and all compared labels of each model on reviewed documents.
 
-    Each document counts once. The queue prefers doubtful documents, but it does so for all models alike, and a weight
-    only ranks the models.
+    A label of a document counts once per model: as the latest run with a value has it, of its first role with that
+    model. The queue prefers doubtful documents, but it does so for all models alike, and a weight only ranks the
+    models.
     """
-    right: dict[str, int] = {}
-    n: dict[str, int] = {}
     store = session.store
+    rows = {document: row for row, document in enumerate(store.documents.ids())}
+    correct: dict[str, Grid] = {}
     for run in store.runs.all():
         codebook = run.settings.codebook
         if (codebook.kind, codebook.items) != (settings.codebook.kind, settings.codebook.items):
@@ -683,10 +685,14 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
         reviewed = store.annotations.grid(run.run_id, codebook, REVIEWED)
         examples = store.annotations.example_documents(run.run_id)
         ended = store.annotations.debate_statuses(run.run_id) == "verdict"
-        counted = ended & ~np.isin(store.runs.document_ids(run.run_id), examples)
-        for role in set(store.annotations.annotators(run.run_id)) & set(run.settings.role_models):
+        documents = store.runs.document_ids(run.run_id)
+        counted = ended & ~np.isin(documents, examples)
+        places = [rows[document] for document in documents]
+        roles = [one for one in store.annotations.annotators(run.run_id) if one in run.settings.role_models]
+        for role in reversed(roles):  # values of the first role replace those of the others
             spec, given = run.settings.role_models[role].spec, store.annotations.grid(run.run_id, codebook, role)
             known = counted[:, None] & ~np.isnan(given) & ~np.isnan(reviewed)
-            right[spec] = right.get(spec, 0) + int((given == reviewed)[known].sum())
-            n[spec] = n.get(spec, 0) + int(known.sum())
-    return right, n
+            made = correct.setdefault(spec, np.full((len(rows), len(codebook.items)), np.nan))
+            made[places] = np.where(known, given == reviewed, made[places])
+    right = {spec: int(np.nansum(made)) for spec, made in correct.items()}
+    return right, {spec: int((~np.isnan(made)).sum()) for spec, made in correct.items()}

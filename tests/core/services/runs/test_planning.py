@@ -147,3 +147,12 @@ def test_vote_weight_is_computed_from_the_share_of_correct_labels(project):
     decide(session, runs[0], {f"d{n}": {"b": False} if n < 4 else {} for n in range(10)}, actions.By("ada"))
     weight = f"{log(17 / 5):.3g}"
     assert reviewed_vote_weights(session, settings) == f"{weight}, {weight}", "an unknown model has the mean weight"
+
+
+def test_vote_weight_counts_a_label_once_as_the_latest_run_has_it(project):
+    gold = {f"d{n}": "a" for n in range(10)}
+    session, runs = session_with_runs(project, gold, {f"d{n}": "ab" for n in range(4)}, {"d0": "ab"})
+    decide(session, runs[0], {f"d{n}": {"b": False} if n < 4 else {} for n in range(10)}, actions.By("ada"))
+    settings = session.run(runs[0]).settings
+    only = settings.model_copy(update={"role_models": {"annotator_a": settings.role_models["extractor"]}})
+    assert reviewed_vote_weights(session, only) == f"{log(20 / 2):.3g}", "19 of 20 labels are right in the second run"
