@@ -285,5 +285,5 @@ def _step_button(step: Step, label: str, key: str, *, stretch: bool = False) -> 
         label, type="primary", icon=":material/arrow_forward:", icon_position="right", key=key,
         width="stretch" if stretch else "content",
     ):  # fmt: skip
-        state.run.show_setup(step.name == "whole")
+        state.run.show_setup(step.new_run)
         open_page(step.page)

@@ -27,6 +27,7 @@ class Step:
     """One of the steps of a project, in order.
 
     ``words`` describe its status. ``action`` is the command of a button, and ``hint`` says what to press on the page.
+    ``new_run`` is True if the button opens the setup of a new run.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Step:
     words: str
     action: str
     hint: str
+    new_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,9 @@ def _steps(
     session: ProjectSession, version: CodebookVersion | None, last: RunRow | None, state: State | None
 ) -> Iterator[Step]:
     documents = session.store.documents.count()
-    ended = [run for run in session.runs() if run.state == "done" and run.verdicts]
-    whole = next((run for run in reversed(ended) if run.documents >= documents), None)
-    wanted = min(REVIEWS, max((run.documents for run in ended), default=0))
+    ended = [run for run in session.runs() if run.state in ("done", "stopped") and run.verdicts]
+    whole = next((run for run in reversed(ended) if run.state == "done" and run.documents >= documents), None)
+    wanted = min(REVIEWS, max((run.documents if run.state == "done" else run.ended for run in ended), default=0))
     reviewed = reviewed_documents(session)
     enough = 0 < wanted <= reviewed
     yield _data(session, documents)
@@ -108,7 +110,7 @@ def _steps(
         action=f"Review {wanted:,}",
         hint=f"Correct what is wrong and submit each document. {max(0, wanted - reviewed):,} left.",
     )
-    yield _whole_run(whole, documents, state)
+    yield _whole_run(whole, documents, last, state)
     yield _accuracy(whole, _missing_reviews(session, whole) if whole is not None and enough else wanted, enough=enough)
 
 
@@ -176,15 +178,20 @@ def _pilot(
         hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."
         return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
     size = min(planning.load_plan(session).limit or planning.PILOT, documents)
-    start = f"Press Start with {size:,}: a small run shows whether definitions and models work."
-    hint = _unfinished_hint(state) or start
-    return Step("pilot", "run", "Pilot", _state(done), _run_words(last, state), "Run a pilot", hint)
+    unfinished, words = _unfinished_hint(state), _run_words(last, state)
+    start = f"Start with {size:,}: a small run shows whether definitions and models work."
+    hint = unfinished or f"Press {'New run, then ' if last else ''}{start}"
+    return Step("pilot", "run", "Pilot", _state(done), words, "Run a pilot", hint, not unfinished)
 
 
-def _whole_run(whole: RunRow | None, documents: int, state: State | None) -> Step:
+def _whole_run(whole: RunRow | None, documents: int, last: RunRow | None, state: State | None) -> Step:
+    """Return the step of the run on all documents. It resumes the last run if that is such a run and was stopped."""
     words = _run_words(whole, "done") if whole else "After the review of the pilot."
-    hint = _unfinished_hint(state) or f"Press New run, then Start all {format_count(documents, 'document')}."
-    return Step("whole", "run", "Whole run", _state(whole is not None), words, f"Run all {documents:,}", hint)
+    stopped = state == "stopped" and last is not None and last.documents >= documents
+    unfinished = _unfinished_hint("paused" if stopped else state)
+    hint = unfinished or f"Press New run, then Start all {format_count(documents, 'document')}."
+    action = f"Run all {documents:,}"
+    return Step("whole", "run", "Whole run", _state(whole is not None), words, action, hint, not unfinished)
 
 
 def _unfinished_hint(state: State | None) -> str:

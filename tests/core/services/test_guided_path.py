@@ -67,6 +67,26 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
     assert guided_path.overview(session).next is None  # the run covers all documents, and all are reviewed
 
 
+def test_stopped_run_is_reviewed_and_then_resumed(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "stopped")
+    run_id = sample_world.build(session.project)
+    session.store.codebooks.save(sample_world.CODEBOOK)
+    session.store.documents.add([Document("more", {"text": "x"})])
+    session.store.runs._writer.do(set_state(run_id, "stopped", StopReason("user", "stopped by you"), 1.0))
+    step = next_of(session)
+    assert (step.name, step.action) == ("review", "Review 7")  # as many as have ended
+    for number in range(8):
+        actions.edit(session, run_id, [f"d{number}"], "a", True)
+        actions.edit(session, run_id, [f"d{number}"], "b", True)
+        actions.submit(session, run_id, [f"d{number}"])
+    whole = next_of(session)
+    assert (whole.name, whole.hint, whole.new_run) == ("whole", "Press New run, then Start all 9 documents.", True)
+    every = session.store.runs.create(session.run(run_id).settings, session.store.documents.ids())
+    session.store.runs._writer.do(set_state(every.run_id, "stopped", StopReason("user", "stopped by you"), 1.0))
+    whole = next_of(session)
+    assert (whole.hint, whole.new_run) == ("Resume the run to debate the remaining documents.", False)
+
+
 def test_next_step_of_a_pilot_whose_debates_all_failed_is_to_retry(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "failed")
     session.store.documents.add([Document("a", {"text": "x"})])
@@ -89,4 +109,6 @@ def test_next_step_of_a_pilot_without_verdicts_is_the_codebook(workspace: Worksp
     assert (step.page, step.action) == ("codebook", "Improve definitions")
     changed = sample_world.CODEBOOK.model_copy(update={"guideline": "More."})
     session.store.codebooks.save(changed)
-    assert next_of(session).action == "Run a pilot"
+    step = next_of(session)
+    assert (step.action, step.new_run) == ("Run a pilot", True)  # the page shows the last run otherwise
+    assert step.hint.startswith("Press New run, then Start with 1:")
