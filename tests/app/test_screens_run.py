@@ -213,7 +213,7 @@ def test_queue_is_shown_and_runs_can_be_removed(session: ProjectSession) -> None
     assert [row.run_id for row in control.queued_runs(session)] == ["r0003"]
     at.selectbox(key="run-picker").select("r0003").run()
     assert "Remove from queue" in labels(at)
-    assert r"Watch ECJ\, built\-in lexical" in labels(at)
+    assert r"Watch ECJ\, builtin\/lexical" in labels(at)
     at.button(key="watch").click().run()
     assert "ECJ, builtin/lexical" in html(at)
 
