@@ -67,6 +67,9 @@ def test_invalid_name_stays_in_its_field(saved: ProjectSession, typed: str, why:
     at.text_area(key=f"codebook-label-description-{PRICE}").set_value("What it costs.").run()
     assert at.text_input(key=field).value == typed  # another edit keeps the invalid name
     assert codebooks.codebook_status(saved).codebook.label(PRICE).description == "What it costs."
+    at.button(key="codebook-save").click().run()
+    assert "Not saved: a field is invalid" in html(at)
+    assert len(codebooks.history(saved)) == 1
     at.text_input(key=field).set_value("Cost").run()
     assert "moot-wrong" not in html(at)
     assert names(saved) == ("Cost", "Food")

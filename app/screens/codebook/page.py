@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from html import escape
 from typing import Literal
@@ -81,11 +82,22 @@ def top(session: ProjectSession, status: CodebookStatus) -> None:
             compare(session)
         kind: Literal["primary", "secondary"] = "primary" if status.dirty else "secondary"
         if st.button(f"Save as v{number}", type=kind, disabled=not status.dirty, key="codebook-save"):
+            if reason := next(_rejected(book), None):
+                state.set_notice("error", "Not saved: a field is invalid", reason)
+                st.rerun()
             with error_boxes():
                 version = codebooks.save(session, book, st.session_state.get(NOTE, ""))
                 reset_widgets(NOTE)
                 state.set_notice("ok", f"Saved as v{version}", "New runs use it. Earlier runs keep their version.")
                 st.rerun()
+
+
+def _rejected(book: Codebook) -> Iterator[str]:
+    """Yield the reasons why inputs on the page are not part of the draft, except those of deleted labels."""
+    names = ("-book-", *(label.id for label in book.labels))
+    for key, (_, reason) in state.codebook.rejected.items():
+        if any(name in key for name in names):
+            yield reason
 
 
 def discard(session: ProjectSession) -> None:
