@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from core import baseline, prompts
 from core.codebook import Codebook
 from core.debate import protocols
-from core.debate.protocol_spec import PRESET
+from core.debate.protocol_spec import PRESET, Params, ProtocolSpec
 from core.debate.protocols import custom
 from core.debate.protocols.custom import read
 from core.debate.turns import Role, family
@@ -215,16 +215,8 @@ def build_settings(
         raise UsageError(
             f"{plan.protocol} has no role '{unknown[0]}'.", f"Its roles are: {', '.join(_assignable_names(roles))}."
         )
-    temperatures = spec.temperatures(params)
-    role_models = {
-        role.name: with_defaults(
-            models,
-            models.pin_vectors(plan.role_model(role.name), codebook),
-            temperatures.get(role.name),
-            spec.output_limits.get(role.family),
-        )
-        for role in roles
-    }
+    chosen = {role: plan.role_model(role.name) for role in roles}
+    role_models = complete_role_models(spec, params, codebook, models, chosen)
     if missing := [role for role in roles if not role_models[role.name].model]:
         raise UsageError(
             f"No model is assigned to {', '.join(role.title.lower() for role in missing)}.",
@@ -248,6 +240,22 @@ def build_settings(
         pace=plan.pace,
         engine=plan.engine,
     )
+
+
+def complete_role_models(
+    spec: ProtocolSpec, params: Params, codebook: Codebook, models: ModelLibrary, chosen: Mapping[Role, RoleModel]
+) -> dict[str, RoleModel]:
+    """Return the chosen models of roles by name, each resolved, with its vectors and the protocol's defaults."""
+    temperatures = spec.temperatures(params)
+    return {
+        role.name: with_defaults(
+            models,
+            models.pin_vectors(role_model, codebook),
+            temperatures.get(role.name),
+            spec.output_limits.get(role.family),
+        )
+        for role, role_model in chosen.items()
+    }
 
 
 def replace_prompts(templates: Mapping[str, Template], texts: Mapping[str, str], protocol: str) -> dict[str, Template]:

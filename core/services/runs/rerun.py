@@ -32,15 +32,17 @@ class RunChanges:
 def changed_settings(session: ProjectSession, run: RunRow, changes: RunChanges) -> RunSettings:
     """Return the settings of a run with the changes applied.
 
-    Raises UsageError for a role or template that the run does not have, and PromptError for a template that cannot
-    be rendered on some documents of the run.
+    Raises UsageError for a role or template that the run does not have, and for a budget with an unpriced model;
+    PromptError for a template that cannot be rendered on some documents of the run.
     """
     before, models = run.settings, session.models
-    roles = [role.name for role in protocols.roles_of(before)]
-    for role in changes.role_models:
-        if role not in roles:
-            raise UsageError(f"{before.protocol} has no role '{role}'.", f"Its roles are: {', '.join(roles)}.")
-    role_models = {role: models.resolve(role_model) for role, role_model in changes.role_models.items()}
+    roles = {role.name: role for role in protocols.roles_of(before)}
+    for name in changes.role_models:
+        if name not in roles:
+            raise UsageError(f"{before.protocol} has no role '{name}'.", f"Its roles are: {', '.join(roles)}.")
+    chosen = {roles[name]: role_model for name, role_model in changes.role_models.items()}
+    spec, params = protocols.of(before), protocols.params_of(before)
+    role_models = planning.complete_role_models(spec, params, before.codebook, models, chosen)
     settings = before.model_copy(
         update={
             "role_models": {**before.role_models, **role_models},
@@ -50,6 +52,8 @@ def changed_settings(session: ProjectSession, run: RunRow, changes: RunChanges) 
             "engine": changes.engine or before.engine,
         }
     )
+    if settings.budget_usd is not None:
+        planning.require_prices(settings.role_models, models)
     documents = prompt_templates.sample_documents(session, session.store.runs.document_ids(run.run_id))
     prompt_templates.check_templates(settings, documents)
     return settings
@@ -81,6 +85,7 @@ def _parameters(settings: RunSettings) -> tuple[object, ...]:
 
 def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:
     """Create a queued run with these settings on the documents of another run, or on the first ``limit`` of them."""
+    settings = session.trainer.pin_classifier(settings)
     ids = session.store.runs.document_ids(before.run_id)
     details = RunDetails(name=propose_name(settings, len(ids[:limit]), session.runs()))
     return session.store.runs.create(settings, ids[:limit], rejected=before.rejected, details=details)

@@ -68,6 +68,34 @@ def test_unchanged_rerun_is_free_and_invalid_changes_are_refused(tmp_path: Path)
     assert rows(tmp_path, "SELECT count(*) FROM runs") == [(2,)], "invalid changes create no run"
 
 
+def test_changed_model_of_a_rerun_has_the_defaults_of_the_protocol(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    annotate(tmp_path, "--protocol", "single", "--param", "method=vote", "--param", "k=3")
+    rerun(tmp_path, "--role", "annotator=builtin/lexical")
+    first, second = (json.loads(text) for (text,) in rows(tmp_path, "SELECT settings FROM runs ORDER BY number"))
+    assert first["role_models"]["annotator"]["sampling"]["temperature"] is not None
+    assert second["role_models"] == first["role_models"]
+
+
+def test_budget_of_a_rerun_needs_prices(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    with mock_llm() as url:
+        annotate(tmp_path, "--connection", f"mock={url}/v1", "--model", "mock/m")
+        refused = moot(
+            "rerun",
+            "r0001",
+            "--project",
+            tmp_path / "p.duckdb",
+            "--connection",
+            f"mock={url}/v1",
+            "--budget",
+            "1",
+            code=2,
+        )
+    assert "The price of mock/m (extractor) is unknown, so a budget cannot be enforced." in refused.stderr
+    assert rows(tmp_path, "SELECT run_id FROM runs") == [("r0001",)]
+
+
 def test_run_can_be_extended_to_new_documents(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS[:2])
     annotate(tmp_path)
