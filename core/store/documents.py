@@ -113,12 +113,27 @@ class Documents(Repository):
 
         return self._writer.do(run)
 
-    def replace_gold(self, gold: Mapping[str, Mapping[str, Mapping[str, Value]]]) -> None:
-        """Replace all gold by ``document id -> rater -> item -> value``, for example after a new column mapping."""
+    def replace_gold(
+        self,
+        gold: Mapping[str, Mapping[str, Mapping[str, Value]]],
+        *,
+        raters: Iterable[str],
+        documents: Sequence[str],
+        dropped: Iterable[str] = (),
+    ) -> None:
+        """Replace the gold of ``raters`` on ``documents`` by ``document id -> rater -> item -> value``.
+
+        The gold of the ``dropped`` raters is deleted on all documents, all other gold stays.
+        """
         rows = _gold_rows(gold.items())
 
         def run(cursor: Cursor) -> None:
-            cursor.execute("DELETE FROM gold")
+            cursor.execute(
+                "DELETE FROM gold WHERE list_contains($dropped::VARCHAR[], rater)"
+                " OR (list_contains($raters::VARCHAR[], rater)"
+                " AND document_id IN (SELECT unnest($documents::VARCHAR[])))",
+                {"dropped": list(dropped), "raters": list(raters), "documents": list(documents)},
+            )
             insert(cursor, "gold", _GOLD, rows)
 
         self._writer.do(run)

@@ -126,12 +126,22 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
             column_mapping.unknown_values(draft, preview.built, preview.codebook, DataState.gold_draft.set)
         column_mapping.reasons(draft.mapping.reasons[-1:])
     with right:
-        notice("info", "Texts, runs and reviews stay", "Only the gold labels are replaced, for all documents.")
+        notice(
+            "info",
+            "Texts, runs and reviews stay",
+            "Only gold of the raters in this mapping is replaced, on documents whose row has these columns.",
+        )
+        dropped: list[str] = []
+        if others := importing.other_raters(session, draft):
+            dropped = st.multiselect(
+                "Delete the gold of", others, placeholder="no other rater", key="data-map-gold-drop",
+                help="Gold of raters outside this mapping stays, unless you choose them here.",
+            )  # fmt: skip
         if preview is not None:
             gold = gold_counts(preview.profile.gold, preview.codebook)
             overview.distribution_charts(gold, LengthSummary(), preview.built.with_gold)
     if submitted and preview is not None:
-        count = importing.replace_gold(session, preview)
+        count = importing.replace_gold(session, preview, dropped)
         DataState.gold_draft.reset()
         state.set_notice("ok", f"Gold replaced: {format_count(count, 'document')} with gold")
         st.rerun()

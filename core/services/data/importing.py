@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -34,6 +34,7 @@ from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, Progress, in_thread
 from core.services.codebooks.codebook import prefill
 from core.services.project_session import ProjectSession
+from core.store.annotators import AUTHOR
 from core.store.documents import Import
 
 Duplicates: TypeAlias = Literal["keep", "first"]
@@ -168,7 +169,8 @@ def read_again(
     options = {"encoding": draft.encoding, "delimiter": draft.delimiter, "sheet": draft.sheet} | changed
     fresh = read_files([*draft.files, *more_files], codebook, **options)  # type: ignore[arg-type]
     kept = draft.mapping
-    used = {kept.text, *kept.context, *(source.column for source in kept.gold), kept.id or kept.text}
+    used = {kept.text, *kept.context, *(source.column for source in kept.gold)}
+    used.update(filter(None, (kept.id, kept.group, kept.order)))
     mapping = kept if used <= set(fresh.table.columns) and not more_files else fresh.mapping
     return replace(
         fresh, mapping=mapping, duplicates=draft.duplicates, empties=draft.empties, destination=draft.destination
@@ -406,13 +408,26 @@ def _stored_table(session: ProjectSession) -> Table:
     )
 
 
-def replace_gold(session: ProjectSession, preview: ImportPreview) -> int:
-    """Replace all gold of the project by that of a preview of ``draft_from_project``; return the documents with gold.
+def other_raters(session: ProjectSession, draft: ImportDraft) -> list[str]:
+    """Return the raters with gold that a new mapping does not name, without authors, whose labels are their own."""
+    return [rater for rater in session.store.annotations.raters() if rater not in {AUTHOR, *draft.mapping.raters}]
 
-    Texts, runs and reviews stay. A codebook that was made from the columns is saved.
+
+def replace_gold(session: ProjectSession, preview: ImportPreview, dropped: Iterable[str] = ()) -> int:
+    """Replace gold by that of a preview of ``draft_from_project``; return the documents with gold from it.
+
+    Only the gold of the raters that the mapping names is replaced, on documents whose row has one of its columns: gold
+    may also come from further files, whose rows are not stored. The gold of the ``dropped`` raters is deleted. Texts,
+    runs and reviews stay. A codebook that was made from the columns is saved.
     """
-    built = preview.built
-    session.store.documents.replace_gold({one.id: one.gold for one in built.documents if one.gold})
+    built, mapping = preview.built, preview.draft.mapping
+    columns = {source.column for source in mapping.gold}
+    session.store.documents.replace_gold(
+        {one.id: one.gold for one in built.documents if one.gold},
+        raters=mapping.raters,
+        documents=[one.id for one in built.documents if any(one.source.get(column) is not None for column in columns)],
+        dropped=dropped,
+    )
     if preview.new_codebook and preview.codebook is not None:
         session.store.codebooks.save(preview.codebook, note="from the gold columns")
     return built.with_gold

@@ -151,9 +151,13 @@ def test_gold_is_counted_by_rater_item_and_value(project):
 
 def test_gold_can_be_replaced(project):
     project.store.documents.add(make_documents(2, {"d0": {"gold": {"a": True}}}))
-    project.store.documents.replace_gold({"d1": {"ann": {"b": 4}}})
-    assert [dict(document.gold) for document in project.store.documents.page()] == [{}, {"ann": {"b": 4}}]
-    project.store.documents.replace_gold({})
+    replace_gold = project.store.documents.replace_gold
+    replace_gold({"d1": {"ann": {"b": 4}}}, raters=["ann"], documents=["d0", "d1"])
+    gold = {"gold": {"a": True}}
+    assert [dict(document.gold) for document in project.store.documents.page()] == [gold, {"ann": {"b": 4}}]
+    replace_gold({}, raters=["ann"], documents=["d0"])
+    assert [dict(document.gold) for document in project.store.documents.page()] == [gold, {"ann": {"b": 4}}]
+    replace_gold({}, raters=["ann"], documents=["d1"], dropped=["gold"])
     assert project.store.documents.gold_counts() == []
 
 

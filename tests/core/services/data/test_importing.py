@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 from core.codebook import Codebook, Label, load_yaml
+from core.documents import Document
 from core.errors import InputError, UsageError
 from core.ingest.gold import GoldSource
 from core.ingest.mapping import Mapping
@@ -218,8 +219,34 @@ def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> No
     assert found.text == "the soup was good"
 
     one = replace(again, mapping=replace(again.mapping, gold=(GoldSource("Food", "label", "Food", "Ann"),)))
+    assert importing.other_raters(session, one) == ["gold"]
     importing.replace_gold(session, preview(session, one, CODEBOOK))
+    assert session.store.annotations.raters() == ["Ann", "gold"]
+    importing.replace_gold(session, preview(session, one, CODEBOOK), ["gold"])
     assert session.store.annotations.raters() == ["Ann"]
+
+
+def test_remapping_keeps_gold_that_other_files_and_authors_gave(session: ProjectSession) -> None:
+    importing.store_documents(session, soup(session))
+    later = importing.read_files([("late.csv", b"id,text,Food_bob\na,the soup was good,0\nnew,the tea was cold,1\n")])
+    gold = (GoldSource("Food_bob", "label", "Food", "bob"),)
+    importing.store_documents(
+        session, preview(session, replace(later, mapping=Mapping("text", id="id", gold=gold)), CODEBOOK)
+    )
+    session.store.documents.add([Document("own", {"text": "mine"}, gold={"author": {FOOD: True}})])
+    again = importing.draft_from_project(session, CODEBOOK)
+    mapped = replace(again, mapping=replace(again.mapping, gold=(GoldSource("Food", "label", "Food"),)))
+    assert importing.other_raters(session, mapped) == ["bob"]
+    importing.replace_gold(session, preview(session, mapped, CODEBOOK))
+    kept = {one.id: set(one.gold) for one in session.store.documents.load(["a", "new", "own"])}
+    assert kept == {"a": {"gold", "bob"}, "new": {"bob"}, "own": {"author"}}
+
+
+def test_new_reading_keeps_no_mapping_to_a_missing_group(session: ProjectSession) -> None:
+    draft = importing.read_files([("t.csv", b"text;thread\nsome words;1\nmore words;1\n")])
+    draft = replace(draft, mapping=replace(draft.mapping, group="thread"))
+    assert importing.read_again(draft, delimiter=";").mapping.group == "thread"
+    assert importing.read_again(draft, delimiter="|").mapping.group is None
 
 
 def test_remapping_gold_needs_documents(session: ProjectSession) -> None:
