@@ -22,7 +22,7 @@ from starlette.routing import BaseRoute, Route
 from app.api.live_socket import FindRun
 from core.codebook import Codebook
 from core.documents import Value
-from core.errors import MootError
+from core.errors import MootError, ProjectError
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
 from core.services.review import actions, browser_data, queue
@@ -48,7 +48,7 @@ def routes(find: FindRun) -> list[BaseRoute]:
             content = await run_in_threadpool(_answer, find, message)
         except (ValueError, TypeError, KeyError, RecursionError):
             return PlainTextResponse("Not a message of this protocol.", 400)
-        except MootError as error:  # a full disk, for example: queries store samples
+        except MootError as error:  # a full disk, for example
             return PlainTextResponse(str(error), 503)
         # Use json instead of orjson: json escapes lone surrogates.
         return Response(json.dumps(content, separators=(",", ":"), default=str), media_type="application/json")
@@ -125,6 +125,8 @@ def _apply_action(session: ProjectSession, run_id: str, message: Json, actor: st
     by = actions.By(actor, None if seconds is None else float(seconds), _text(message["id"])[:80])
     try:
         saved = _act(session, run_id, message, by)
+    except ProjectError:  # a full disk, for example: the browser sends the action again
+        raise
     except MootError as error:
         return {"problem": error.message, "remedy": error.remedy}
     return {"saved": saved.words if saved else "", "touched": list(saved.documents) if saved else []}

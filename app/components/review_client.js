@@ -20,6 +20,9 @@ const MOST_ACTIONS = 40;
 const RETRY_MS = [250, 500, 1000, 2000];
 const KEEPALIVE_BYTES = 60_000;
 
+/** The studio cannot store anything for now, for example on a full disk. Its message says why. */
+class StudioFault extends Error {}
+
 export class ReviewClient {
   /**
    * @param {string} address
@@ -105,11 +108,11 @@ export class ReviewClient {
         this.isAnswered = true;
         if (attempt && !this.pending.length) this.onState("idle", "");
         return answer;
-      } catch {
+      } catch (error) {
         this.isAnswered = false;
         if (!isWanted()) return new Promise(() => {});
-        const lost = this.pending.length ? "Not saved yet. The studio does not answer" : "The studio does not answer";
-        this.onState("lost", `${lost}; trying again.`);
+        const reason = error instanceof StudioFault ? error.message : "The studio does not answer.";
+        this.onState("lost", `${this.pending.length ? "Not saved yet. " : ""}${reason} Trying again.`);
         const wait = RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)];
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
@@ -152,6 +155,7 @@ export class ReviewClient {
       keepalive: body.length < KEEPALIVE_BYTES,
     });
     // 403: the studio was started again, and accepts the tab after its new address was opened.
+    if (response.status === 503) throw new StudioFault(await response.text());
     if (response.status >= 500 || response.status === 403) throw new Error(`status ${response.status}`);
     const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
     return { status: response.status, body: isJson ? await response.json() : {} };

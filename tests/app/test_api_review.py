@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from app.api import middleware, review
 from app.api.access import Access
 from core.errors import StorageFull
-from core.services.review import browser_data, queue
+from core.services.review import actions, browser_data, queue
 from core.services.workspace import Workspace
 from core.store.project import Project
 from tests.core.services import sample_world
@@ -280,6 +280,18 @@ def test_the_drawer_gets_the_document_and_the_guideline(client):
     assert [column["by"] for column in answer["document"]["annotations"]] == ["gold", "role", "role", "verdict"]
     assert [label["id"] for label in answer["guideline"]["labels"]] == ["a", "b"]
     assert ask(client, "view", document="d99", runs=[RUN])["document"] is None
+
+
+def test_action_on_a_full_disk_is_not_refused_so_that_it_is_sent_again(client, project, monkeypatch):
+    def refuse(*_args, **_options):
+        raise StorageFull("The disk is full.", "Free some space.")
+
+    message = {"run": RUN, "actor": "ann", "actions": [{"action": "submit", "id": "a:1", "document": "d0"}]}
+    with monkeypatch.context() as full:
+        full.setattr(actions, "submit", refuse)
+        answer = client.post(review.REVIEW, json=message)
+        assert (answer.status_code, answer.text) == (503, "The disk is full. Free some space.")
+    assert client.post(review.REVIEW, json=message).json()["answers"][0]["saved"]
 
 
 def test_query_on_a_full_disk_is_answered_with_a_message(client, monkeypatch):

@@ -20,8 +20,9 @@ beforeEach(() => {
     requests.push({ address, ...message });
     const answer = respond(message);
     if (answer instanceof Error) throw answer;
-    const { status = 200, ...json } = answer;
-    return { status, headers: new Headers({ "Content-Type": "application/json" }), json: async () => json };
+    const { status = 200, text = "", ...json } = answer;
+    const headers = new Headers({ "Content-Type": "application/json" });
+    return { status, headers, json: async () => json, text: async () => text };
   };
   client = new ReviewClient("/moot/review", { run: "r1", actor: "me" }, (state, text) => states.push([state, text]));
 });
@@ -51,7 +52,7 @@ test("an answer contains the time of reading", async () => {
 
 test("an action without an answer is sent again under the same id", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
-  const answers = [new Error("network"), { status: 503 }];
+  const answers = [new Error("network"), { status: 503, text: "The disk is full. Free some space." }];
   const normal = respond;
   respond = (message) => answers.shift() ?? normal(message);
   const done = client.act("submit", { document: "d1" });
@@ -63,7 +64,13 @@ test("an action without an answer is sent again under the same id", async () => 
   mock.timers.reset();
   assert.equal(new Set(requests.map(({ actions }) => actions[0].id)).size, 1);
   assert.equal(requests.length, 3);
-  assert.ok(states.some(([state]) => state === "lost"));
+  assert.deepEqual(
+    states.filter(([state]) => state === "lost").map(([, text]) => text),
+    [
+      "Not saved yet. The studio does not answer. Trying again.",
+      "Not saved yet. The disk is full. Free some space. Trying again.",
+    ],
+  );
 });
 
 test("a refused action resolves to null, and the others continue", async () => {

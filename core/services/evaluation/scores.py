@@ -236,8 +236,23 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
     if report.median is not None:
         result["median"] = metrics.to_json(report.median)
     if report.overlap:
-        result["overlap"] = plain(report.overlap)
+        result["overlap"] = {name: _overlap_json(own) for name, own in report.overlap.items()}
     return result
+
+
+def _overlap_json(overlap: FieldOverlap) -> dict[str, Any]:
+    correlations = ("pearson", "spearman", "kendall")
+    labels = {
+        label: {
+            "n": own.n,
+            **{name: getattr(own, name).value for name in correlations},
+            "intervals": {name: ends(getattr(own, name).interval) for name in correlations},
+        }
+        for label, own in overlap.labels.items()
+    }
+    return {
+        "n": overlap.n, "mean": overlap.mean.value, "mean_interval": ends(overlap.mean.interval), "labels": labels,
+    }  # fmt: skip
 
 
 def plain(value: Any) -> Any:
@@ -299,14 +314,14 @@ def _overlap(session: ProjectSession, run: RunRow, design: Design) -> dict[str, 
     if codebook.kind != "rating":
         return {}
     ids = session.store.runs.document_ids(run.run_id)[:OVERLAP_DOCUMENTS]
-    first = session.store.documents.load(ids[:1], gold=False)
-    if not first or len(first[0].fields) < 2:
-        return {}
     documents = session.store.documents.load(ids, gold=False)
-    gold = run_data.verdict_arrays(session, run).reference[: len(documents)]
-    own = Design(groups=design.groups[: len(documents)] if design.groups is not None else None)
+    if not documents or len(documents[0].fields) < 2:
+        return {}
+    rows = run_data.rows_in(ids, [one.id for one in documents])  # documents may have been replaced since
+    gold = run_data.verdict_arrays(session, run).reference[rows]
+    own = Design(groups=design.groups[rows] if design.groups is not None else None)
     found = {}
-    for name in list(first[0].fields)[1:]:
+    for name in list(documents[0].fields)[1:]:
         each = [rouge_l(one.text, one.fields.get(name, "")) for one in documents]
         overlaps = np.array([np.nan if one is None else one for one in each])
         known = ~np.isnan(overlaps)

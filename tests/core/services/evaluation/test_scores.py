@@ -388,6 +388,18 @@ def test_scores_of_a_rating(project):
     assert (label["n"], label["mae"], label["bias"], label["exact"]) == (4, 0.25, 0.25, 0.75)
 
 
+def test_overlap_with_another_field_survives_replaced_documents(project):
+    run_id = rating_run(project)
+    story = "a b c d"
+    kept = [
+        Document(f"r{n}", {"text": story[: 2 * n - 1], "story": story}, gold={"gold": {"c": n}}) for n in range(2, 5)
+    ]
+    project.store.documents.add(kept, replace=True)
+    found = report_of(sample_world.session_on(project), run_id)["overlap"]["story"]["labels"]["Clarity"]
+    assert found["n"] == 3
+    assert found["spearman"] == pytest.approx(1.0)
+
+
 def test_confusion_matrix_has_the_points_of_the_dimensions_own_scale(project):
     labels = (Label(name="Clarity", id="c", scale=Scale(min=0, max=2)), Label(name="Overall", id="o"))
     codebook = Codebook(kind="rating", labels=labels)
