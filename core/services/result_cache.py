@@ -9,7 +9,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from core.annotations import Reference
+from core.annotations import VERDICT, Reference
 from core.services.project_session import ProjectSession
 
 P = ParamSpec("P")
@@ -97,14 +97,17 @@ def review_revision(session: ProjectSession) -> tuple[Any, ...]:
 
 
 @cached_until_commit
-def _scores_basis(session: ProjectSession, reference: Reference) -> Hashable:
-    return session.store.annotations.basis(reference)
+def _scores_basis(session: ProjectSession, reference: Reference, annotator: str) -> Hashable:
+    return session.store.annotations.basis(reference, annotator)
 
 
 cached_by_reviews = cached_while(lambda session, **_: review_revision(session))
 """Cache a function until gold labels or reviews change. New verdicts leave its results as they are."""
-cached_scores = cached_while(lambda session, reference="gold", **_: _scores_basis(session, reference))
-"""Cache a function until scores against its argument ``reference`` (default gold) may change.
+cached_scores = cached_while(
+    lambda session, reference="gold", annotator=VERDICT, **_: _scores_basis(session, reference, annotator)
+)
+"""Cache a function until scores of its argument ``annotator`` (default verdict) against ``reference`` (default gold) may
+change.
 
-Decisions in Review leave scores against gold as they are.
+Decisions in Review leave scores of a run's verdict or role against gold as they are.
 """

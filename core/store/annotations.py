@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.documents import Value
 from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, gold_table, of_run, select, source_of
@@ -39,13 +40,13 @@ class Annotations(Reader):
         """Return (document id, item) of the values of submitted documents."""
         return self._connection.rows("SELECT document_id, item FROM reviewed_labels")
 
-    def basis(self, reference: str = GOLD) -> tuple[Any, ...]:
-        """Return a value that changes whenever scores against this reference may have changed.
+    def basis(self, reference: str = GOLD, annotator: str = VERDICT) -> tuple[Any, ...]:
+        """Return a value that changes whenever scores of an annotator against this reference may have changed.
 
-        Imports, gold, verdicts, turns and codebook examples change the value. For other references than gold, events do
-        too.
+        Imports, gold, verdicts, turns and codebook examples change the value. Events do too, unless the reference is
+        gold and the annotator the run's own.
         """
-        last_event = "0" if reference == GOLD else "(SELECT max(seq) FROM events)"
+        last_event = "0" if reference == GOLD and is_own(annotator) else "(SELECT max(seq) FROM events)"
         return self._connection.rows(
             f"""
             SELECT {STATE}, (SELECT count(*) FROM verdicts), (SELECT max(unix_time) FROM verdicts),

@@ -27,6 +27,7 @@ from core.stats.intervals import ends, format_interval, wilson
 from core.store.project import Project
 from tests.core.services import sample_world
 from tests.core.services.sample_world import report as report_of
+from tests.core.services.sessions import decide
 from tests.core.store.helpers import ROLE_MODEL, count_cells, fill_randomly, make_settings, store_debate
 
 
@@ -69,6 +70,18 @@ def test_report_of_a_role(session, run_id):
 def test_document_without_a_list_of_the_role_is_excluded(session, run_id):
     report = report_of(session, run_id, annotator="critic")
     assert (report["n"], report["excluded"]) == (3, 4)
+
+
+def test_scores_of_a_reviewer_change_with_a_review(session, run_id):
+    def accuracy():
+        found = scores.evaluate(session, session.run(run_id), annotator="reviewed@ann")
+        return found.n, found.scores["accuracy"].value
+
+    assert accuracy() == (0, None)
+    decide(session, run_id, {"d0": {}}, actions.By("ann"))
+    assert accuracy() == (1, 1.0)
+    decide(session, run_id, {"d0": {"a": False}}, actions.By("ann"))
+    assert accuracy() == (1, 0.5)
 
 
 def test_unknown_run_and_reference(session, run_id):
