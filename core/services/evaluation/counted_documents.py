@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import Reference
+from core.annotations import VERDICT, Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation import run_data
@@ -82,13 +82,15 @@ class Coverage:
 
 
 @cached_scores
-def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
-    """Return the coverage of the scores of a run.
+def of_run(
+    session: ProjectSession, run: RunRow, reference: Reference = "gold", annotator: str = VERDICT
+) -> Coverage:
+    """Return the coverage of the scores of an annotator of a run.
 
-    A document counts if it has a reference label and a verdict with at least one value.
+    A document counts if the reference and the annotator both have a value of at least one item.
     """
-    predicted = run_data.verdict_arrays(session, run, reference).verdicts
-    return _summed(_reasons(session, run, reference, np.any(~np.isnan(predicted), axis=1)))
+    _, predicted = run_data.paired_arrays(session, run, annotator, reference)
+    return among(session, run, reference, np.any(~np.isnan(predicted), axis=1))
 
 
 def among(

@@ -192,7 +192,7 @@ def evaluate(
         basis=Basis.of(
             design, np.any(~np.isnan(gold), axis=1), latent_truth.warning(session) if reference == LATENT else ""
         ),
-        coverage=counted_documents.of_run(session, run, reference),
+        coverage=counted_documents.of_run(session, run, reference, annotator),
         strict=strict,
         **(_several_raters(session, run, annotator, design, intervals=intervals) if reference == "gold" else {}),
         overlap=_overlap(session, run, design) if reference == "gold" else {},

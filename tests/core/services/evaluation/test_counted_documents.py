@@ -17,9 +17,11 @@ from core.services.evaluation import (
     scores,
 )
 from core.services.evaluation.counted_documents import Coverage
+from core.services.review import actions
 from core.stats.intervals import wilson
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
+from tests.core.services.sessions import decide
 from tests.core.store.helpers import make_settings, store_debate
 
 
@@ -30,6 +32,16 @@ def test_coverage_of_a_run_matches_its_scores(session, run):
     assert (report.n, report.excluded, report.coverage) == (4, 3, found)
     description = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
     assert found.describe() == description
+
+
+def test_coverage_is_that_of_the_annotator(session, run):
+    critic = scores.evaluate(session, run, annotator="critic")  # no list on d3
+    assert critic.coverage.left_out == {"unresolved": 1, "failed": 1, "waiting": 1, "incomplete": 1, "no_reference": 1}
+    assert (critic.coverage.n, critic.coverage.n + critic.excluded) == (critic.n, 7)
+    decide(session, run.run_id, {"d5": {}, "d6": {"a": True, "b": False}}, actions.By("ann"))
+    reviewer = scores.evaluate(session, run, annotator="reviewed@ann")  # d6 has a review, although its debate failed
+    assert reviewer.coverage.left_out == {"unresolved": 1, "waiting": 1, "incomplete": 4, "no_reference": 1}
+    assert (reviewer.coverage.n, reviewer.excluded) == (reviewer.n, 6)
 
 
 def test_coverage_depends_on_the_reference(session, run):
