@@ -77,6 +77,8 @@ class BatchEngine(ReplayingEngine):
         self._jobs_out: dict[str, BatchJob] = {}
         self._submitted_keys: dict[str, str] = {}
         self._waiting: dict[str, _Waiting] = {}
+        self._reserved = 0.0
+        self._requests: Counter[str] = Counter()  # without a reply, by document
         self._attempts: Counter[str] = Counter()
         self._deferred: dict[str, None] = {}
         self._most = MOST_REQUESTS
@@ -134,7 +136,7 @@ class BatchEngine(ReplayingEngine):
                 for missing in await gather_all(self._replay(document) for document in documents):
                     for key, pending in missing:
                         await self._enqueue(files, key, pending)
-                self.progress.in_flight = len({id for waiting in self._waiting.values() for id in waiting.documents})
+                self.progress.in_flight = len(self._requests)
                 if self.pending_state is not None:
                     return
             await files.flush()
@@ -163,16 +165,16 @@ class BatchEngine(ReplayingEngine):
                 return
             waiting = _Waiting(request.role, request.form, request.characters, most)
             self._waiting[key] = waiting
+            self._reserved += most
             if key not in self._submitted_keys:
                 body = self._batches.body(pending.role_model, request, self.settings)
                 await files.add(key, pending.role_model, line(key, body))
-        waiting.documents[pending.document.id] = None
+        if pending.document.id not in waiting.documents:
+            waiting.documents[pending.document.id] = None
+            self._requests[pending.document.id] += 1
 
     def _within_budget(self, most: float) -> bool:
-        if self.budget.ceiling is None:
-            return True
-        reserved = sum(waiting.reserved for waiting in self._waiting.values())
-        return self.budget.spent + reserved + most <= self.budget.ceiling
+        return self.budget.ceiling is None or self.budget.spent + self._reserved + most <= self.budget.ceiling
 
     async def _new_name(self) -> str:
         return f"{self.run_id}-{await self._jobs.count(self.run_id) + 1}-{uuid.uuid4().hex[:8]}"
@@ -389,6 +391,11 @@ class BatchEngine(ReplayingEngine):
             self._submitted_keys.pop(key, None)
             if (waiting := self._waiting.pop(key, None)) is not None:
                 documents |= waiting.documents
+                self._reserved = self._reserved - waiting.reserved if self._waiting else 0.0
+                for id in waiting.documents:
+                    self._requests[id] -= 1
+                    if not self._requests[id]:
+                        del self._requests[id]
 
     async def _cancel_jobs(self) -> None:
         for job in self._jobs_out.values():

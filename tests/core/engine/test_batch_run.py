@@ -132,6 +132,15 @@ def test_enqueued_token_limit_splits_batches_and_sends_them_one_by_one(tmp_path:
     assert seen["statuses"][1:] == ["completed"] * (len(seen["sizes"]) - 1)
 
 
+def test_replies_release_the_budget_that_their_requests_reserved(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(6))
+    limits = ("--price", "s/m=1/1", "--param", "max_tokens=1000", "--budget", "0.003")  # two requests at a time
+    result = run(tmp_path, server, *limits).json
+    assert (result["status"], result["verdicts"], result["calls"]) == ("done", 6, 18)
+    sizes = stats(server)["sizes"]
+    assert (max(sizes), sum(sizes)) == (2, 18)
+
+
 def test_server_without_batch_api_pauses_and_names_alternatives(tmp_path: Path) -> None:
     from tests.servers.running import mock_llm
 
