@@ -397,9 +397,13 @@ def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
         return f"{first} and {second} cannot be compared: {lacks} on the{on[3:]}."
     measure = "mean Spearman correlation" if scores.kind == "rating" else "points macro F1"
     words = describe_difference(first, second, main.difference, main.verdict, on, measure)
-    if main.verdict == "none" and main.adjusted is not None and main.adjusted < ALPHA:
-        p = format_p_value(main.adjusted)
+    if main.verdict != "none" or main.adjusted is None:
+        return words
+    p = format_p_value(main.adjusted)
+    if main.adjusted < ALPHA:
         return f"{words} Only the permutation test is significant ({p}); a clear difference needs both."
+    if main.difference.clear:
+        return f"{words} The permutation test is not significant ({p}); a clear difference needs both."
     return words
 
 

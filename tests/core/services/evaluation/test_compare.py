@@ -69,6 +69,17 @@ def test_significant_test_beside_a_wide_interval_is_named(project):
     )
 
 
+def test_test_that_contradicts_a_clear_interval_is_named(project):
+    # The second run loses Alpha, present in five of ten documents: 2 of 32 permutations are as extreme, p = 0.06.
+    gold = {f"d{n}": "ab" if n < 5 else "b" for n in range(10)}
+    session, runs = session_with_runs(project, gold, {}, {f"d{n}": "b" for n in range(5)})
+    (pair,) = compare.comparison(session, runs).pairs
+    assert (pair.main.verdict, pair.main.difference.clear) == ("none", True)
+    assert pair.main.p == pytest.approx(2 / 32, abs=0.01)  # by random permutations
+    assert "The permutation test is not significant (p = 0.0" in pair.sentence
+    assert pair.sentence.endswith("; a clear difference needs both.")
+
+
 def test_clear_difference_is_better_in_interval_test_and_sentence(project):
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
     session, runs = session_with_runs(project, gold, {f"d{n}": "" for n in range(20)}, {})
