@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.services import preferences, projects
+from core.services import bundle, preferences, projects
 from core.services.data import sample_projects
 from core.services.workspace import Workspace
 from tests.app.studio import HOSTILE, button, html, open_page, studio, until_shown
@@ -59,6 +59,19 @@ def test_uploaded_file_opens_the_data_page_in_a_new_project(workspace: Workspace
     until_shown(at, "2 documents imported from my soups.csv")
     assert sorted(session.name for session in workspace.sessions()) == ["hotel-aspects", "my soups"]
     assert workspace.sessions()[0].store.documents.count() == 96
+
+
+def test_bundle_becomes_a_project_and_the_page_names_it(workspace: Workspace) -> None:
+    path = sample_projects.ensure_sample(workspace)
+    content = bundle.bundle_bytes(workspace.open(path))
+    at = open_page("home")
+    at.file_uploader(key="home-file-0").set_value([("hotel-aspects.zip", content, "application/zip")]).run()
+    shown = html(at)
+    assert "hotel-aspects 2 was created from hotel-aspects.zip" in shown
+    assert "Next steps in hotel-aspects 2" in shown
+    at.file_uploader(key="home-file-1").set_value([("other.zip", b"PK no", "application/zip")]).run()
+    assert "was created from" not in html(at)
+    assert "not a Moot bundle" in html(at)
 
 
 def test_unreadable_file_is_explained_at_the_upload(workspace: Workspace) -> None:

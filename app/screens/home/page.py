@@ -76,7 +76,10 @@ def start_with_files(session: ProjectSession | None) -> None:
         if not files:
             return
         if len(files) == 1 and files[0].name.lower().endswith(bundle.SUFFIX):
-            _open(lambda: projects.project_from_bundle(context.workspace(), files[0], files[0].name).path)
+            with st.spinner("Creating the project"):
+                made = _open(lambda: projects.project_from_bundle(context.workspace(), files[0], files[0].name).path)
+            if made and state.project is not None:
+                state.set_notice("ok", f"{state.project.stem} was created from {files[0].name}")
             state.data.clear_uploaders()
             st.rerun()
         fresh = session is None or bool(count_documents(session))  # do not add the files to a sample's documents
