@@ -4,7 +4,8 @@ Sources: Ma et al. 2025, section 5.2 and tables 1 and 2 (accuracy, Cohen's kappa
 agreeing annotators), 5.3 and table 3 (predictivity), 5.4 and table 4 (cost and time). Deviations: kappa is the mean
 over pairs of annotators, by the position of the chosen option; the paper does not say how it joins more than two. KL
 divergence is smoothed (``core.stats.correlation``) and reported for the meaning of options and for their positions.
-An abstention of the author leaves the question out; one of an annotator is counted and is never a class.
+An abstention of the author leaves the question out; one of an annotator is counted and is never a class. The questions
+of one author depend on each other, so that authors are the units of intervals; with a single author, questions are.
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import mean, median, stdev
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from core.authors.questions import AUTHOR, Answer, Entry, Question, Submission
 from core.authors.requests import EarlierAnswer, Text
 from core.codebook import normalise
-from core.stats.agreement import cohen_kappa
+from core.stats.agreement import Agreement, cohen_kappa, with_interval
+from core.stats.arrays import Ratings
 from core.stats.correlation import divergence
-from core.stats.intervals import Estimate, wilson
+from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design, ratio
 
 RANDOM = "random"
@@ -120,7 +125,7 @@ class Stratum:
 
     agreeing: int
     questions: int
-    accuracy: float | None
+    accuracy: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,7 @@ class GroupReport:
     abstained: int
     unresolved: int
     accuracy: Estimate
-    kappa: float | None
+    kappa: Estimate
     kl_meaning: float | None
     kl_position: float | None
     strata: tuple[Stratum, ...]
@@ -166,7 +171,7 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         abstained=sum(answer.abstention is not None for answer in answers),
         unresolved=sum(answer.choice is None and answer.abstention is None for answer in answers),
         accuracy=_share([one for one, _ in chosen], [one for one, _ in right]),
-        kappa=mean_kappa([_positions(one, group) for one in questions]),
+        kappa=mean_kappa([_positions(one, group) for one in questions], _units(questions)),
         kl_meaning=_divergence(
             [normalise(one.question.options[one.truth or 0]) for one in questions],
             [normalise(one.question.options[place]) for one, place in chosen],
@@ -183,31 +188,41 @@ def _positions(one: AskedQuestion, group: str) -> list[int | None]:
     return [one.question.position(answer.choice) for _, answer in sorted(one.annotators[group].items())]
 
 
-def mean_kappa(positions: Sequence[Sequence[int | None]]) -> float | None:
+def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) -> Estimate:
     """Return the mean of Cohen's kappa over the pairs of annotators, ``[question][annotator]``.
 
     Annotators may differ by question: the first of each question is compared with the second of each, and so on. None
-    if no pair has a defined kappa.
+    if no pair has a defined kappa. ``units`` names the independent unit of each question.
     """
     most = max(map(len, positions), default=0)
-    columns = [[row[slot] if slot < len(row) else None for row in positions] for slot in range(most)]
-    coded = [[-1 if place is None else place for place in column] for column in columns]
-    found = [cohen_kappa(one, other).value for one, other in combinations(coded, 2)]
-    known = [value for value in found if value is not None]
-    return mean(known) if known else None
+    if most < 2:
+        return Estimate(None, None)
+    coded = np.full((len(positions), most), -1)
+    for place, row in enumerate(positions):
+        coded[place, : len(row)] = [-1 if option is None else option for option in row]
+
+    def coefficient(answers: npt.NDArray[Any], weights: Ratings) -> Agreement:
+        found = [cohen_kappa(one, other, weights).value for one, other in combinations(answers.T, 2)]
+        known = [value for value in found if value is not None]
+        several = (answers >= 0).sum(axis=1) > 1
+        return Agreement(mean(known) if known else None, round(weights[several].sum()), 0, None, None)
+
+    return with_interval(coefficient, coded, np.unique(np.array(units), return_inverse=True)[1])
 
 
 def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ...]:
     """Return accuracy by number of agreeing annotators; without a majority one of the options is drawn (table 2)."""
     rng = random.Random(SEED)
-    found: defaultdict[int, list[bool]] = defaultdict(list)
+    found: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
+    right: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
     for one in questions:
         given = Counter(place for place in _positions(one, group) if place is not None)
         if sum(given.values()) > 1:
             most = max(given.values())
             option = rng.choice(sorted(place for place, count in given.items() if count == most))
-            found[most].append(option == one.truth)
-    return tuple(Stratum(n, len(hits), mean(hits)) for n, hits in sorted(found.items(), reverse=True))
+            found[most].append(one)
+            right[most] += [one] if option == one.truth else []
+    return tuple(Stratum(n, len(own), _share(own, right[n])) for n, own in sorted(found.items(), reverse=True))
 
 
 def _divergence(reference: Sequence[object], given: Sequence[object]) -> float | None:
@@ -218,14 +233,21 @@ def _divergence(reference: Sequence[object], given: Sequence[object]) -> float |
 
 
 def _share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> Estimate:
-    """Return the share of hits among cells, with the authors of the texts as clusters if there are several."""
-    if not cells:
-        return Estimate(None, None)
-    size, gain = Counter(one.source.author for one in cells), Counter(one.source.author for one in hits)
-    share = len(hits) / len(cells)
-    if len(size) < 2:
-        return Estimate(share, wilson(len(hits), len(cells)))
-    return ratio([gain[author] for author in size], list(size.values()), Design())
+    """Return the share of hits among cells; both may repeat a question."""
+    names = dict(zip((one.question.id for one in cells), _units(cells), strict=True))
+    return share_of_units([names[one.question.id] for one in cells], [names[one.question.id] for one in hits])
+
+
+def _units(questions: Sequence[AskedQuestion]) -> list[str]:
+    """Return the independent unit of each question: the author of its text, or itself if there is one author."""
+    several = len({one.source.author for one in questions}) > 1
+    return [one.source.author if several else one.question.id for one in questions]
+
+
+def share_of_units(cells: Sequence[str], hits: Sequence[str]) -> Estimate:
+    """Return the share of hits among cells, each given by the name of its independent unit."""
+    size, gain = Counter(cells), Counter(hits)
+    return ratio([gain[unit] for unit in size], list(size.values()), Design())
 
 
 # -- predictivity
@@ -303,6 +325,8 @@ class Predictivity:
     """None with fewer than two repeats."""
     by_same: Mapping[int, float]
     """Accuracy by the number of earlier answers from the same conversation (figure 6)."""
+    interval: tuple[float, float] | None = None
+    """Ends of the 95% interval of the accuracy, None in results stored by an older version."""
 
 
 def predictivity(tasks: Sequence[PredictivityTask], chosen: Sequence[str | None]) -> tuple[Predictivity, ...]:
@@ -322,10 +346,12 @@ def predictivity(tasks: Sequence[PredictivityTask], chosen: Sequence[str | None]
             repeats[task.repeat].append(hit)
             same[task.same].append(hit)
         means = [mean(hits) for hits in repeats.values()]
+        span = _share([task.question for task, *_ in results], [task.question for task, hit, _ in results if hit])
         reports.append(
             Predictivity(
                 source, len(results), sum(lost for _, _, lost in results), mean(means),
                 stdev(means) if len(means) > 1 else None, {n: mean(hits) for n, hits in sorted(same.items())},
+                (span.interval.low, span.interval.high) if span.interval else None,
             )
         )  # fmt: skip
     return tuple(reports)

@@ -24,6 +24,7 @@ from core.authors.selection import KEYWORDS, SELECTOR, Selector
 from core.codebook import normalise
 from core.errors import UsageError
 from core.formatting import format_problem
+from core.stats.metric_intervals import Design, ratio
 
 MERGE_SECONDS = 10.0
 """Impressions of one author that follow each other faster are one impression (appendix A.1 names no time)."""
@@ -124,6 +125,8 @@ class ClickRate:
     arm: str
     impressions: int
     clicks: int
+    interval: tuple[float, float] | None = None
+    """Ends of the 95% interval of the rate over authors; None for fewer than two, and for a rate above 1."""
 
     @property
     def rate(self) -> float | None:
@@ -139,24 +142,36 @@ def click_rates(log: Sequence[Entry]) -> tuple[ClickRate, ...]:
     texts are mostly spam are left out. Source: Ma et al. 2025, appendices A.1 and B.2.
     """
     spammers = spam_authors(log)
-    impressions: Counter[tuple[str, str]] = Counter()
-    clicks: Counter[tuple[str, str]] = Counter()
+    impressions: Counter[tuple[str, str, str]] = Counter()
+    clicks: Counter[tuple[str, str, str]] = Counter()
     last: dict[str, float] = {}
-    places: dict[str, tuple[str, str]] = {}
+    places: dict[str, tuple[str, str, str]] = {}
     for entry in log:
         if isinstance(entry, Impression) and entry.author not in spammers and entry.document_id not in places:
-            place = places[entry.document_id] = (_day(entry.at), entry.arm)
+            place = places[entry.document_id] = (_day(entry.at), entry.arm, entry.author)
             impressions[place] += entry.at - last.get(entry.author, float("-inf")) > MERGE_SECONDS
             last[entry.author] = entry.at
         elif isinstance(entry, Reaction) and entry.helpful is None and entry.document_id in places:
             clicks[places[entry.document_id]] += 1
-    days = sorted({day for day, _ in impressions})
+    days = sorted({day for day, *_ in impressions})
     rows = []
     for day in ("", *days):
         for arm in (SELECTOR, KEYWORDS):
             own = [place for place in impressions if place[1] == arm and day in ("", place[0])]
-            rows.append(ClickRate(day, arm, sum(map(impressions.get, own)), sum(clicks[place] for place in own)))  # type: ignore[arg-type]
+            shown, clicked = (
+                [sum(counts[place] for place in own if place[2] == author) for author in {place[2] for place in own}]
+                for counts in (impressions, clicks)
+            )
+            rows.append(ClickRate(day, arm, sum(shown), sum(clicked), _interval(shown, clicked)))
     return tuple(rows)
+
+
+def _interval(shown: Sequence[int], clicked: Sequence[int]) -> tuple[float, float] | None:
+    """Return the ends of the interval of clicks per impression, from those of each author."""
+    if len(shown) < 2 or not 0 < sum(shown) >= sum(clicked):
+        return None
+    interval = ratio(clicked, shown, Design()).interval
+    return (interval.low, interval.high) if interval else None
 
 
 def spam_authors(log: Iterable[Entry]) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from core.cli.console import (
     project_option,
 )
 from core.formatting import format_count, format_money, format_number, format_percent
+from core.stats.intervals import Estimate, Interval, format_estimate
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -81,14 +83,14 @@ def _print_report(report: dict[str, Any]) -> None:
         f"{format_count(made['texts'], 'text')} by {format_count(made['authors'], 'author')}, "
         f"{sum(made['excluded'].values())} excluded; {made['asked']} questions: {made['answered']} answered, "
         f"{made['abstained']} abstentions, {made['declined']} put off "
-        f"(completion {format_percent(made['completion']['value'], 1)})"
+        f"(completion {_share(made['completion']['value'], made['completion']['interval'])}; 95% intervals in brackets)"
     )
     print_table(
         ("label", "asked", "answered", "abstained", "predicted right", "uncertainty"),
         [
             (
                 name, str(one["asked"]), str(one["answered"]), str(one["abstained"]),
-                format_percent(one["accuracy"], 1), format_number(one["uncertainty"], 2),
+                _share(one["accuracy"], one["accuracy_interval"]), format_number(one["uncertainty"], 2),
             )
             for name, one in report["labels"].items()
         ],
@@ -99,8 +101,9 @@ def _print_report(report: dict[str, Any]) -> None:
             ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per label", "cost per label"),
             [
                 (
-                    name, str(one["labels"]), format_percent(one["accuracy"]["value"], 1),
-                    format_number(one["kappa"], 2), format_number(one["kl_meaning"], 2),
+                    name, str(one["labels"]), _share(one["accuracy"]["value"], one["accuracy"]["interval"]),
+                    format_estimate(_estimate(one["kappa"], one["kappa_interval"]), digits=2),
+                    format_number(one["kl_meaning"], 2),
                     format_number(one["kl_position"], 2), format_number(one["seconds"], 1),
                     format_money(one["cost_usd"]),
                 )
@@ -113,7 +116,7 @@ def _print_report(report: dict[str, Any]) -> None:
             ("earlier labels by", "predictions", "accuracy", "std"),
             [
                 (
-                    name, str(one["predictions"]), format_percent(one["accuracy"], 1),
+                    name, str(one["predictions"]), _share(one["accuracy"], one["interval"]),
                     format_percent(one["deviation"], 1),
                 )
                 for name, one in report["predictivity"]["sources"].items()
@@ -125,5 +128,13 @@ def _print_report(report: dict[str, Any]) -> None:
         for one in totals:
             print_line(
                 f"{one['arm']}: {one['clicks']} clicks on {format_count(one['impressions'], 'impression')} "
-                f"({format_percent(one['rate'], 1)})"
+                f"({_share(one['rate'], one['interval'])})"
             )
+
+
+def _share(value: float | None, interval: Sequence[float] | None) -> str:
+    return format_estimate(_estimate(value, interval), percent=True, digits=1)
+
+
+def _estimate(value: float | None, interval: Sequence[float] | None) -> Estimate:
+    return Estimate(value, Interval(*interval) if interval else None)

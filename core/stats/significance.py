@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from core.formatting import format_number, format_p_value, format_signed
 from core.stats.arrays import Codes, Ratings, check_shapes, codes, ratings
-from core.stats.intervals import Interval, t_quantile
+from core.stats.intervals import Estimate, Interval, t_quantile, wilson
 
 Direction: TypeAlias = Literal["gain", "loss", "none"]
 ALPHA = 0.05
@@ -240,8 +240,10 @@ def _direction(difference: float) -> Direction:
 class Discordance:
     """Effect size of McNemar's test."""
 
-    odds_ratio: float | None
-    """cases gained for each case lost; None if none was lost (it would be infinite, or 0/0)"""
+    odds_ratio: Estimate
+    """cases gained for each case lost; None if none was lost (it would be infinite, or 0/0).
+
+    Its interval follows from Wilson's of the share gained; None for groups of dependent documents."""
     cohen_g: float | None
     """share of the discordant cases that were gained, minus a half: -0.5 to 0.5; None without discordant cases.
     0.05, 0.15 and 0.25 are called small, medium and large (Cohen 1988, chapter 5).
@@ -253,8 +255,10 @@ class Discordance:
 def discordance(test: McNemar) -> Discordance:
     """Return the effect sizes of a McNemar test."""
     lost, gained = test.only_first, test.only_second
+    share = wilson(gained, gained + lost) if lost and test.groups is None else None
+    odds = Interval(share.low / (1 - share.low), share.high / (1 - share.high)) if share else None
     return Discordance(
-        odds_ratio=gained / lost if lost else None,
+        odds_ratio=Estimate(gained / lost if lost else None, odds),
         cohen_g=gained / (gained + lost) - 0.5 if gained + lost else None,
         difference=(gained - lost) / test.n if test.n else None,
     )

@@ -11,13 +11,13 @@ from app.state import with_default
 from app.widgets.alerts import error_boxes
 from app.widgets.elements import download, line, report_to, table
 from app.widgets.layout import panel
-from app.widgets.metric_tables import Metric, metric_strip
+from app.widgets.metric_tables import Metric, estimate_html, metric_strip, share_html
 from core.authors.comparison import GroupReport
 from core.formatting import format_count, format_duration, format_money, format_number, format_percent
 from core.services.authors import files, labelling, report
 from core.services.authors.report import AuthorReport
 from core.services.project_session import ProjectSession
-from core.stats.intervals import format_interval
+from core.stats.intervals import Estimate, Interval, format_interval
 
 SPEC = "authors-spec"
 ARMS = {"selector": "Selected labels", "keywords": "Keyword baseline"}
@@ -58,7 +58,7 @@ def _labels(found: AuthorReport) -> None:
             [
                 (
                     one.name, f"{one.asked:,}", f"{one.answered:,}", f"{one.abstained:,}",
-                    format_percent(one.accuracy), format_number(one.uncertainty, 2),
+                    share_html(one.accuracy), format_number(one.uncertainty, 2),
                 )
                 for one in found.features
             ],
@@ -83,20 +83,23 @@ def comparison_panel(session: ProjectSession) -> None:
                 ("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/label", "Cost/label"),
                 [
                     (
-                        one.group, f"{one.labels:,}", format_percent(one.accuracy.value, 1),
-                        format_number(one.kappa, 2), format_number(one.kl_meaning, 2),
+                        one.group, f"{one.labels:,}", share_html(one.accuracy),
+                        estimate_html(one.kappa, 2), format_number(one.kl_meaning, 2),
                         format_number(one.kl_position, 2), format_number(one.seconds, 1), _cost(one),
                     )
                     for one in found.groups
                 ],
             )  # fmt: skip
             strata = [
-                (one.group, f"{stratum.agreeing} agree", f"{stratum.questions:,}", format_percent(stratum.accuracy, 1))
+                (one.group, f"{stratum.agreeing} agree", f"{stratum.questions:,}", share_html(stratum.accuracy))
                 for one in found.groups
                 for stratum in one.strata
             ]
             with st.expander("By number of agreeing annotators"):
                 table(("Annotators", "Agreement", "Questions", "Accuracy"), strata)
+            line(
+                "In brackets: 95% intervals over authors. KL divergences have none, as few questions bias them upwards."
+            )
         else:
             line("No annotator has answered these questions. Let a model answer, or a person under Answer for others.")
         _run(
@@ -119,7 +122,8 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
                 ("Earlier labels by", "Predictions", "Accuracy", "Std", "Same conversation"),
                 [
                     (
-                        one.source, f"{one.predictions:,}", format_percent(one.accuracy, 1),
+                        one.source, f"{one.predictions:,}",
+                        share_html(Estimate(one.accuracy, Interval(*one.interval) if one.interval else None)),
                         format_percent(one.deviation, 1),
                         ", ".join(f"{n}: {format_percent(share)}" for n, share in one.by_same.items()),
                     )
@@ -167,7 +171,7 @@ def _clicks(found: AuthorReport) -> None:
             [
                 (
                     one.day or "All days", ARMS[one.arm], f"{one.impressions:,}", f"{one.clicks:,}",
-                    format_percent(one.rate, 1),
+                    share_html(Estimate(one.rate, Interval(*one.interval) if one.interval else None)),
                 )
                 for one in found.clicks
                 if one.impressions or not one.day

@@ -33,6 +33,7 @@ from core.services.evaluation import compare, counted_documents, latent_truth, r
 from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, Column, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references
 from core.services.project_session import ProjectSession
+from core.stats.intervals import format_estimate
 from core.stats.metrics import Metric, main_metric, metrics
 from core.stats.significance import McNemar
 
@@ -378,8 +379,8 @@ def _significance(pair: Pair) -> None:
         found.append(("Independent groups", f"{pair.documents.groups:,}"))
     if pair.equivalence is not None:
         found.append(("Equivalence", pair.equivalence.sentence))
-    if pair.discordance.odds_ratio is not None:
-        found.append(("Odds ratio, gained to lost documents", f"{pair.discordance.odds_ratio:.2f}"))
+    if (odds := pair.discordance.odds_ratio).value is not None:
+        found.append(("Odds ratio, gained to lost documents", format_estimate(odds, digits=2)))
     over = [test.sentence().rstrip(".") for test in (pair.paired, pair.welch) if test is not None]
     found += [("Over iterations, in points", words) for words in over]
     if pair.size is not None:

@@ -36,7 +36,7 @@ PEOPLE: dict[People, str] = {
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     rows = comparable_runs(session, run)
     found = model_scores(session, rows, reference)
-    left, right = st.columns([1.2, 1], gap="small")
+    left, right = st.columns([1, 1.2], gap="small")
     each = [counted_documents.of_run(session, row, reference) for row in rows]
     on = counted_documents.merge_coverage(each).describe(reference)
     with left:

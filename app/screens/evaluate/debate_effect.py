@@ -102,11 +102,15 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
             f"Tokens {gained}",
         ]
         table(heads, rows)
-        whole = result.prices["whole"]
+        whole, notes = result.prices["whole"], []
+        if any(step.gain.value == 0 and step.gain.interval is None for step in flip_table.steps):
+            notes.append("A step that changed nothing has no interval: nothing shows how far off its gain may be.")
         if whole.cost_usd is None:
-            st.caption("The price of a model is unknown, so costs are given in tokens.")
+            notes.append("The price of a model is unknown, so costs are given in tokens.")
         elif whole.net <= 0:
-            st.caption("The debate gained no label on balance, so there is no cost per label gained.")
+            notes.append(f"The debate gained no {noun} on balance, so there is no cost per {noun} gained.")
+        if notes:
+            st.caption(" ".join(notes))
 
 
 def _critic(result: DebateEffect) -> None:

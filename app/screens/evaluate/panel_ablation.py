@@ -103,8 +103,8 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
         "style", {row["style"]: shade[row["colour"]] for row in rows}, labelLimit=260, symbolOpacity=1
     )
     tip = tooltip(
-        group="Group", style="Style", before=("Before", ".3f"), after=("After", ".3f"),
-        low=("Interval from", ".3f"), high=("to", ".3f"),
+        group="Group", style="Style", before=("Before", ".3f"), before_low=("Interval from", ".3f"),
+        before_high=("to", ".3f"), after=("After", ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"),
     )  # fmt: skip
     base = alt.Chart(frame)
     known = base.transform_filter("isValid(datum.after)")

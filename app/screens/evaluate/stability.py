@@ -77,7 +77,10 @@ def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook,
         ]
         numbers = [f"No. {number}" for number in range(1, len(result.runs[:RUNS]) + 1)]
         table(["Metric", "Mean", "SD", "95% interval", *numbers], rows)
-        st.caption("Intervals are Student's t over iterations. The tab Scores of an iteration has those of its scores.")
+        st.caption(
+            "Intervals are Student's t over iterations; equal iterations have none. The tab Scores of an iteration has "
+            "the intervals of its own scores."
+        )
 
 
 def _row(metric: Metric, name: str, one: Repeated, scores: Sequence[float | None]) -> list[str]:

@@ -26,7 +26,7 @@ from core.services.lab.trials import Trial, TrialStatus
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
-from core.stats.intervals import FEW_DOCUMENTS, format_interval
+from core.stats.intervals import FEW_DOCUMENTS, format_estimate, format_interval
 
 _TRIAL_RESULTS = component("trial_results")
 TRIED = "lab-outcome"
@@ -143,15 +143,14 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
 
 
 def _scores(found: TrialResult) -> str:
-    before, after = found.before.value, found.after.value
-    if before is None or after is None:
+    if found.before.value is None or found.after.value is None:
         return ""
     interval, span = found.change.interval, ""
     if interval is not None and interval.low != interval.high:
         shown = format_interval(interval, "points", named=True)
-        span = f", {shown} points"
+        span = f", difference: {shown} points"
     out = f"; {found.left_out} without a verdict excluded" if found.left_out else ""
-    return f"{before:.3f} before, {after:.3f} after{span}{out}"
+    return f"{format_estimate(found.before)} before, {format_estimate(found.after)} after{span}{out}"
 
 
 def _few(found: TrialResult) -> str:

@@ -124,7 +124,8 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
         st.html(
             '<div class="moot-remark q">Estimated share of documents of each true value that the annotator recognised '
             "(Dawid and Skene). No reference is used: the truth is inferred from all answers, as if annotators erred "
-            "independently. Models that share errors confirm each other and look better than they are.</div>"
+            "independently. Models that share errors confirm each other and look better than they are. The shares have "
+            "no interval, because the error of the inferred truth is unknown.</div>"
         )
 
 

@@ -35,7 +35,7 @@ class FeatureReport:
     asked: int
     answered: int
     abstained: int
-    accuracy: float | None
+    accuracy: Estimate
     uncertainty: float
     """Uncertainty of a prediction with a certainty of 0.5."""
     keywords: Mapping[str, tuple[str, ...]]
@@ -68,16 +68,19 @@ def author_report(session: ProjectSession) -> AuthorReport:
 
 def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
     reports = []
+    author_of = {one.question.id: one.source.author for one in comparison.asked_questions(current.log)}
+    several = len(set(author_of.values())) > 1
     for feature in current.features:
         effects = [effect for effect in current.learned.effects if effect.question.item == feature.item]
         given = [effect for effect in effects if effect.loss is not None]
         chosen = [effect for effect in given if effect.question.options and effect.question.predicted is not None]
-        right = sum(effect.loss == 0 for effect in chosen)
+        units = [author_of[effect.question.id] if several else effect.question.id for effect in chosen]
+        right = [unit for unit, effect in zip(units, chosen, strict=True) if effect.loss == 0]
         doubt = current.learned.selector.score(feature.item, Prediction("", 0.5)).uncertainty
         reports.append(
             FeatureReport(
                 feature.name, len(effects), len(given), current.learned.abstentions.get(feature.item, 0),
-                right / len(chosen) if chosen else None, doubt,
+                comparison.share_of_units(units, right), doubt,
                 keywords(current.learned.examples.get(feature.item, ())),
             )
         )  # fmt: skip
@@ -167,7 +170,13 @@ def _by_codebook(
 def _stored_predictivity(session: ProjectSession) -> tuple[str, tuple[Predictivity, ...]]:
     data = session.store.settings.get(PREDICTIVITY_SETTING, {})
     results = [
-        Predictivity(**{**one, "by_same": {int(n): share for n, share in one["by_same"].items()}})
+        Predictivity(
+            **{
+                **one,
+                "by_same": {int(n): share for n, share in one["by_same"].items()},
+                "interval": tuple(one["interval"]) if one.get("interval") else None,
+            }
+        )
         for one in data.get("results", [])
     ]
     return data.get("model", ""), tuple(results)
@@ -186,12 +195,17 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
             "completion": _estimate(made.completion), "abstention": _estimate(made.abstention),
             "seconds_per_answer": made.seconds,
         },
-        "labels": {one.name: _fields(one, "name") for one in report.features},
+        "labels": {
+            one.name: _fields(one, "name", "accuracy") | _value("accuracy", one.accuracy) for one in report.features
+        },
         "annotators": {
             one.group: {
-                **_fields(one, "group", "accuracy", "strata"),
+                **_fields(one, "group", "accuracy", "kappa", "strata"),
                 "accuracy": _estimate(one.accuracy),
-                "by_agreement": [asdict(stratum) for stratum in one.strata],
+                **_value("kappa", one.kappa),
+                "by_agreement": [
+                    _fields(stratum, "accuracy") | _value("accuracy", stratum.accuracy) for stratum in one.strata
+                ],
             }
             for one in report.groups
         },
@@ -204,6 +218,10 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
         },
         "clicks": [{**asdict(one), "rate": one.rate} for one in report.clicks],
     }  # fmt: skip
+
+
+def _value(name: str, estimate: Estimate) -> dict[str, Any]:
+    return {name: estimate.value, f"{name}_interval": ends(estimate.interval)}
 
 
 def _fields(row: Any, *without: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from core.services.result_cache import cached_until_commit
 from core.stats import flips, metrics, significance
 from core.stats.arrays import Codes, Mask
 from core.stats.flips import FlipTable
-from core.stats.intervals import Estimate, Interval, format_interval
+from core.stats.intervals import Estimate, Interval, ends, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.metrics import Scores
 from core.stats.significance import ALPHA, CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
@@ -570,7 +570,12 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
         },
         "main": plain(pair.main),
         "equivalence": plain(pair.equivalence),
-        "mcnemar": plain(pair.documents) | plain(pair.discordance),
+        "mcnemar": plain(pair.documents)
+        | plain(pair.discordance)
+        | {
+            "odds_ratio": pair.discordance.odds_ratio.value,
+            "odds_ratio_interval": ends(pair.discordance.odds_ratio.interval),
+        },
         "tests": {"paired_t": plain(pair.paired), "welch": plain(pair.welch), "hedges_g": pair.size},
         "changes": plain(pair.flip_table.whole),
         "outcomes": each.counts

@@ -139,7 +139,10 @@ _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#
 
 
 def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows: how often a run gives each label (of ratings the mean), and scores if there is gold."""
+    """Return headings and rows: how often a run gives each label (of ratings the mean), and scores if there is gold.
+
+    Scores have their 95% intervals.
+    """
     codebook = run.settings.codebook
     values = run_data.verdict_arrays(session, run).verdicts
     if codebook.kind == "choice":
@@ -157,7 +160,7 @@ def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[l
     ]
     headings = ["label", "mean" if codebook.kind == "rating" else "given", *(metric.name for metric in shown)]
     rows = [
-        [name, count, *(metric.format(found.labels[name][metric.key].value) for metric in shown)]
+        [name, count, *(_cell(metric, found.labels[name][metric.key], " ({})") for metric in shown)]
         for name, count in zip(codebook.names, given, strict=True)
     ]
     return headings, rows
@@ -270,8 +273,10 @@ def _money(price: Price) -> str:
     return f"{format_tokens(price.tokens_per_label)} tokens" if price.tokens_per_label else MISSING
 
 
-def _cell(metric: Metric, estimate: Estimate) -> str:
-    return metric.format(estimate.value) + (f"\n{format_interval(estimate.interval)}" if estimate.interval else "")
+def _cell(metric: Metric, estimate: Estimate, form: str = "\n{}") -> str:
+    """Return a score, and its interval in this form."""
+    span = format_interval(estimate.interval)
+    return metric.format(estimate.value) + (form.format(span) if span else "")
 
 
 def prefetch_scores(session: ProjectSession) -> EvaluationReport | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from core.authors.comparison import (
@@ -16,6 +17,8 @@ from core.authors.questions import Answer, Entry, Impression, Prediction, Questi
 from core.authors.recommendation import click_rates, load_catalogue, next_arm, recommend, spam_authors
 from core.authors.selection import KEYWORDS, SELECTOR, Selector
 from core.errors import UsageError
+from core.stats.agreement import cohen_kappa, with_interval
+from core.stats.intervals import Estimate, wilson
 
 OPTIONS = ("calm", "angry", "sad")
 
@@ -41,9 +44,11 @@ def test_accuracy_strata_kappa_and_divergence_match_hand_counts() -> None:
     assert (report.questions, report.labels) == (3, 6)
     assert report.accuracy.value == pytest.approx(3 / 6)
     assert [(one.agreeing, one.questions) for one in report.strata] == [(2, 2), (1, 1)]
-    assert report.strata[0].accuracy == pytest.approx(0.5)
+    assert report.strata[0].accuracy.value == pytest.approx(0.5)
+    assert report.strata[1].accuracy.interval == wilson(round(report.strata[1].accuracy.value or 0), 1)
     # The annotators answer calm calm sad and calm calm angry: p_o = 2/3, p_e = 4/9, kappa = (2/9) / (5/9).
-    assert report.kappa == pytest.approx(0.4)
+    assert report.kappa.value == pytest.approx(0.4)
+    assert report.kappa.interval is None, "kappa is undefined without the third question"
     # Counts are 1 1 1 of authors and 4 1 1 of annotators, plus one half: (log(1/3 / 0.6) + 2 log(1/3 / 0.2)) / 3.
     assert report.kl_position == pytest.approx(0.144622, abs=1e-6)
     assert report.kl_meaning == pytest.approx(report.kl_position)
@@ -63,7 +68,18 @@ def test_empty_log_has_no_figures() -> None:
     found = collection([])
     assert (found.asked, found.completion.value, found.seconds) == (0, None, None)
     assert group_reports(()) == ()
-    assert mean_kappa([[0, None], [1]]) is None
+    assert mean_kappa([[0, None], [1]], ["a", "b"]) == Estimate(None, None)
+
+
+def test_kappa_of_two_annotators_has_the_interval_of_their_agreement() -> None:
+    pairs = [[1, 1], [1, 1], [0, 0], [0, 0], [1, 0]]
+    theirs = with_interval(lambda given, times: cohen_kappa(given[:, 0], given[:, 1], times), np.array(pairs))
+    found = mean_kappa(pairs, list("abcde"))
+    assert found.value == pytest.approx(theirs.value)
+    assert found.interval is not None
+    assert theirs.interval is not None
+    assert found.interval.low == pytest.approx(theirs.interval.low)
+    assert mean_kappa(pairs, ["a", "a", "b", "b", "c"]).interval != found.interval
 
 
 def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
@@ -78,6 +94,8 @@ def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
     results = predictivity(tasks, ["calm" if task.source == "author" else None for task in tasks])
     author, people, _ = results
     assert (author.accuracy, author.deviation, author.by_same[5]) == (0.5, 0.0, 0.5)
+    # Two questions, one predicted in both repeats and one in neither: repeats do not count as further questions.
+    assert author.interval == pytest.approx((0.0, 1.0), abs=0.06)
     assert (people.accuracy, people.unresolved) == (0, 4)
 
 

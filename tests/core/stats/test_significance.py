@@ -13,6 +13,7 @@ from statsmodels.stats.contingency_tables import cochrans_q as theirs
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_theirs
 from statsmodels.stats.multitest import multipletests
 
+from core.stats.intervals import Estimate
 from core.stats.significance import (
     cochrans_q,
     discordance,
@@ -179,10 +180,14 @@ def test_mcnemar_of_vectors() -> None:
 
 def test_discordance() -> None:
     effect = discordance(mcnemar(10, 30, 100))
-    assert (effect.odds_ratio, effect.cohen_g, effect.difference) == (3.0, 0.25, 0.2)
-    assert discordance(mcnemar(0, 5, 9)).odds_ratio is None
+    assert (effect.odds_ratio.value, effect.cohen_g, effect.difference) == (3.0, 0.25, 0.2)
+    # Wilson's interval of 30 of 40 is 0.5981 to 0.8581.
+    interval = effect.odds_ratio.interval
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((0.5981 / 0.4019, 0.8581 / 0.1419), rel=2e-3)
+    assert discordance(mcnemar(0, 5, 9)).odds_ratio == Estimate(None, None)
     nothing = discordance(mcnemar(0, 0, 0))
-    assert (nothing.odds_ratio, nothing.cohen_g, nothing.difference) == (None, None, None)
+    assert (nothing.odds_ratio.value, nothing.cohen_g, nothing.difference) == (None, None, None)
 
 
 def test_independent_d() -> None:

@@ -72,7 +72,7 @@ def test_builtin_annotator_answers_each_question_once(session: ProjectSession) -
     assert annotate(session, "builtin/lexical") == 63
     assert annotate(session, "builtin/lexical") == 0
     group = next(one for one in author_report(session).groups if one.group == "built-in")
-    assert (group.labels, group.kappa, group.cost_usd) == (60, None, 0)
+    assert (group.labels, group.kappa.value, group.cost_usd) == (60, None, 0)
 
 
 def test_export_names_the_source_of_each_label(session: ProjectSession, tmp_path: Path) -> None:

@@ -538,7 +538,7 @@ def test_label_table_has_counts_and_scores_of_verdicts(session, run_id):
     headings, rows = label_table(session, session.run(run_id))
     assert headings == ["label", "given", "Precision", "Recall", "F1"]
     assert [row[0] for row in rows] == ["Alpha", "Beta"]
-    assert rows[1][2:] == ["1.000", "1.000", "1.000"]
+    assert rows[1][2:4] == ["1.000 (0.342 to 1.000)", "1.000 (0.342 to 1.000)"]
 
 
 def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_id):
