@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 from core.cli.console import (
     PROJECT_PATH,
     connection_option,
+    format_with_interval,
     help_examples,
     json_option,
     open_workspace,
@@ -21,7 +23,6 @@ from core.cli.console import (
     project_option,
 )
 from core.formatting import format_count, format_money, format_number, format_percent
-from core.stats.intervals import Estimate, Interval, format_estimate
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -102,7 +103,7 @@ def _print_report(report: dict[str, Any]) -> None:
             [
                 (
                     name, str(one["labels"]), _share(one["accuracy"]["value"], one["accuracy"]["interval"]),
-                    format_estimate(_estimate(one["kappa"], one["kappa_interval"]), digits=2),
+                    format_with_interval(partial(format_number, digits=2), one["kappa"], one["kappa_interval"]),
                     format_number(one["kl_meaning"], 2),
                     format_number(one["kl_position"], 2), format_number(one["seconds"], 1),
                     format_money(one["cost_usd"]),
@@ -127,14 +128,10 @@ def _print_report(report: dict[str, Any]) -> None:
         print_line()
         for one in totals:
             print_line(
-                f"{one['arm']}: {one['clicks']} clicks on {format_count(one['impressions'], 'impression')} "
+                f"{one['arm']}: {format_count(one['clicks'], 'click')} on {format_count(one['impressions'], 'impression')} "
                 f"({_share(one['rate'], one['interval'])})"
             )
 
 
 def _share(value: float | None, interval: Sequence[float] | None) -> str:
-    return format_estimate(_estimate(value, interval), percent=True, digits=1)
-
-
-def _estimate(value: float | None, interval: Sequence[float] | None) -> Estimate:
-    return Estimate(value, Interval(*interval) if interval else None)
+    return format_with_interval(partial(format_percent, digits=1), value, interval)

@@ -12,6 +12,7 @@ import click
 from core import __version__
 from core.cli.console import (
     ErrorReportingGroup,
+    format_with_interval,
     help_examples,
     json_option,
     open_workspace,
@@ -21,6 +22,7 @@ from core.cli.console import (
     project_option,
 )
 from core.cli.studio import Shown, launch, write_desktop_entry
+from core.formatting import format_number
 
 COMMANDS = {
     "annotate": "annotate", "rerun": "annotate", "evaluate": "evaluate", "compare": "evaluate", "regress": "evaluate",
@@ -116,7 +118,7 @@ def demo(as_json: bool) -> None:
         print_json(result)
     else:
         macro, spans = report["macro"], report["intervals"]["macro"]
-        each = [f"{key} {macro[key]:.3f} ({spans[key][0]:.3f} to {spans[key][1]:.3f})" for key in macro]
+        each = [f"{key} {format_with_interval(format_number, macro[key], spans[key])}" for key in macro]
         print_line(f"{result['verdicts']} of {result['documents']} sample reviews have a verdict.")
         print_line(f"Macro {', '.join(each)}, with 95% intervals".replace("f1", "F1"))
         print_line(

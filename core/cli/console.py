@@ -66,6 +66,13 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         click.echo(line if number else click.style(line, dim=True))
 
 
+def format_with_interval(
+    form: Callable[[float | None], str], value: float | None, interval: Sequence[float] | None
+) -> str:
+    """Return a value of a report with the ends of its interval, if it has one: "0.864 (0.812 to 0.907)"."""
+    return form(value) + (f" ({form(interval[0])} to {form(interval[1])})" if interval else "")
+
+
 def help_examples(*commands: str) -> str:
     """Return the end of a help text with examples of the command, one per line."""
     return "\b\nExamples:\n" + "\n".join(f"  {command}" for command in commands)

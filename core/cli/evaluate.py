@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import click
 
 from core.cli.console import (
     PROJECT_PATH,
+    format_with_interval,
     help_examples,
     json_option,
     open_session,
@@ -20,7 +21,7 @@ from core.cli.console import (
     project_option,
     reference_option,
 )
-from core.formatting import plural
+from core.formatting import format_number, plural
 
 SHOWN = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", "alpha")
 """Keys of the scores that are printed; ``--json`` has the others."""
@@ -96,7 +97,7 @@ def evaluate_command(
     for report in found:
         print_line(
             f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}, "
-            f"coverage {_format_score(report['coverage'])}"
+            f"coverage {format_number(report['coverage'])}"
         )
         if report["basis"]["warning"]:
             print_line(f"  {report['basis']['warning']}")
@@ -121,7 +122,13 @@ def _score_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]
     rows |= {name: (own, known.get("labels", {}).get(name, {})) for name, own in report["labels"].items()}
     keys = [key for key in SHOWN if any(key in scores for scores, _ in rows.values())]
     return ["95% intervals in brackets", *keys], [
-        [name, *(_format_score(scores[key], spans.get(key)) if key in scores else "" for key in keys)]
+        [
+            name,
+            *(
+                format_with_interval(format_number, scores[key], spans.get(key)) if key in scores else ""
+                for key in keys
+            ),
+        ]
         for name, (scores, spans) in rows.items()
     ]
 
@@ -220,11 +227,7 @@ def _format_part(part: dict[str, Any]) -> str:
     spans = scores.get("intervals", {})
     each = {"accuracy": (scores.get("accuracy"), spans.get("accuracy"))}
     each |= {key: (scores.get("macro", {}).get(key), spans.get("macro", {}).get(key)) for key in ("f1", "spearman")}
-    shown = "  ".join(f"{name} {_format_score(*one)}" for name, one in each.items() if one[0] is not None)
+    shown = "  ".join(
+        f"{name} {format_with_interval(format_number, *one)}" for name, one in each.items() if one[0] is not None
+    )
     return f"{part['documents']} documents  {shown}"
-
-
-def _format_score(value: float | None, interval: Sequence[float] | None = None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")
