@@ -106,8 +106,7 @@ cached_by_reviews = cached_while(lambda session, **_: review_revision(session))
 cached_scores = cached_while(
     lambda session, reference="gold", annotator=VERDICT, **_: _scores_basis(session, reference, annotator)
 )
-"""Cache a function until scores of its argument ``annotator`` (default verdict) against ``reference`` (default gold) may
-change.
+"""Cache a function until scores of its arguments ``annotator`` (verdict) and ``reference`` (gold) may change.
 
 Decisions in Review leave scores of a run's verdict or role against gold as they are.
 """

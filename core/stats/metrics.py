@@ -6,8 +6,11 @@ registry, so that a new metric needs no other change.
 
 A metric is computed on ``Samples``: distinct *patterns* of outcomes and the weight of each. Its value is that on the
 weights of the documents. Its interval comes from its influences (how it changes with slightly other weights) under the
-``Design`` of the documents, see ``metric_intervals``. Classification metrics are defined as in scikit-learn with
-``zero_division=0``.
+``Design`` of the documents, see ``metric_intervals``.
+
+A label without positives has no recall and no F1, and macro and weighted means leave it out. scikit-learn gives the
+same means for ``precision_recall_fscore_support(..., labels=PRESENT, zero_division=0)``, where PRESENT are the labels
+with positives. Without ``labels`` it counts the others as 0, so that its macro means are lower.
 """
 
 from __future__ import annotations

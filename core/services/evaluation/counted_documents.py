@@ -82,9 +82,7 @@ class Coverage:
 
 
 @cached_scores
-def of_run(
-    session: ProjectSession, run: RunRow, reference: Reference = "gold", annotator: str = VERDICT
-) -> Coverage:
+def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold", annotator: str = VERDICT) -> Coverage:
     """Return the coverage of the scores of an annotator of a run.
 
     A document counts if the reference and the annotator both have a value of at least one item.
