@@ -172,23 +172,30 @@ lines AS (
            | if({outdated} AND review_status.status = 'Submitted', {bit_stale}, 0)
            | if(flagged, {bit_flagged}, 0) AS reasons
     FROM base JOIN documents ON documents.id = base.document_id
-    LEFT JOIN (SELECT document_id, reasons, quotes, supported FROM review_reasons WHERE run_id IS NOT DISTINCT FROM
-    $run) AS from_debate
+    LEFT JOIN (SELECT document_id, reasons, quotes, supported FROM review_reasons
+               WHERE run_id IS NOT DISTINCT FROM $run AND {among}) AS from_debate
         ON from_debate.document_id = base.document_id
     LEFT JOIN review_status ON review_status.document_id = base.document_id
     LEFT JOIN marked ON marked.document_id = base.document_id
     {joins}
 )
 """
-_CERTAINTY = (
-    f"SELECT document_id, min(certainty) AS certainty FROM certainties WHERE annotator = '{CLASSIFIER}' GROUP BY ALL"
-)
-_OWN_CERTAINTY = """
-SELECT document_id, list_min(map_values((arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE))) AS certainty
-FROM turns WHERE run_id IS NOT DISTINCT FROM $run AND NOT superseded AND contains(reading, '"certainty":{"')
-GROUP BY document_id
-"""
-_NEAR = "SELECT DISTINCT document_id FROM differing_neighbours WHERE run_id = $run"
+_JOINS = {
+    "sure": f"""
+        SELECT document_id, min(certainty) AS certainty FROM certainties WHERE annotator = '{CLASSIFIER}' AND {{among}}
+        GROUP BY document_id""",
+    "own": """
+        SELECT document_id,
+               list_min(map_values((arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE))) AS certainty
+        FROM turns
+        WHERE run_id IS NOT DISTINCT FROM $run AND NOT superseded AND contains(reading, '"certainty":{{"') AND {among}
+        GROUP BY document_id""",
+    "near": "SELECT DISTINCT document_id FROM differing_neighbours WHERE run_id = $run AND {among}",
+    "outdated": """
+        SELECT DISTINCT document_id FROM {decided}
+        WHERE list_contains($outdated, item || '/' || codebook_version) AND {among}""",
+}
+"""Joins that ``lines`` needs in some cases. To plan one may take longer than to run it, so the others are left out."""
 _CHOOSE = """
 WITH {lines}
 SELECT document_id, left(text, {text_start}), words, review_status, changed_at, reasons, quotes, supported, certainty,
@@ -363,10 +370,7 @@ class ReviewPages(Reader):
     def _lines(
         self, view: Viewpoint, ids: Sequence[str] | None = None, sort: Sort | Literal["given"] = "position"
     ) -> tuple[str, dict[str, Any]]:
-        """Return SQL up to ``lines`` with its parameters.
-
-        Joins that add nothing are left out: to plan one may take longer than to run it.
-        """
+        """Return SQL up to ``lines`` with its parameters."""
         params: dict[str, Any] = {"run": view.run_id}
         if view.actor is None:
             review_status = "SELECT document_id, status, unix_time FROM current_status"
@@ -376,31 +380,32 @@ class ReviewPages(Reader):
         has_neighbours, has_certainties = self._connection.rows(
             "SELECT EXISTS (FROM neighbours), EXISTS (FROM certainties)"
         )[0]
-        joined: dict[str, str] = {}
-        if has_certainties:
-            joined["sure"] = _CERTAINTY
-        if sort in ("reasons", "certainty"):
-            joined["own"] = _OWN_CERTAINTY
-        if view.run_id is not None and has_neighbours:
-            joined["near"] = _NEAR
+        needed = {
+            "sure": has_certainties,
+            "own": sort in ("reasons", "certainty"),
+            "near": has_neighbours and view.run_id is not None,
+            "outdated": bool(view.outdated),
+        }
         if view.outdated:
-            decided = "current_reviews" if view.actor is None else "(SELECT * FROM person_reviews WHERE actor = $actor)"
-            joined["outdated"] = (
-                f"SELECT DISTINCT document_id FROM {decided} "
-                "WHERE list_contains($outdated, item || '/' || codebook_version)"
-            )
             params["outdated"] = [f"{item}/{version}" for item, version in view.outdated]
         if ids is not None or sort == "given":
             params["ids"] = list(ids or ())
+        among = "list_contains($ids, document_id)" if "ids" in params else "true"
+        decided = "current_reviews" if view.actor is None else "(SELECT * FROM person_reviews WHERE actor = $actor)"
+        joins = [
+            f"LEFT JOIN ({_JOINS[name].format(among=among, decided=decided)}) AS {name} "
+            f"ON {name}.document_id = base.document_id"
+            for name, is_needed in needed.items()
+            if is_needed
+        ]
         bits = {f"bit_{name}": 1 << REASONS.index(reason) for name, reason in _JOINED.items()}
         sql = LINES.format(
             base=_base(view.run_id, ids is not None, given=sort == "given"), review_status=review_status,
-            certainty="sure.certainty" if "sure" in joined else "NULL::DOUBLE",
-            own="own.certainty" if "own" in joined else "NULL::DOUBLE",
-            near="near.document_id IS NOT NULL" if "near" in joined else "false",
-            outdated="outdated.document_id IS NOT NULL" if "outdated" in joined else "false",
-            joins="\n".join(f"LEFT JOIN ({sql}) AS {name} ON {name}.document_id = base.document_id"
-                            for name, sql in joined.items()),
+            certainty="sure.certainty" if needed["sure"] else "NULL::DOUBLE",
+            own="own.certainty" if needed["own"] else "NULL::DOUBLE",
+            near="near.document_id IS NOT NULL" if needed["near"] else "false",
+            outdated="outdated.document_id IS NOT NULL" if needed["outdated"] else "false",
+            joins=" ".join(joins), among=among,
             pending=PENDING, unsure=UNSURE, **bits,
         )  # fmt: skip
         return sql, params

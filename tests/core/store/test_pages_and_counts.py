@@ -127,6 +127,27 @@ def test_filters_agree_with_filters_in_python(world):
     assert ids_of(found) == select_ids(records, lambda d: "number 1" in d.document.text)
 
 
+@pytest.mark.parametrize("actor", [None, "me"])
+def test_lines_of_some_documents_are_the_same_as_among_all(project, actor):
+    run_id, codebook = fill_randomly(project, 1)
+    item = codebook.items[0]
+    add_random_reviews(project, run_id, codebook.items, 1)
+    project.store.review_reasons.refresh(run_id, [run_id])
+    ids = project.store.runs.document_ids(run_id)
+    project.store.reviews.record(
+        [Decision("d3", [ReviewChange(item, None, True)], "Submitted")], actor="me", codebook_version=1
+    )
+    certainties = [(id, item, number / 40) for number, id in enumerate(ids)]
+    project.store.classifiers.save_predictions(ids, certainties, [(id, "d3", 0.9) for id in ids if id != "d3"])
+    view = Viewpoint(run_id, actor, ((item, 1),))
+    every = {line.document_id: line for line in project.store.review_pages.lines(view, limit=99).rows}
+    assert {reason for line in every.values() for reason in line.reasons} >= {"near", "classifier", "stale"}
+    for id in ids:
+        assert project.store.review_pages.lines(view, filter=Filter(ids=(id,))).rows == (every[id],)
+    given = Filter(ids=tuple(reversed(ids)))
+    assert ids_of(project.store.review_pages.lines(view, filter=given, sort="given", limit=99)) == list(given.ids)
+
+
 def test_pages_are_slices_of_all_documents(world):
     project, run_id, _, records = world
     ids = list(records)
