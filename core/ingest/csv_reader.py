@@ -19,6 +19,7 @@ import io
 import itertools
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -26,7 +27,17 @@ from core.csv_text import unescape_formula
 from core.errors import InputError, UsageError
 from core.formatting import format_count
 from core.ingest.decode import END, Decoding, LineReader, Progress, RowTooLong
-from core.ingest.table import Format, RowLog, Table, check_width, clean_columns, clip
+from core.ingest.table import (
+    HEADER_ROWS,
+    Format,
+    RowLog,
+    Table,
+    check_width,
+    clean_columns,
+    clip,
+    header_row,
+    left_out_note,
+)
 
 DELIMITERS = (",", ";", "\t", "|")
 NO_DELIMITER = "\x00"
@@ -34,6 +45,7 @@ NO_DELIMITER = "\x00"
 
 _NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _SEP_LINE = re.compile(r"sep=([^\w\s\"]|\t)[\r\n]+", re.IGNORECASE)
+_BLANK_LINE = re.compile(r"\r?\n[^\S\n]*\r?\n")
 _SAMPLE = 1 << 16
 SWALLOWED_LINES = 20
 """Lines that an unclosed quote may take in; more than these, and more than the lines before it, stop the import."""
@@ -60,12 +72,14 @@ def read_delimited(
     progress: Progress,
 ) -> Table:
     """Return the table in ``stream``. InputError without a header or rows, UsageError for an impossible delimiter."""
-    dialect = _given(delimiter) if delimiter is not None else find_dialect(_head(stream, decoding), format)
+    head = _head(stream, decoding)
+    dialect = _given(delimiter) if delimiter is not None else find_dialect(head, format)
+    place = header_row(_first_rows(head, dialect))
     if csv.field_size_limit() <= limit:
         csv.field_size_limit(limit + 1)  # ``Lines`` refuses such a row before the parser sees it
     with LineReader(stream, decoding, size=size, limit=limit, progress=progress, mark_end=True) as lines:
         reader = csv.reader(lines, delimiter=dialect.delimiter, skipinitialspace=dialect.skip_space)
-        header = _header(lines, reader, name)
+        *titles, header = (_header(lines, reader, name) for _ in range(place + 1))
         check_width(len(header), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in header])
         rows, unclosed = _read_rows(lines, reader, len(columns), max_rows)
@@ -85,7 +99,7 @@ def read_delimited(
         rejected=tuple(rows.rejected),
         encoding=decoding.encoding,
         delimiter="" if dialect.delimiter == NO_DELIMITER else dialect.delimiter,
-        notes=notes + unclosed + lines.notes,
+        notes=left_out_note(titles) + notes + unclosed + lines.notes,
     )
 
 
@@ -185,7 +199,8 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
     """Return the dialect in which most rows of ``head`` have as many fields as the header.
 
     One column if no delimiter splits the header, or if that delimiter hardly occurs in the rows: a header such as
-    ``What did you like, if anything`` above answers. Ties go to the tab in a tsv, then to the order , ; tab |.
+    ``What did you like, if anything`` above answers. A title with a blank line below is not the header. Ties go to the
+    tab in a tsv, then to the order , ; tab |.
     """
     if line := _SEP_LINE.match(head):
         return Dialect(line[1])
@@ -202,7 +217,21 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
         split = sum(width > 1 for width in rows) / len(rows) if rows else 1.0
         if (same >= 0.3 or split >= 0.8) and (same, widths[0]) > best_score:
             best, best_score = Dialect(delimiter, skip_space), (same, widths[0])
+    if best_score == (0.0, 0) and (blank := _BLANK_LINE.search(head)):
+        below = find_dialect(head[blank.end() :], prefer)  # a line of text alone may be a title
+        if header_row(_first_rows(head, below)):
+            return below
     return best
+
+
+def _first_rows(head: str, dialect: Dialect) -> list[list[str]]:
+    """Return the first rows that are not blank, without a ``sep=`` line."""
+    text = _SEP_LINE.sub("", head, count=1) if _SEP_LINE.match(head) else head
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter, skipinitialspace=dialect.skip_space)
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows += itertools.islice((row for row in reader if "".join(row).strip()), HEADER_ROWS)
+    return rows
 
 
 def _widths(head: str, delimiter: str, skip_space: bool) -> list[int]:

@@ -1,4 +1,4 @@
-"""xlsx, xls and ods reader based on calamine. It reads one sheet, whose first row that is not empty is the header."""
+"""xlsx, xls and ods reader based on calamine. It reads one sheet; title rows above the header are left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from core.errors import InputError, UsageError
 from core.formatting import did_you_mean
 from core.ingest.child_process import memory_limit
 from core.ingest.decode import Progress
-from core.ingest.table import Format, Table, check_width, clean_columns, clean_value
+from core.ingest.table import (
+    HEADER_ROWS,
+    Format,
+    Table,
+    check_width,
+    clean_columns,
+    clean_value,
+    header_row,
+    left_out_note,
+)
 
 UNPACKED_SHARE = 4
 """A workbook may unpack to this part of the memory limit, because its cells take several times the bytes."""
@@ -37,29 +46,28 @@ def read_sheet(
     """
     _check_size(stream, name)
     names, chosen, rows = _open(stream, name, sheet)
-    header: list[Any] | None = None
-    kept: list[list[Any]] = []
+    read: list[list[Any]] = []
     lines: list[int] = []
     for line, row in rows:
         if all(cell == "" for cell in row):
             continue
-        if header is None:
-            header = row
-        else:
-            kept.append([_cell(value) for value in row])
-            lines.append(line)
+        read.append([_cell(value) for value in row])
+        lines.append(line)
         if not line & 0xFFF:
             progress(0.5)
-        if max_rows is not None and len(kept) >= max_rows:
+        if max_rows is not None and len(read) >= max_rows + HEADER_ROWS:
             break
-    if header is None:
+    if not read:
         raise InputError(f"{name} is empty.", "Choose a sheet with a header and rows.")
+    place = header_row(read[:HEADER_ROWS])
+    header, kept, lines = read[place], read[place + 1 :][:max_rows], lines[place + 1 :][:max_rows]
     if not kept:
         raise InputError(f"Sheet '{chosen}' of {name} has a header but no rows.", "Add rows below it.")
     check_width(len(header), name)
     data = tuple(zip(*kept, strict=True))
     used = [index for index, title in enumerate(header) if title != "" or any(cell != "" for cell in data[index])]
-    columns, notes = clean_columns([_cell(header[index]) for index in used])
+    columns, notes = clean_columns([header[index] for index in used])
+    notes = (*left_out_note(read[:place]), *notes)
     if len(names) > 1:
         notes = (f"Sheet '{chosen}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
     return Table(

@@ -26,6 +26,7 @@ RAW_LIMIT = 10_000
 """Characters of a rejected row that are kept, so that the user can fix it."""
 
 _SPACE = re.compile(r"\s+")
+_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,35 @@ def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
         names.append(_free(name, taken))
         taken.add(names[-1])
     return names
+
+
+HEADER_ROWS = 12
+"""Rows at the start of a file among which the header is looked for."""
+_LONGEST_NAME = 60
+
+
+def header_row(rows: Sequence[Sequence[Any]]) -> int:
+    """Return which of the first rows that are not blank is the header: 0, unless those above it are a title.
+
+    A title row fills at most a third of the columns of a table of three or more, and does not begin with a single word,
+    which may name a column. The header is then the first row with a cell in all but one of the columns, all of them
+    short and different texts. ``rows`` are at most ``HEADER_ROWS``.
+    """
+    filled = [[text for cell in row if (text := as_text(cell).strip())] for row in rows]
+    width = max(map(len, filled), default=0)
+    for place, cells in enumerate(filled):
+        if place and len(cells) >= max(3, width - 1):
+            named = [cell for cell in cells if len(cell) <= _LONGEST_NAME and not _NUMBER.fullmatch(cell)]
+            return place if len(set(named)) == len(cells) else 0
+        if 3 * len(cells) > width or len(as_text(rows[place][0]).split()) == 1:
+            return 0
+    return 0
+
+
+def left_out_note(rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
+    """Return the note on title rows above a header; none without such rows."""
+    titles = [" ".join(filter(None, (_SPACE.sub(" ", as_text(cell)).strip() for cell in row))) for row in rows]
+    return (f"Above the header, and left out: {clip('; '.join(titles), 200)}.",) if titles else ()
 
 
 def clean_columns(names: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -122,7 +122,7 @@ ENTITIES = '<!DOCTYPE a [<!ENTITY a "ha">' + "".join(
 FILE_ENTITY = '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 ODS_ATTACKS: dict[str, Callable[[], bytes]] = {
     "a row of 16,384 cells, a million times": lambda: ods(repeated(16384), rows="1048576"),
-    "100 million rows": lambda: ods(repeated(1), rows="100000000"),
+    "100 million rows": lambda: ods(repeated(8), rows="100000000"),
     "more rows than a number can count": lambda: ods(repeated(1), rows=str(2**64)),
     "a negative number of rows": lambda: ods(repeated(1), rows="-5"),
     "more columns than a sheet has": lambda: ods(repeated(2**32 - 1)),

@@ -262,3 +262,31 @@ def test_unclosed_quote_over_most_of_the_file_stops_the_import() -> None:
     with pytest.raises(InputError, match=r"Row 3: the quote opened in field 2.*most of the file.*Close the quote"):
         read(text)
     assert len(read("id,text\n" + "1,fine\n" * 60 + '2,"never closed\n' + "3,swallowed\n" * 50)) == 61
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Guest survey 2024\n\nid,text,food\n1,Great food,1\n2,Dirty,0\n",
+        "Guest survey 2024,,\n,,\nid,text,food\n1,Great food,1\n2,Dirty,0\n",
+        "sep=;\nGuest survey 2024;;\nid;text;food\n1;Great food;1\n2;Dirty;0\n",
+    ],
+)
+def test_title_above_the_header_is_left_out(text):
+    table = read_table(text.encode(), name="t.csv")
+    assert (table.columns, table.column("text")) == (("id", "text", "food"), ("Great food", "Dirty"))
+    assert table.notes == ("Above the header, and left out: Guest survey 2024.",)
+    assert table.line_numbers[0] == text[: text.index("Great")].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("text,,\na,b,c\nd,e,f\n", ("text", "column_2", "column_3")),
+        ("comment\n\nClean, cozy\nNice, warm\n", ("comment",)),
+        ("id,text,\n1,Great,x\n", ("id", "text", "column_3")),
+        ("id,,\n1,Great food,1\n", ("id", "column_2", "column_3")),
+    ],
+)
+def test_short_header_stays_the_header(text, columns):
+    assert read_table(text.encode(), name="t.csv").columns == columns

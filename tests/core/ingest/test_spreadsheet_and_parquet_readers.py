@@ -32,6 +32,14 @@ def test_xlsx_values_line_numbers_and_blank_rows(xlsx: Book) -> None:
     assert shares[-1] == 1.0
 
 
+def test_title_rows_above_the_header_are_left_out(xlsx: Book) -> None:
+    rows = [["Guest survey 2024"], [], [None, None, "labels"], ["id", "text", "food"], [1, "Great", 1], [2, "Dirty", 0]]
+    table = read_table(xlsx({"S": rows}), name="data.xlsx")
+    assert (table.columns, table.column("food"), table.line_numbers) == (("id", "text", "food"), (1, 0), (5, 6))
+    assert table.notes == ("Above the header, and left out: Guest survey 2024; labels.",)
+    assert read_table(xlsx({"S": rows}), name="data.xlsx", max_rows=1).column("food") == (1,)
+
+
 def test_unnamed_column_with_cells_gets_a_name(xlsx: Book) -> None:
     table = read_table(xlsx({"S": [["text", None], ["a", "x"]]}), name="data.xlsx")
     assert table.columns == ("text", "column_2")
