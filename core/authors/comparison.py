@@ -272,7 +272,7 @@ class PredictivityTask:
         return sum(one.same for one in self.earlier)
 
 
-def predictivity_tasks(questions: Sequence[AskedQuestion], *, repeats: int = REPEATS) -> tuple[PredictivityTask, ...]:
+def predictivity_tasks(questions: Sequence[AskedQuestion]) -> tuple[PredictivityTask, ...]:
     """Return the predictions to make: for each question with ``EARLIER`` earlier ones, source of labels and repeat.
 
     Only the labels differ between sources: all see the latest five questions of the author that were asked before. Of
@@ -289,7 +289,7 @@ def predictivity_tasks(questions: Sequence[AskedQuestion], *, repeats: int = REP
         if len(before) < EARLIER:
             continue
         for source in (AUTHOR, *groups, RANDOM):
-            for repeat in range(repeats):
+            for repeat in range(REPEATS):
                 rng = random.Random(f"{SEED} {repeat} {source} {one.question.id}")
                 given = [_label(known, source, rng) for known in before]
                 if None not in given:

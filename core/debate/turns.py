@@ -207,8 +207,7 @@ class Turn:
     ``turn`` counts from 0 within the debate. ``messages``, ``form``, ``retry``, ``round``, ``replies_to`` and ``item``
     are as in ``Request``. ``cached`` is set if this run did not pay for the reply. ``values`` map each item that the
     role's own decision is about to its value, None if the role left the item open; the whole mapping is None if the
-    turn gives no annotations. ``superseded`` is set if the document was debated again later. A turn that has only
-    started has an empty reply.
+    turn gives no annotations. A turn that has only started has an empty reply.
     """
 
     run_id: str
@@ -225,7 +224,6 @@ class Turn:
     cached: bool = False
     reply: Reply = Reply()
     values: Mapping[str, Value | None] | None = None
-    superseded: bool = False
 
     @property
     def labels(self) -> tuple[str, ...] | None:

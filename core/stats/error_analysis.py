@@ -17,6 +17,8 @@ WORDS = 12
 """Maximum number of cue words."""
 LEAST = 2
 """Minimum number of errors that contain a cue word: one error proves nothing."""
+BANDS = 5
+"""Maximum number of bands of ``by_number``."""
 LEAST_Z = 1.645
 """z-value of a cue word that a suggestion may rest on: 5% of words without a relation to the errors exceed it."""
 _CONTRACTIONS = (
@@ -101,12 +103,10 @@ def _log_odds_z(here: int, errors: int, there: int, hits: int) -> float:
     return log(a * d / (b * c)) / sqrt(1 / a + 1 / b + 1 / c + 1 / d)
 
 
-def by_number(
-    numbers: npt.ArrayLike, wrong: npt.ArrayLike, bands: int = 5, *, groups: Codes | None = None
-) -> tuple[Band, ...]:
+def by_number(numbers: npt.ArrayLike, wrong: npt.ArrayLike, *, groups: Codes | None = None) -> tuple[Band, ...]:
     """Return the share of wrong documents by a number of each document (words, labels), ``[document]`` each.
 
-    At most ``bands`` of about equal size; documents with the same number stay together. Empty without documents.
+    At most ``BANDS`` of about equal size; documents with the same number stay together. Empty without documents.
     Documents with equal codes in ``groups`` depend on each other, which their intervals take into account.
     """
     sizes, failed = np.asarray(numbers, dtype=np.int64), np.asarray(wrong, dtype=np.bool_)
@@ -115,8 +115,8 @@ def by_number(
     if not len(sizes):
         return ()
     edges = np.unique(sizes)[1:]
-    if len(edges) >= bands:
-        edges = np.unique(np.quantile(sizes, np.linspace(0, 1, bands + 1)[1:-1], method="higher")).astype(np.int64)
+    if len(edges) >= BANDS:
+        edges = np.unique(np.quantile(sizes, np.linspace(0, 1, BANDS + 1)[1:-1], method="higher")).astype(np.int64)
     place = np.searchsorted(edges, sizes, side="right")
     found = []
     for band in np.unique(place):

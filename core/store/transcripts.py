@@ -19,9 +19,7 @@ from core.store.database import Reader
 from core.store.reply_cache import REPLY, reply_from_row
 from core.store.row_conversion import clean, load
 
-_FIELDS = (
-    "run_id", "document_id", "turn", "role", "form", "retry", "round", "item", "cached", "superseded",
-)  # fmt: skip
+_FIELDS = ("run_id", "document_id", "turn", "role", "form", "retry", "round", "item", "cached")
 """Columns that are fields of ``Turn`` as they are."""
 _JSON = ("role_model", "messages", "replies_to", "reading", "values", "evidence")
 _READING = TypeAdapter(Reading)
@@ -60,12 +58,12 @@ class FinishedPage:
 class Transcripts(Reader):
     """Reader of stored debates, for any thread."""
 
-    def turns(self, run_id: str, document_id: str, *, superseded: bool = False) -> list[Turn]:
-        """Return the turns on one document in order; with ``superseded`` also turns of earlier debates on it."""
-        return self.of(run_id, [document_id], superseded=superseded)
+    def turns(self, run_id: str, document_id: str) -> list[Turn]:
+        """Return the turns of the latest debate on one document in order."""
+        return self.of(run_id, [document_id])
 
-    def of(self, run_id: str, document_ids: Sequence[str], *, superseded: bool = False) -> list[Turn]:
-        """Return the turns on these documents, in the run's order of documents and then of turns."""
+    def of(self, run_id: str, document_ids: Sequence[str]) -> list[Turn]:
+        """Return the turns of the latest debates on these documents, in the order of documents and turns."""
         if not document_ids:
             return []
         marks = ", ".join("?" * len(document_ids))
@@ -74,9 +72,9 @@ class Transcripts(Reader):
             f"SELECT {names}, {', '.join(f'replies.{name}' for name in REPLY)} "
             "FROM turns JOIN replies USING (key) JOIN run_documents "
             "ON run_documents.run_id = turns.run_id AND run_documents.document_id = turns.document_id "
-            f"WHERE turns.run_id = ? AND turns.document_id IN ({marks}) AND (? OR NOT superseded) "
-            "ORDER BY position, superseded DESC, turn",
-            [run_id, *document_ids, superseded],
+            f"WHERE turns.run_id = ? AND turns.document_id IN ({marks}) AND NOT superseded "
+            "ORDER BY position, turn",
+            [run_id, *document_ids],
         )
         messages = len(_FIELDS) + _JSON.index("messages")
         hashes = {part["text"] for row in rows for part in load(row[messages]) if "text" in part}

@@ -11,7 +11,6 @@ import yaml
 
 from app.pages import PAGES
 from core.runs import RunDetails
-from core.services.runs import configuration
 from core.services.workspace import Workspace
 from tests.browser.studios import settle
 from tests.core.cli.invoking import moot
@@ -74,7 +73,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     workspace = Workspace()
     session = workspace.open(path)
     details = RunDetails(name=_name("run"), note=_name("note"), tags=(_name("tag"),))
-    configuration.change_details(session, {run.run_id: details for run in session.runs()}, actor=_name("actor"))
+    session.store.runs.describe({run.run_id: details for run in session.runs()}, actor=_name("actor"))
     workspace.close()
     return path
 

@@ -65,7 +65,7 @@ class Drift:
         return predicted + (f" The server reports another model: {', '.join(self.models)}." if self.models else "")
 
 
-def start_canary_run(session: ProjectSession, run: RunRow, count: int = CANARIES) -> RunRow:
+def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
     """Create a run with the same settings on canaries: documents drawn at random, the same ones each time.
 
     The new run does not reuse stored replies, because stored replies would show no drift. It has its own iteration
@@ -79,7 +79,7 @@ def start_canary_run(session: ProjectSession, run: RunRow, count: int = CANARIES
     if earlier:
         chosen = session.store.runs.document_ids(earlier[0].run_id)
     else:
-        chosen = sorted(random.Random(0).sample(ids, min(count, len(ids))), key=ids.index)
+        chosen = sorted(random.Random(0).sample(ids, min(CANARIES, len(ids))), key=ids.index)
     taken = [row.settings.iteration for row in session.store.runs.all()]
     settings = run.settings.model_copy(update={"iteration": max(taken, default=0) + 1})
     details = RunDetails(name=f"Canaries of {run.title}"[:100])

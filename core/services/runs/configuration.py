@@ -84,7 +84,7 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
     return _numbered(name, number)
 
 
-def change_details(session: ProjectSession, changes: Mapping[str, RunDetails], *, actor: str = "") -> None:
+def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -> None:
     """Rename, tag, pin, archive or delete runs, as one act that ``undo_details`` takes back.
 
     Raises UsageError if an active run is to be deleted, and NoSuchRun for an unknown run.
@@ -93,7 +93,7 @@ def change_details(session: ProjectSession, changes: Mapping[str, RunDetails], *
     if deleted := [run_id for run_id, new in changes.items() if new.status == "deleted" and run_id in active]:
         title = session.store.runs.known(deleted[0]).title
         raise UsageError(f"'{title}' is running.", "Stop it, then delete it.")
-    session.store.runs.describe(changes, actor=actor)
+    session.store.runs.describe(changes)
 
 
 def undo_details(session: ProjectSession) -> None:

@@ -84,7 +84,7 @@ def test_kappa_of_two_annotators_has_the_interval_of_their_agreement() -> None:
 
 def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
     log = [entry for n in range(7) for entry in entries(n, "calm" if n % 2 else "sad", "angry")]
-    tasks = predictivity_tasks(asked_questions(log), repeats=2)
+    tasks = predictivity_tasks(asked_questions(log))
     assert {task.question.question.id for task in tasks} == {"d5/f", "d6/f"}, "a prediction needs five earlier answers"
     assert {task.source for task in tasks} == {"author", "people", "random"}
     by_source = {task.source: task for task in tasks if task.question.question.id == "d5/f"}
@@ -94,9 +94,9 @@ def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
     results = predictivity(tasks, ["calm" if task.source == "author" else None for task in tasks])
     author, people, _ = results
     assert (author.accuracy, author.deviation, author.by_same[5]) == (0.5, 0.0, 0.5)
-    # Two questions, one predicted in both repeats and one in neither: repeats do not count as further questions.
+    # Two questions, one predicted in all repeats and one in none: repeats do not count as further questions.
     assert author.interval == pytest.approx((0.0, 1.0), abs=0.06)
-    assert (people.accuracy, people.unresolved) == (0, 4)
+    assert (people.accuracy, people.unresolved) == (0, 6)
 
 
 def impression(n: int, at: float, arm: str = SELECTOR, author: str = "ada") -> Impression:

@@ -26,7 +26,7 @@ def test_error_rate_is_computed_by_band() -> None:
     found = by_number([1, 1, 2, 3, 3, 3], [0, 1, 0, 1, 1, 1])
     assert [(one.low, one.high, one.n, one.wrong) for one in found] == [(1, 1, 2, 1), (2, 2, 1, 0), (3, 3, 3, 3)]
     assert found[0].share.value == 0.5
-    many = by_number(list(range(100)), [0] * 100, bands=5)
+    many = by_number(list(range(100)), [0] * 100)
     assert [one.n for one in many] == [20] * 5
     assert by_number([], []) == ()
     with pytest.raises(ValueError, match="shapes differ"):

@@ -215,10 +215,11 @@ def test_error_analysis_of_a_label(world):
         error_analysis.of_label(session, run, "z")
 
 
-def test_canary_run_repeats_documents_of_a_run(world):
+def test_canary_run_repeats_documents_of_a_run(world, monkeypatch):
+    monkeypatch.setattr(model_drift, "CANARIES", 3)
     session, (first, _) = world
     run = session.store.runs.get(first)
-    again = model_drift.start_canary_run(session, run, count=3)
+    again = model_drift.start_canary_run(session, run)
     assert again.experiment_id == f"canary:{first}"
     assert again.settings.iteration == 2
     assert again.documents == 3
@@ -243,7 +244,8 @@ def test_canary_run_repeats_documents_of_a_run(world):
     assert "canaries have another verdict: 67% (21% to 94%); iterations at one time differ on 50%" in one.sentence
     assert one.models == ()  # the first run recorded no model name of the server
     assert full_report(session, session.run(first))["drift"][0]["later"] == again.run_id
-    third = model_drift.start_canary_run(session, session.store.runs.get(again.run_id), count=1)
+    monkeypatch.setattr(model_drift, "CANARIES", 1)
+    third = model_drift.start_canary_run(session, session.store.runs.get(again.run_id))
 
     async def third_debates():
         (id,) = session.store.runs.document_ids(third.run_id)
@@ -260,9 +262,10 @@ def test_canary_run_repeats_documents_of_a_run(world):
 
 
 @pytest.mark.parametrize("failed", [2, 3])
-def test_failed_canary_run_is_reported(world, failed):
+def test_failed_canary_run_is_reported(world, failed, monkeypatch):
+    monkeypatch.setattr(model_drift, "CANARIES", 3)
     session, (first, _) = world
-    again = model_drift.start_canary_run(session, session.store.runs.get(first), count=3)
+    again = model_drift.start_canary_run(session, session.store.runs.get(first))
     (waiting,) = model_drift.drifts(session, session.store.runs.get(first))
     assert waiting.sentence == f"{again.run_id}: no canary has a verdict in both runs yet."
 
