@@ -128,8 +128,8 @@ def _print_report(report: dict[str, Any]) -> None:
         print_line()
         for one in totals:
             print_line(
-                f"{one['arm']}: {format_count(one['clicks'], 'click')} on {format_count(one['impressions'], 'impression')} "
-                f"({_share(one['rate'], one['interval'])})"
+                f"{one['arm']}: {format_count(one['clicks'], 'click')} on "
+                f"{format_count(one['impressions'], 'impression')} ({_share(one['rate'], one['interval'])})"
             )
 
 
