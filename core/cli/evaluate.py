@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ SHOWN = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", 
 """Keys of the scores that are printed; ``--json`` has the others."""
 SHOWN_CUES = 5
 """Maximum number of cue words per line."""
+_score = partial(format_with_interval, format_number)
 
 
 @click.command(
@@ -124,10 +126,7 @@ def _score_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]
     return ["95% intervals in brackets", *keys], [
         [
             name,
-            *(
-                format_with_interval(format_number, scores[key], spans.get(key)) if key in scores else ""
-                for key in keys
-            ),
+            *(_score(scores[key], spans.get(key)) if key in scores else "" for key in keys),
         ]
         for name, (scores, spans) in rows.items()
     ]
@@ -227,7 +226,5 @@ def _format_part(part: dict[str, Any]) -> str:
     spans = scores.get("intervals", {})
     each = {"accuracy": (scores.get("accuracy"), spans.get("accuracy"))}
     each |= {key: (scores.get("macro", {}).get(key), spans.get("macro", {}).get(key)) for key in ("f1", "spearman")}
-    shown = "  ".join(
-        f"{name} {format_with_interval(format_number, *one)}" for name, one in each.items() if one[0] is not None
-    )
+    shown = "  ".join(f"{name} {_score(*one)}" for name, one in each.items() if one[0] is not None)
     return f"{part['documents']} documents  {shown}"

@@ -9,10 +9,10 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.elements import facts, line
-from app.widgets.metric_tables import estimate_data
+from app.widgets.elements import facts, line, table
+from app.widgets.metric_tables import estimate_data, with_interval
 from core.annotations import Reference
-from core.formatting import format_count
+from core.formatting import MISSING, format_count, format_percent
 from core.runs import RunRow
 from core.services.evaluation import alt_test, counted_documents, model_drift
 from core.services.evaluation.model_recommendations import (
@@ -24,7 +24,7 @@ from core.services.evaluation.model_recommendations import (
 )
 from core.services.project_session import ProjectSession
 from core.stats.alt_test import EPSILONS, Alternative, People
-from core.stats.intervals import format_estimate
+from core.stats.intervals import format_interval
 
 PEOPLE: dict[People, str] = {
     "experts": "experts",
@@ -89,31 +89,25 @@ def _alternative_test(test: Alternative, on: str) -> None:
     if test.people:
         layout.counted(on)
         rows = [
-            {
-                "person left out": one.person,
-                "n": one.n,
-                "model": format_estimate(one.model_wins, percent=True),
-                "person": format_estimate(one.person_wins, percent=True),
-                "p": one.p,
-                "replaceable": "yes" if one.replaceable else "no",
-            }
+            [
+                one.person,
+                f"{one.n:,}",
+                with_interval(
+                    format_percent(one.model_wins.value), format_interval(one.model_wins.interval, "percent")
+                ),
+                with_interval(
+                    format_percent(one.person_wins.value), format_interval(one.person_wins.interval, "percent")
+                ),
+                MISSING if one.p is None else f"{one.p:.3f}",
+                "yes" if one.replaceable else "no",
+            ]
             for one in test.people
         ]
-        as_good = "Share of these documents on which the {} agrees with the other people at least as well as the {}"
-        st.dataframe(
-            rows,
-            hide_index=True,
-            key="models-people",
-            column_config={
-                "person left out": st.column_config.TextColumn(help="The model is compared with this person"),
-                "n": st.column_config.NumberColumn(help="Documents labelled by the model, this person and another one"),
-                "model": st.column_config.TextColumn(alignment="right", help=as_good.format("model", "person")),
-                "person": st.column_config.TextColumn(alignment="right", help=as_good.format("person", "model")),
-                "p": st.column_config.NumberColumn(
-                    format="%.3f", help="Chance of such a result if the model were worse than the allowance"
-                ),
-                "replaceable": st.column_config.TextColumn(help="p is small enough, corrected for several people"),
-            },
+        table(["Person left out", "n", "Model", "Person", "p", "Replaceable"], rows)
+        st.caption(
+            "Model, person: share of n documents on which the one agrees with the other people at least as well as the "
+            "other does. p: chance of such a result if the model were worse than the allowance. Replaceable: p is "
+            "small enough, corrected for several people."
         )
 
 
