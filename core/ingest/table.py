@@ -161,6 +161,8 @@ def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
 HEADER_ROWS = 12
 """Rows at the start of a file among which the header is looked for."""
 _LONGEST_NAME = 60
+_SENTENCE_WORDS = 5
+"""Words from which on the name of a column may be a text; beside a number it most likely is."""
 
 
 def header_row(rows: Sequence[Sequence[Any]]) -> int:
@@ -208,6 +210,8 @@ def clean_columns(names: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...
         seen.add(name)
         taken.add(fresh)
         result.append(fresh)
+    if any(map(_NUMBER.fullmatch, wanted)) and any(len(name.split()) >= _SENTENCE_WORDS for name in wanted):
+        notes.append("The first row looks like data. If it is, add a row with the names of the columns above it.")
     return tuple(result), tuple(notes)
 
 

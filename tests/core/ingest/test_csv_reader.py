@@ -290,3 +290,10 @@ def test_title_above_the_header_is_left_out(text):
 )
 def test_short_header_stays_the_header(text, columns):
     assert read_table(text.encode(), name="t.csv").columns == columns
+
+
+def test_file_without_a_header_is_noted():
+    note = "The first row looks like data. If it is, add a row with the names of the columns above it."
+    assert note in read_table(b"1,Great food here and there,x\n2,Dirty,y\n", name="t.csv").notes
+    assert read_table(b"id,What did you like most?,2024\n2,Dirty,y\n", name="t.csv").notes == (note,)
+    assert read_table(b"id,What did you like most?,year\n2,Dirty,y\n", name="t.csv").notes == ()
