@@ -149,6 +149,7 @@ _FRAME = re.compile(
 
 _REST = re.compile(
     r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|"
+    r"(?:\bnot|n['’]t) (?:\w+ )?(?:fit|belong|go|fall|covered|listed|mentioned)(?: in)? (?:elsewhere|anywhere else)\b|"
     r"\b(?:all|any|the) (?:the )?rest\b|\bno other (?:category|aspect|label|topic)\b|"
     r"(?:\b(?:none|outside|instead|other than|neither|not)\b|n['’]t\b)(?: \w+){0,6}? (?:"
     r"(?:other|above|remaining|listed|defined|preceding|previous|these|those|any)(?: \w+)? "

@@ -752,6 +752,8 @@ def restaurant(name: str = REST, description: str = "") -> Codebook:
         ("Overall", "Statements outside the listed categories"),
         ("Remarks", "Reviews that don't mention one of the other categories."),
         ("misc", "Opinions that fall into none of the above."),
+        ("Remarks", "Remarks that don't fit elsewhere"),
+        ("Other topics", "Whatever does not belong anywhere else."),
         ("Other", "Anything not about the staff, the price or the food."),
     ],
 )
@@ -780,6 +782,7 @@ def test_label_for_the_rest_is_absent_without_english_words(text: str) -> None:
         ("General practitioner", ""),
         ("Noise", "Sounds from the street or other guests, not music of other rooms."),
         ("Ecology", "Green policies, not the cost of these."),
+        ("Trips", "Excursions from the hotel, not what guests did elsewhere."),
     ],
 )
 def test_label_with_a_subject_or_with_a_bare_name_is_not_for_the_rest(name: str, description: str) -> None:
