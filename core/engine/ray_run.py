@@ -24,11 +24,11 @@ from core.debate.turns import Reply, ReplyError
 from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
-from core.engine.ray_worker import STOP, document_text, precedents_text
+from core.engine.ray_worker import ATTEMPTS, STOP, document_text, precedents_text
 from core.engine.replaying_engine import ReplayingEngine
-from core.engine.reply_files import ReplyLogReader, append_replies
+from core.engine.reply_files import ReplyLogReader, append_replies, take_attempts
 from core.errors import UsageError
-from core.llm.connections import Connection
+from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, StopReason
 
 POLL_SECONDS = 0.5
@@ -39,10 +39,10 @@ class RayEngine(ReplayingEngine):
     """A run on Ray.
 
     Pausing and stopping end the job. The replies that its workers paid for are in the log by then, and are merged now
-    or when the run resumes.
+    or when the run resumes. So are failed attempts, but not those that were under way when a worker was ended.
     """
 
-    def __init__(self, work: Work, dependencies: Dependencies, connections: Sequence[Connection], folder: Path) -> None:
+    def __init__(self, work: Work, dependencies: Dependencies, models: ModelLibrary, folder: Path) -> None:
         super().__init__(work, dependencies)
         if find_spec("ray") is None:
             raise UsageError("Ray is not installed.", "Install Moot with the extra 'ray'.")
@@ -51,15 +51,17 @@ class RayEngine(ReplayingEngine):
                 "A budget cannot be enforced on several machines.", "Omit the budget, or use the live or batch engine."
             )
         resolve = {role_model.connection for role_model in self.settings.role_models.values()}
-        self._connections = [one for one in connections if one.name in resolve and one.name != BUILTIN]
+        self._connections = [one for name, one in models.connections.items() if name in resolve and name != BUILTIN]
+        self._prices = models.prices.own
         self._folder = folder
         self._reader = ReplyLogReader(folder / "replies")
         self._to_share: list[Reply] = []
         self._merged_files: set[Path] = set()
 
     async def _execute(self) -> None:
-        (self._folder / "replies").mkdir(parents=True, exist_ok=True)
-        await self._commit_replies()  # of a job whose run was interrupted
+        for name in ("replies", ATTEMPTS):
+            (self._folder / name).mkdir(parents=True, exist_ok=True)
+        await self._merge_calls()  # of a job whose run was interrupted
         ids = list(self._todo)
         self._todo.clear()
         left = await self._prepare(ids)
@@ -97,6 +99,7 @@ class RayEngine(ReplayingEngine):
             "settings": self.settings.model_dump(mode="json"),
             "retry": self.retries,
             "connections": [one.model_dump(mode="json") for one in self._connections],
+            "prices": {spec: price.model_dump(mode="json") for spec, price in self._prices.items()},
             "address": engine.ray_address,
             "workers": engine.ray_workers or os.cpu_count() or 1,
         }
@@ -142,9 +145,9 @@ class RayEngine(ReplayingEngine):
             self.pause(StopReason("errors", f"the Ray job left {len(left)} documents undone: {job}"))
 
     async def _merge(self, left: set[str]) -> None:
-        """Commit new replies, then conclude the debates that have ended since the last poll."""
+        """Commit new calls, then conclude the debates that have ended since the last poll."""
         parts = [path for path in sorted((self._folder / "out").glob("*.parquet")) if path not in self._merged_files]
-        await self._commit_replies()
+        await self._merge_calls()
         for path in parts:
             rows = pq.read_table(path).to_pylist()
             self._merged_files.add(path)
@@ -159,7 +162,8 @@ class RayEngine(ReplayingEngine):
                     left.discard(document.id)
         self.progress.in_flight = len(left)
 
-    async def _commit_replies(self) -> None:
+    async def _merge_calls(self) -> None:
+        """Commit the replies and the failed attempts that are new in the folder."""
         new = {reply.key: reply for reply in await asyncio.to_thread(lambda: list(self._reader.new_replies()))}
         for reply in new.values():
             if not self.store.contains(reply.key):
@@ -167,3 +171,6 @@ class RayEngine(ReplayingEngine):
                 if reply.run_id == self.run_id:
                     self.progress.paid(reply.usage, reply.cost_usd)
         await gather_all(self.store.commit(reply) for reply in new.values() if reply.key in self._fresh)
+        for attempt in await asyncio.to_thread(take_attempts, self._folder / ATTEMPTS):
+            self.progress.billed(attempt.usage, attempt.cost_usd)
+            self.sink.attempt(attempt)

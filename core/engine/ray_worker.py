@@ -1,4 +1,7 @@
-"""A Ray worker: debates a block of documents like a live run and writes each reply to the shared log."""
+"""A Ray worker: debates a block of documents like a live run.
+
+It writes each reply and each failed attempt to the shared folder.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,22 @@ from core.debate.turns import Turn
 from core.documents import Document
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine
-from core.engine.reply_files import FolderReplyStore
-from core.llm.connections import Connection
+from core.engine.reply_files import FolderReplyStore, write_attempt
+from core.llm.connections import Connection, Price
 from core.llm.models import ModelLibrary
 from core.runs import NOT_STOPPED, RunRow, RunSettings, State, StopReason
 
+ATTEMPTS = "attempts"
+"""Folder in a job's folder with the failed attempts that are not merged yet."""
 STOP = "stop.txt"
 """File in a job's folder that makes all workers start no further block; it contains the reason."""
 
 
-class _VerdictSink:
-    """The sink of a worker. It keeps only the verdicts, as everything else follows from the replies."""
+class _WorkerSink:
+    """The sink of a worker. It keeps verdicts and failed attempts, as everything else follows from the replies."""
 
-    def __init__(self) -> None:
+    def __init__(self, attempts: Path) -> None:
+        self._attempts = attempts
         self.ended: dict[str, VerdictReached] = {}
 
     def turn(self, turn: Turn) -> None:
@@ -39,7 +45,8 @@ class _VerdictSink:
         self.ended[reached.document_id] = reached
 
     def attempt(self, attempt: FailedAttempt) -> None:
-        """Do nothing."""
+        """Write a failed attempt to the shared folder, because the provider may have billed it."""
+        write_attempt(self._attempts, attempt)
 
     async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
         """Do nothing."""
@@ -63,6 +70,7 @@ class DebateWorker:
         )
         self._retry = int(job["retry"])
         self._connections = [Connection.model_validate(one) for one in job["connections"]]
+        self._prices = {spec: Price.model_validate(one) for spec, one in job["prices"].items()}
         self._store = FolderReplyStore(self._folder / "replies")
 
     def __call__(self, block: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
@@ -92,8 +100,9 @@ class DebateWorker:
         async def precedents(document: Document) -> Precedents:
             return examples[document.id]
 
-        sink = _VerdictSink()
+        sink = _WorkerSink(self._folder / ATTEMPTS)
         models = ModelLibrary(self._connections)
+        models.prices.own |= self._prices
         dependencies = Dependencies(load, models, self._store, sink, lambda _event: None, precedents)
         run = self._run.model_copy(update={"documents": len(documents)})
         try:

@@ -1,4 +1,7 @@
-"""A reply store in a folder: each process writes its own file, so that workers on many machines share replies."""
+"""A reply store in a folder: each process writes its own file, so that workers on many machines share replies.
+
+Failed attempts are files of their own, which are deleted when they are merged into the project.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from pathlib import Path
 import orjson
 from pydantic import TypeAdapter
 
-from core.debate.turns import Reply
+from core.debate.turns import Reply, Usage
+from core.engine.interfaces import FailedAttempt
 
 _STORED = tuple(name for name in Reply.__dataclass_fields__ if name not in ("error", "reading", "evidence"))
 """Fields of a stored reply; the others are parsed from its text."""
@@ -72,6 +76,23 @@ def append_replies(path: Path, *replies: Reply) -> None:
         file.write(b"".join(map(encode, replies)))
         file.flush()
         os.fsync(file.fileno())
+
+
+def write_attempt(folder: Path, attempt: FailedAttempt) -> None:
+    """Write a failed attempt to a folder. Its file has another name until it is complete."""
+    part = folder / f"{uuid.uuid4().hex}.part"
+    part.write_text(json.dumps(asdict(attempt)), encoding="utf-8")  # unlike orjson, json takes lone surrogates
+    part.rename(part.with_suffix(".json"))
+
+
+def take_attempts(folder: Path) -> list[FailedAttempt]:
+    """Return the failed attempts in a folder and delete their files, so that each is billed once."""
+    taken = []
+    for path in folder.glob("*.json"):
+        fields = json.loads(path.read_bytes())
+        taken.append(FailedAttempt(**fields | {"usage": Usage(**fields["usage"])}))
+        path.unlink()
+    return sorted(taken, key=lambda attempt: attempt.unix_time)
 
 
 def encode(reply: Reply) -> bytes:

@@ -335,7 +335,7 @@ class ProjectSession:
                 from core.engine.ray_run import RayEngine  # with Parquet, which nothing else in a run needs
 
                 folder = Path(engine.ray_dir or self.path.with_suffix(".ray")).expanduser() / work.run.run_id
-                return RayEngine(work, dependencies, list(models.connections.values()), folder.resolve())
+                return RayEngine(work, dependencies, models, folder.resolve())
 
     def _publisher(self, live_run: LiveRunState) -> Listener:
         def publish(event: Event) -> None:

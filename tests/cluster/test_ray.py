@@ -73,3 +73,17 @@ def test_killed_worker_loses_and_repeats_no_reply(tmp_path: Path, cluster: str) 
     assert counts["repeats"] <= 8, "more calls were repeated than the worker had in flight"
     again = annotate(tmp_path, "--connection", f"m={url}/v1", "--model", "m/mock", "--resume", "r0001").json
     assert again["calls"] == 3 * DOCUMENTS
+
+
+def test_cost_of_a_run_includes_failed_attempts_of_its_workers(tmp_path: Path, cluster: str) -> None:
+    write(tmp_path, *(f"Text {index}: the staff were friendly." for index in range(20)))
+    with mock_llm(slots=8, ttft=0, tpt=0.001, tokens=10, p_drop=0.2) as url:
+        result = annotate(
+            tmp_path, "--connection", f"m={url}/v1", "--model", "m/mock", "--price", "m/mock=1/1", "--engine", "ray",
+            "--param", f"ray_address={cluster}", "--param", "ray_workers=2", code=None,
+        ).json  # fmt: skip
+    ((attempts, lost),) = rows(tmp_path, "SELECT count(*), sum(cost_usd) FROM attempts")
+    ((paid,),) = rows(tmp_path, "SELECT sum(cost_usd) FROM replies WHERE run_id = 'r0001'")
+    assert attempts > 0
+    assert lost > 0
+    assert result["cost_usd"] == pytest.approx(paid + lost)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from core.annotations import Precedent
 from core.debate.turns import Reply, Usage
+from core.engine.interfaces import FailedAttempt
 from core.engine.ray_worker import precedents_of, precedents_text
-from core.engine.reply_files import FolderReplyStore, ReplyLogReader, append_replies
+from core.engine.reply_files import FolderReplyStore, ReplyLogReader, append_replies, take_attempts, write_attempt
 
 REPLY = Reply(
     "text",
@@ -36,6 +37,14 @@ def test_reply_of_one_worker_is_found_by_another(tmp_path: Path) -> None:
     assert not other.contains("k")
     other.refresh()
     assert asyncio.run(other.fetch("k")) == REPLY
+
+
+def test_failed_attempt_is_taken_once(tmp_path: Path) -> None:
+    attempt = FailedAttempt("r0001", "d1", "judge", "k", "cut", "It ended.", "half \ud83d", Usage(1, 2), 0.5, 1.0, 2.0)
+    write_attempt(tmp_path, attempt)
+    (tmp_path / "half.part").write_text('{"run_id"', encoding="utf-8")
+    assert take_attempts(tmp_path) == [attempt]
+    assert take_attempts(tmp_path) == []
 
 
 def test_precedents_round_trip() -> None:

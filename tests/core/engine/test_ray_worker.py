@@ -1,0 +1,48 @@
+"""Test of a Ray worker, which also works without Ray."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.engine import retries
+from core.engine.ray_worker import ATTEMPTS, DebateWorker, document_text, precedents_text
+from core.engine.reply_files import ReplyLogReader, take_attempts
+from core.llm.connections import Connection, Price
+from core.llm.models import ModelLibrary
+from core.runs import RoleModel
+from core.services.runs import planning
+from tests.servers.running import mock_llm
+
+
+def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "MIN_WAIT", 0.0)
+    plan = planning.Plan(protocol="ecj", default_model=RoleModel(connection="m", model="mock"))
+    for name in ("replies", ATTEMPTS):
+        (tmp_path / name).mkdir()
+    with mock_llm(ttft=0, tpt=0.001, tokens=5, p_drop=0.4) as url:
+        connection = Connection(name="m", base_url=f"{url}/v1")
+        settings = planning.build_settings(plan, Codebook(labels=(Label(name="Food"),)), 1, ModelLibrary([connection]))
+        job = {
+            "run_id": "r0001",
+            "settings": settings.model_dump(mode="json"),
+            "retry": 0,
+            "connections": [connection.model_dump(mode="json")],
+            "prices": {"m/mock": Price(prompt=1, completion=1).model_dump(mode="json")},
+            "workers": 1,
+        }
+        (tmp_path / "job.json").write_bytes(orjson.dumps(job))
+        ids = [f"d{number}" for number in range(10)]
+        texts = [document_text(Document(id, {"text": f"Text of {id}."}, position)) for position, id in enumerate(ids)]
+        block = {"id": ids, "document": texts, "precedents": [precedents_text({})] * len(ids)}
+        made = DebateWorker(str(tmp_path))(block)
+    assert set(made["status"]) <= {"verdict", "unresolved", "failed"}
+    assert len(list(ReplyLogReader(tmp_path / "replies").new_replies())) >= 10
+    attempts = take_attempts(tmp_path / ATTEMPTS)
+    assert {attempt.run_id for attempt in attempts} == {"r0001"}
+    assert {attempt.document_id for attempt in attempts} <= set(ids)
+    assert sum(attempt.cost_usd or 0.0 for attempt in attempts) > 0, "the provider billed them"
