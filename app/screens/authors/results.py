@@ -132,7 +132,8 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
             )  # fmt: skip
             line(
                 f"Predicted by {found.predictivity_model} from five earlier answers of the same author, three repeats. "
-                "Last column: accuracy by how many of the five come from the same conversation."
+                "Last column: accuracy by how many of the five come from the same conversation, on too few predictions "
+                "for intervals."
             )
         else:
             line("Not run yet. It predicts answers of authors who answered more than five questions.")
@@ -177,6 +178,7 @@ def _clicks(found: AuthorReport) -> None:
                 if one.impressions or not one.day
             ],
         )  # fmt: skip
+        line("Rates of one author, and of more clicks than impressions, have no interval.")
 
 
 def _export(session: ProjectSession) -> None:

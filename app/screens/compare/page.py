@@ -388,7 +388,10 @@ def _significance(pair: Pair) -> None:
     with layout.panel("Significance", "", key="compare-tests"):
         facts(found)
         if pair.welch is not None:
-            st.caption("Iterations of different runs are independent: if the t-tests differ, use Welch's.")
+            st.caption(
+                "Iterations of different runs are independent: if the t-tests differ, use Welch's. Hedges' g restates "
+                "their difference in standard deviations, without an interval of its own."
+            )
         else:
             st.caption("Runs with two or more iterations also have t-tests over iterations.")
 
