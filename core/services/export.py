@@ -25,7 +25,7 @@ from core.services.project_session import ProjectSession, check_output_path
 from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import role_titles
 from core.store.document_records import DocumentRecord
-from core.store.review_pages import Filter, Viewpoint
+from core.store.review_pages import Viewpoint
 
 _QUOTE_KEYS = ("item", "quote", "field", "start", "end", "match")
 BATCH = 200
@@ -178,8 +178,7 @@ def duckdb_example(session: ProjectSession) -> str:
 @cached_until_commit
 def count_reviewed(session: ProjectSession, run: RunRow) -> int:
     """Return the number of documents of a run with a review in any state."""
-    touched = Filter(review_statuses=("Draft", "Submitted", "Discarded"))
-    return session.store.review_pages.lines(Viewpoint(run.run_id), limit=1, filter=touched).total
+    return session.store.review_pages.count(Viewpoint(run.run_id), ("Draft", "Submitted", "Discarded"))
 
 
 def _items(

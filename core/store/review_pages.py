@@ -166,21 +166,21 @@ marked AS (
 ),
 lines AS (
     SELECT base.document_id, nth, words, text, coalesce(review_status.status, '{pending}') AS review_status,
-           review_status.unix_time AS changed_at, coalesce(quotes, 0) AS quotes, coalesce(supported, 0) AS supported,
+           review_status.unix_time AS changed_at, {quotes} AS quotes, {supported} AS supported,
            {certainty} AS certainty, least({certainty}, {own}) AS least_certain, coalesce(skipped, false) AS skipped,
-           coalesce(reasons, 0) | if({near}, {bit_near}, 0) | if({certainty} < {unsure}, {bit_unsure}, 0)
+           {from_debate} | if({near}, {bit_near}, 0) | if({certainty} < {unsure}, {bit_unsure}, 0)
            | if({outdated} AND review_status.status = 'Submitted', {bit_stale}, 0)
            | if(flagged, {bit_flagged}, 0) AS reasons
     FROM base JOIN documents ON documents.id = base.document_id
-    LEFT JOIN (SELECT document_id, reasons, quotes, supported FROM review_reasons
-               WHERE run_id IS NOT DISTINCT FROM $run AND {among}) AS from_debate
-        ON from_debate.document_id = base.document_id
     LEFT JOIN review_status ON review_status.document_id = base.document_id
     LEFT JOIN marked ON marked.document_id = base.document_id
     {joins}
 )
 """
 _JOINS = {
+    "from_debate": """
+        SELECT document_id, reasons, quotes, supported FROM review_reasons
+        WHERE run_id IS NOT DISTINCT FROM $run AND {among}""",
     "sure": f"""
         SELECT document_id, min(certainty) AS certainty FROM certainties WHERE annotator = '{CLASSIFIER}' AND {{among}}
         GROUP BY document_id""",
@@ -198,9 +198,7 @@ _JOINS = {
 """Joins that ``lines`` needs in some cases. To plan one may take longer than to run it, so the others are left out."""
 _CHOOSE = """
 WITH {lines}
-SELECT document_id, left(text, {text_start}), words, review_status, changed_at, reasons, quotes, supported, certainty,
-skipped,
-       count(*) OVER () AS found
+SELECT {columns}, count(*) OVER () AS found
 FROM lines WHERE {tests} ORDER BY {order} LIMIT $limit OFFSET $offset
 """
 _VERDICT_VALUE = """document_id IN (SELECT document_id FROM annotations WHERE run_id = $run AND annotator = 'verdict'
@@ -210,6 +208,10 @@ _ENDED = """document_id IN (SELECT base.document_id FROM base LEFT JOIN
     WHERE list_contains($statuses, coalesce(status, 'open')))"""
 TEXT_START = 240
 """Characters of a text in a line."""
+_COLUMNS = (
+    f"document_id, left(text, {TEXT_START}), words, review_status, changed_at, reasons, quotes, supported, certainty, "
+    "skipped"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,10 +308,15 @@ class ReviewPages(Reader):
         gives no rows and the right total.
         """
         wanted = filter or Filter()
-        sql, params = self._choice(view, wanted, search, sort)
+        # Reasons of all documents take longer than a second query.
+        later = wanted.ids is None and not wanted.reasons and sort in ("position", "words", "reviewed")
+        sql, params = self._choice(view, wanted, search, sort, reasons=not later)
         rows = self._connection.rows(sql, {**params, "limit": limit, "offset": offset})
         if not rows and offset:
             return Lines((), self.lines(view, limit=1, search=search, filter=filter).total)
+        if later:
+            shown = Filter(ids=tuple(row[0] for row in rows))
+            return Lines(self.lines(view, filter=shown, sort="given", limit=limit).rows, rows[0][-1] if rows else 0)
         return Lines(tuple(_line(row) for row in rows), rows[0][-1] if rows else 0)
 
     def draws(
@@ -322,7 +329,7 @@ class ReviewPages(Reader):
         drawing in proportion to size, one after another. ``probability`` is that of this document being the next among
         the ``remaining``. Also returns the number of waiting documents.
         """
-        lines, params = self._lines(view)
+        lines, params = self._lines(view, reasons=False)
         rows = self._connection.rows(
             f"""WITH {lines}, waiting AS (
                 SELECT document_id, skipped, coalesce(size, 1e-9) AS size,
@@ -342,6 +349,19 @@ class ReviewPages(Reader):
         if not rows and offset:
             return [], self.draws(view, frame, seed=seed, offset=0, limit=1)[1]
         return [(id, probability, remaining) for id, probability, remaining, _ in rows], rows[0][3] if rows else 0
+
+    def count(self, view: Viewpoint, review_statuses: Sequence[ReviewStatus]) -> int:
+        """Return the number of documents with one of these review statuses."""
+        review_status, params = _review_status(view)
+        return int(
+            self._connection.value(
+                f"""WITH base AS ({_base(view.run_id, False, given=False)}), review_status AS ({review_status})
+                SELECT count(*) FROM base JOIN documents ON documents.id = base.document_id
+                LEFT JOIN review_status ON review_status.document_id = base.document_id
+                WHERE list_contains($review_statuses, coalesce(status, '{PENDING}'))""",
+                {**params, "review_statuses": list(review_statuses)},
+            )
+        )
 
     def with_reason(self, view: Viewpoint) -> frozenset[str]:
         """Return the documents that have a reason for review."""
@@ -368,25 +388,26 @@ class ReviewPages(Reader):
         return Progress(documents, submitted, discarded, urgent, pace)
 
     def _lines(
-        self, view: Viewpoint, ids: Sequence[str] | None = None, sort: Sort | Literal["given"] = "position"
+        self,
+        view: Viewpoint,
+        ids: Sequence[str] | None = None,
+        sort: Sort | Literal["given"] = "position",
+        *,
+        reasons: bool = True,
     ) -> tuple[str, dict[str, Any]]:
-        """Return SQL up to ``lines`` with its parameters."""
-        params: dict[str, Any] = {"run": view.run_id}
-        if view.actor is None:
-            review_status = "SELECT document_id, status, unix_time FROM current_status"
-        else:
-            review_status = "SELECT document_id, status, unix_time FROM person_status WHERE actor = $actor"
-            params["actor"] = view.actor
+        """Return SQL up to ``lines`` with its parameters. Without ``reasons`` lines lack them, quotes and certainty."""
+        review_status, params = _review_status(view)
         has_neighbours, has_certainties = self._connection.rows(
             "SELECT EXISTS (FROM neighbours), EXISTS (FROM certainties)"
         )[0]
         needed = {
-            "sure": has_certainties,
+            "from_debate": reasons,
+            "sure": reasons and has_certainties,
             "own": sort in ("reasons", "certainty"),
-            "near": has_neighbours and view.run_id is not None,
-            "outdated": bool(view.outdated),
+            "near": reasons and has_neighbours and view.run_id is not None,
+            "outdated": reasons and bool(view.outdated),
         }
-        if view.outdated:
+        if needed["outdated"]:
             params["outdated"] = [f"{item}/{version}" for item, version in view.outdated]
         if ids is not None or sort == "given":
             params["ids"] = list(ids or ())
@@ -401,6 +422,9 @@ class ReviewPages(Reader):
         bits = {f"bit_{name}": 1 << REASONS.index(reason) for name, reason in _JOINED.items()}
         sql = LINES.format(
             base=_base(view.run_id, ids is not None, given=sort == "given"), review_status=review_status,
+            from_debate="coalesce(reasons, 0)" if reasons else "0",
+            quotes="coalesce(quotes, 0)" if reasons else "0",
+            supported="coalesce(supported, 0)" if reasons else "0",
             certainty="sure.certainty" if needed["sure"] else "NULL::DOUBLE",
             own="own.certainty" if needed["own"] else "NULL::DOUBLE",
             near="near.document_id IS NOT NULL" if needed["near"] else "false",
@@ -411,10 +435,10 @@ class ReviewPages(Reader):
         return sql, params
 
     def _choice(
-        self, view: Viewpoint, wanted: Filter, search: str | None, sort: Sort | Literal["given"]
+        self, view: Viewpoint, wanted: Filter, search: str | None, sort: Sort | Literal["given"], *, reasons: bool
     ) -> tuple[str, dict[str, Any]]:
         """Return SQL and parameters that select the documents of a page."""
-        lines, params = self._lines(view, wanted.ids, sort)
+        lines, params = self._lines(view, wanted.ids, sort, reasons=reasons)
         tests = ["true"]
         if search:
             tests.append("(contains(lower(text), $search) OR contains(lower(document_id), $search))")
@@ -439,10 +463,20 @@ class ReviewPages(Reader):
             tests.append(_VERDICT_VALUE)
             params["item"], params["value"] = wanted.verdict_value[0], dump(wanted.verdict_value[1])
         order = _ORDER["position" if sort == "given" else sort]
-        return _CHOOSE.format(lines=lines, text_start=TEXT_START, tests=" AND ".join(tests), order=order), params
+        return _CHOOSE.format(
+            lines=lines, columns=_COLUMNS if reasons else "document_id", tests=" AND ".join(tests), order=order
+        ), params
 
 
 _JOINED: dict[str, Reason] = {"near": "near", "unsure": "classifier", "stale": "stale", "flagged": "flagged"}
+
+
+def _review_status(view: Viewpoint) -> tuple[str, dict[str, Any]]:
+    """Return SQL for the review statuses of documents, with the parameters of the viewpoint."""
+    if view.actor is None:
+        return "SELECT document_id, status, unix_time FROM current_status", {"run": view.run_id}
+    own = "SELECT document_id, status, unix_time FROM person_status WHERE actor = $actor"
+    return own, {"run": view.run_id, "actor": view.actor}
 
 
 def _base(run_id: str | None, among: bool, *, given: bool) -> str:
@@ -450,9 +484,7 @@ def _base(run_id: str | None, among: bool, *, given: bool) -> str:
     if given:
         return "SELECT unnest($ids::VARCHAR[]) AS document_id, generate_subscripts($ids::VARCHAR[], 1) AS nth"
     source, id = ("documents", "id") if run_id is None else ("run_documents", "document_id")
-    tests = ["true"]
-    if run_id is not None:
-        tests.append("run_id = $run")
+    tests = ["$run::VARCHAR IS NULL" if run_id is None else "run_id = $run"]
     if among:
         tests.append(f"{id} IN (SELECT unnest($ids::VARCHAR[]))")
     return f"SELECT {id} AS document_id, position AS nth FROM {source} WHERE {' AND '.join(tests)}"

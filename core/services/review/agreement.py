@@ -154,6 +154,7 @@ def adjudicate(
     return actions.SavedAction(events[0].at, (document_id,))
 
 
+@cached_until_commit
 def blind_report(session: ProjectSession, run: RunRow) -> BlindReport:
     """Return how far decisions follow the verdict, blind and with the verdict visible."""
     found = session.store.agreement.anchoring(run.run_id)

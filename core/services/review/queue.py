@@ -226,8 +226,8 @@ def review_rows(
 
 def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None) -> int:
     """Return the number of documents that wait for a reviewer: Pending and Draft."""
-    waiting = Filter(review_statuses=tuple(status for status in STATUSES if status not in RESOLVED))
-    return session.store.review_pages.lines(Viewpoint(run.run_id, actor), limit=1, filter=waiting).total
+    waiting = [status for status in STATUSES if status not in RESOLVED]
+    return session.store.review_pages.count(Viewpoint(run.run_id, actor), waiting)
 
 
 def parse_sampling_record(document_id: str, told: Mapping[str, Any] | None) -> SamplingRecord | None:
