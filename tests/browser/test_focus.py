@@ -60,6 +60,9 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, t
     path = tmp_path / "reviewed.duckdb"
     running, page = open_filled(open_studio, path)
     wait_for_form(page)
+    # Streamlit fades what is drawn again, here after each document; the form stays
+    form = page.locator("[class*=st-key-review-focus-]")
+    assert form.evaluate("(one) => { one.style.opacity = 0.33; return getComputedStyle(one).opacity; }") == "1"
     review_by_keyboard(page)
     page.reload()
     wait_for_form(page)
