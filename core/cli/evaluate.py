@@ -84,7 +84,7 @@ def evaluate_command(
 
     with open_session(project) as session:
         chosen = [known_run(session, run) for run in runs] if runs else session.store.runs.all()
-        check_annotator(session, chosen, annotator)
+        annotator = check_annotator(session, chosen, annotator)
         found = [full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon) for row in chosen]
         for report in found if prepass is not None else ():
             parts = ambiguity.scores_by_ambiguity(session, report["run_id"], str(prepass), theta, annotator, reference)

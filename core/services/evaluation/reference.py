@@ -84,21 +84,22 @@ def check_reference(session: ProjectSession, reference: str) -> Reference:
     return reference
 
 
-def check_annotator(session: ProjectSession, rows: Sequence[RunRow], annotator: str) -> None:
-    """Raise UsageError for an annotator that is neither in these runs nor a source.
+def check_annotator(session: ProjectSession, rows: Sequence[RunRow], annotator: str) -> str:
+    """Return the annotator, a source by its full name. Raises UsageError if it is neither in these runs nor a source.
 
     Without this check a mistyped name would be scored as an annotator without any values.
     """
     known = {VERDICT} | {name for row in rows for name in (*row.settings.role_models, *annotating_roles(session, row))}
     if annotator in known or not rows:
-        return
+        return annotator
     try:
-        source_of(annotator)
+        source = source_of(annotator)
     except UsageError as error:
         raise UsageError(
             f"These runs have no annotator '{annotator}'.", f"There are: {', '.join(sorted(known))}."
         ) from error
     check_reference(session, annotator)
+    return str(source)
 
 
 def annotating_roles(session: ProjectSession, run: RunRow) -> tuple[str, ...]:

@@ -69,6 +69,18 @@ def test_rater_with_missing_values_is_scored_on_shared_cells(tmp_path: Path) -> 
     }
 
 
+def test_authors_are_an_annotator_under_their_short_name(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    with_gold(tmp_path, "s1", 1, 0, 0, 1)
+    with_gold(tmp_path, "s2", 1, 0, 1, 1)
+    annotate_single(tmp_path, "--gold", "Service=s1@author", "--gold", "Service=s2@ann")
+    short, full = (
+        evaluate(tmp_path, "--reference", "gold@ann", "--annotator", f"{one}author") for one in ("", "gold@")
+    )
+    assert short == full
+    assert (short["n"], short["labels"]["Service"]["fn"]) == (4, 1)
+
+
 def test_several_files_are_annotated_in_one_run(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS[:2])
     (tmp_path / "more.csv").write_text("id,text\nz1,The soup was cold.\n", encoding="utf-8")
