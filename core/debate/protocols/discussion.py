@@ -52,7 +52,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
     verdict = majority_verdict(
         context, [transcript.latest[role.name] for role in roles], weights=_weights(str(context.params["weights"]))
     )
-    if verdict.status == "failed":
+    if verdict.status == "failed" or not votes:  # without a vote, there is neither a consensus nor a majority
         return verdict
     outcome = f"consensus in round {number}" if agreed else f"no consensus in {number} rounds, the majority counts"
     return replace(verdict, notes=(outcome, *verdict.notes))

@@ -56,6 +56,12 @@ def test_discussion_ends_with_consensus(rounds: tuple[str, ...], label: str, not
     assert [request.round for request in requests] == [number for number in range(len(rounds)) for _ in range(3)]
 
 
+def test_discussion_without_a_readable_reply_names_no_majority() -> None:
+    verdict, _ = run_discussion("---")
+    assert verdict.status == "unresolved"
+    assert not any("consensus" in note for note in verdict.notes)
+
+
 def test_weighted_votes_decide_without_a_consensus() -> None:
     assert run_discussion(*("SPP",) * 3, weights="2.2, 0.85, 0.9")[0].values == {"label": SERVICE}
     assert run_discussion(*("SPP",) * 3, weights="1.5, 0.85, 0.9")[0].values == {"label": PRICE}
