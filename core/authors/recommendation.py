@@ -81,6 +81,11 @@ class Recommendation:
     matches: tuple[str, ...] = ()
 
 
+def _spaced_words(text: str) -> str:
+    """Return the words of a text in lower case, each between two spaces."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
 def recommend(
     catalogue: Sequence[CatalogueEntry],
     submission: Submission,
@@ -91,8 +96,11 @@ def recommend(
 ) -> Recommendation | None:
     """Return the entry that an arm chooses for a text; None if nothing matches. Of equal entries the first wins."""
     if arm == KEYWORDS:
-        words = f" {' '.join(_WORD.findall(submission.text.casefold()))} "
-        hits = [sum(f" {keyword.casefold()} " in words for keyword in entry.keywords) for entry in catalogue]
+        words = _spaced_words(submission.text)
+        hits = [
+            sum(keyword in words for keyword in map(_spaced_words, entry.keywords) if keyword.strip())
+            for entry in catalogue
+        ]
         best = max(range(len(hits)), key=hits.__getitem__, default=0)
         return Recommendation(catalogue[best], arm) if hits and hits[best] else None
     names = {feature.item: feature.name for feature in features}

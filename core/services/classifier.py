@@ -15,7 +15,7 @@ from core.errors import CodebookError, InputError, UsageError
 from core.export import replacing
 from core.hashing import digest
 from core.runs import BUILTIN, RoleModel, RunRow
-from core.services.classifier_training import MIN_DOCUMENTS, version_of
+from core.services.classifier_training import MIN_DOCUMENTS, UNSCORED, version_of
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.runs import planning
 from core.stats.intervals import Estimate, Interval
@@ -67,14 +67,14 @@ class ClassifierStatus:
 def status(session: ProjectSession) -> ClassifierStatus:
     """Return the current status.
 
-    Schedules a training when decisions are missing from the last one, for instance after a crash, and when an earlier
-    version of Moot trained it.
+    Schedules a training when decisions are missing from the last one, for instance after a crash, when an earlier
+    version of Moot trained it, and when the scoring of documents was interrupted.
     """
     reviewed = session.store.classifiers.count_reviewed()
     known = session.store.classifiers.latest_facts()
-    if reviewed >= MIN_DOCUMENTS and (
-        known is None or known[1]["documents"] != reviewed or version_of(known[1]) != classifier.VERSION
-    ):
+    outdated = known is None or known[1]["documents"] != reviewed or version_of(known[1]) != classifier.VERSION
+    interrupted = session.store.settings.get(UNSCORED) and not session.trainer.error
+    if (reviewed >= MIN_DOCUMENTS and outdated) or interrupted:
         session.trainer.schedule()
     untrained = ClassifierStatus(
         reviewed, max(0, MIN_DOCUMENTS - reviewed), is_training=session.trainer.is_training, error=session.trainer.error

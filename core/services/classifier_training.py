@@ -42,6 +42,8 @@ SMALL_PROJECT = 3_000
 """Up to so many documents, all are scored after each training; above, only after ``RESCORE_GROWTH``."""
 RESCORE_GROWTH = 1.15
 """Factor by which the reviewed documents must grow before a large project is scored again."""
+UNSCORED = "unscored_classifier"
+"""Setting with the hash of the classifier whose scoring of the documents has begun and not ended; else empty."""
 EMBEDDED_AT_ONCE = 32
 """Texts that are embedded between two looks at whether the project is closing."""
 CURVE_SHARES = (0.0, 0.25, 0.5, 1.0)
@@ -217,23 +219,29 @@ class ClassifierTrainer:
             body, at = skops_file.dumps(trained, facts), time.time()
             self._store.classifiers.save(StoredClassifier(name, body, facts, model_card(facts, at), at))
             if len(texts) >= self._scored_at * RESCORE_GROWTH or small:
-                self._score_documents(trained, latest.codebook, examples, spec)
-                self._scored_at = len(texts)
+                self._store.settings.set(UNSCORED, name)
             else:
                 self._store.classifiers.save_predictions(list(texts), [], [])  # reviewed documents need no certainty
+        unscored = self._load(name) if self._store.settings.get(UNSCORED) == name else None
+        if unscored is not None and self._score_documents(unscored[0], latest.codebook, examples, spec):
+            self._store.settings.set(UNSCORED, "")
+            self._scored_at = len(texts)
 
     def _score_documents(
         self, trained: classifier.Classifier, codebook: Codebook, examples: Sequence[TrainingExample], spec: str
-    ) -> None:
-        """Store the certainty and the nearest reviewed document of every unreviewed document."""
+    ) -> bool:
+        """Store the certainty and the nearest reviewed document of every unreviewed document; False if interrupted."""
         reviewed = {example.document_id: example.text for example in examples}
         names, space = list(reviewed), TextSpace(list(reviewed.values()), "word")
         ids = self._store.documents.ids()
         for start in range(0, len(ids), BATCH):
             if self._stop.wait(0.02 if len(ids) > SMALL_PROJECT else 0):  # let other threads run
-                return
+                return False
             batch = ids[start : start + BATCH]
             unreviewed = [one for one in self._store.documents.load(batch, gold=False) if one.id not in reviewed]
+            if not unreviewed:
+                self._store.classifiers.save_predictions(batch, [], [])
+                continue
             texts = [document.text for document in unreviewed]
             certainty = trained.predict(self._read(codebook, texts, spec)).certainty
             self._store.classifiers.save_predictions(
@@ -249,6 +257,7 @@ class ClassifierTrainer:
                     if row.max() >= ALIKE
                 ],
             )
+        return True
 
 
 def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], vectors: str = "") -> str:

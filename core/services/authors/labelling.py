@@ -210,9 +210,8 @@ def submit(
     settings = load_settings(session)
     masked = mask_text(session, text)
     own = current.submissions(author)
-    number = sum(isinstance(entry, Submission) for entry in current.log) + 1
-    taken = set(session.store.documents.ids())
-    id = next(id for n in range(number, number + len(taken) + 1) if (id := f"author-{n:04d}") not in taken)
+    at = time.time()
+    id = f"author-{digest([author, at, masked.text], size=6)}"  # another author may submit while the model answers
     rule = exclusion(masked.text, [one.text for one in own])
     screened_out, made = bool(rule), requests.Preparation()
     if not screened_out:
@@ -224,7 +223,7 @@ def submit(
         if not made.predictions:
             rule = "nothing relevant"
     entry = Submission(
-        id, author, time.time(), "" if screened_out else masked.text, conversation or f"chat-{id}", tuple(before),
+        id, author, at, "" if screened_out else masked.text, conversation or f"chat-{id}", tuple(before),
         rule, made.relevant, made.predictions, made.selected, made.questions, masked.counts, settings.model,
         current.version,
     )  # fmt: skip

@@ -23,7 +23,7 @@ from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_l
 from core.services.held_out_split import held_out_among
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
-from core.services.result_cache import cached_by_documents, cached_while
+from core.services.result_cache import cached_by_documents, cached_by_reviews
 
 LOOKED_AT = 5_000
 """Maximum number of documents to search: a random sample that stays the same."""
@@ -210,7 +210,7 @@ class KeywordProposals:
     without: tuple[str, ...]
 
 
-@cached_while(lambda session, **_: (session.store.documents.state(), session.store.classifiers.count_reviewed()))
+@cached_by_reviews
 def propose(session: ProjectSession, codebook: Codebook) -> KeywordProposals:
     """Return the keywords that the project's documents suggest for a codebook.
 

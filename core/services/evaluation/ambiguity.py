@@ -63,11 +63,13 @@ def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambigu
             "Create a prepass run with --protocol single --param method=vote.",
         )
     asked = int(run.settings.params["k"])
-    predicted = session.store.annotations.samples(run_id)
-    items = run.settings.codebook.items
+    store, items = session.store, run.settings.codebook.items
+    predicted = store.annotations.samples(run_id)  # has no document without a readable answer
+    statuses = zip(store.runs.document_ids(run_id), store.annotations.debate_statuses(run_id), strict=True)
+    ended = [document for document, status in statuses if status in ("verdict", "unresolved")]
     return {
-        document: of_document({item: answers.get(item, [])[:asked] for item in items}, asked)
-        for document, answers in predicted.items()
+        document: of_document({item: predicted.get(document, {}).get(item, [])[:asked] for item in items}, asked)
+        for document in ended
     }
 
 

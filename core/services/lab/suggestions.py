@@ -186,7 +186,8 @@ def latest_scored_run(session: ProjectSession) -> str | None:
         if len(trial.sample["strata"]) > 1 and not trial.held_out and trial.subject != lessons.SUBJECT
     ]
     runs = [row.run_id for row in session.store.runs.all() if row.verdicts]
-    return max([*tried, *runs], key=lambda run_id: (len(run_id), run_id), default=None)  # r9999, r10000
+    latest_first = sorted([*tried, *runs], key=lambda run_id: (len(run_id), run_id), reverse=True)  # r9999, r10000
+    return next((run_id for run_id in latest_first if run_id in runs or session.run(run_id).verdicts), None)
 
 
 def _label_suggestions(label: Label, sides: Mapping[str, Texts], common: Sequence[str]) -> Iterator[Suggestion]:

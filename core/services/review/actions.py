@@ -204,12 +204,16 @@ def set_status(
 
 def undo(session: ProjectSession, by: By = DEFAULT) -> SavedAction | None:
     """Undo this reviewer's last action; None when there is none."""
-    return _saved_action(session.store.reviews.undo(by.actor, once=by.once))
+    events = session.store.reviews.undo(by.actor, once=by.once)
+    session.trainer.schedule()
+    return _saved_action(events)
 
 
 def redo(session: ProjectSession, by: By = DEFAULT) -> SavedAction | None:
     """Redo the action undone last; None when there is none, or after a later decision."""
-    return _saved_action(session.store.reviews.redo(by.actor, once=by.once))
+    events = session.store.reviews.redo(by.actor, once=by.once)
+    session.trainer.schedule()
+    return _saved_action(events)
 
 
 def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None) -> list[HistoryEntry]:

@@ -151,6 +151,7 @@ def adjudicate(
     events = session.store.reviews.record(
         [decision], actor=actor or actions.default_reviewer(), run_id=run.run_id, codebook_version=version
     )
+    session.trainer.schedule()
     return actions.SavedAction(events[0].at, (document_id,))
 
 

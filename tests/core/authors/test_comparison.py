@@ -129,7 +129,7 @@ def test_recommendations_match_values_or_keywords() -> None:
 
     catalogue = load_catalogue(
         "- {name: Tent, text: Light., keywords: [walk], labels: {Feeling: [calm]}}\n"
-        "- {name: Rope, text: Long., keywords: [climb], labels: {Feeling: angry}}"
+        "- {name: Rope, text: Long., keywords: [climb, 'e-mail', ' '], labels: {Feeling: angry}}"
     )
     source = Submission("d", "ada", 1.0, "I climb.", predictions={"f": Prediction("Calm", 0.8)}, selected=("f",))
     features = (Feature("f", "feeling", open="options"),)
@@ -139,6 +139,9 @@ def test_recommendations_match_values_or_keywords() -> None:
     baseline = recommend(catalogue, source, features, Selector(), arm=KEYWORDS)
     assert baseline is not None
     assert (baseline.entry.name, baseline.matches) == ("Rope", ())
+    hyphened = recommend(catalogue, Submission("d", "a", 1.0, "An E-Mail!"), features, Selector(), arm=KEYWORDS)
+    assert hyphened is not None
+    assert hyphened.entry.name == "Rope"
     assert recommend(catalogue, Submission("d", "a", 1.0, "Nothing."), features, Selector(), arm=KEYWORDS) is None
     assert recommend((), source, features, Selector(), arm=SELECTOR) is None
 

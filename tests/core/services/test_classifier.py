@@ -17,11 +17,13 @@ from core.debate.events import RunStatus
 from core.documents import Document
 from core.errors import NoSuchModel, UsageError
 from core.runs import BUILTIN, RoleModel, RunRow
+from core.services import classifier_training
 from core.services.classifier import annotate, save, status
-from core.services.classifier_training import Vectors
+from core.services.classifier_training import ClassifierTrainer, Vectors
 from core.services.evaluation import calibration
 from core.services.evaluation.counted_documents import Coverage
 from core.services.project_session import ProjectSession
+from core.services.review import actions, agreement
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
@@ -106,6 +108,42 @@ def test_trains_in_the_background_and_stores_certainty(session: ProjectSession) 
     before = found.hash
     _review(session, run, ["d30"])
     assert status(session).hash != before
+
+
+def test_documents_behind_a_reviewed_batch_are_scored(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifier_training, "BATCH", 10)
+    _review(session, _run(session), [f"d{n:02}" for n in range(20)])
+    assert set(_certainty(session, "d40")) == {CLEAN, SERVICE}
+
+
+def test_interrupted_scoring_goes_on(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as closing:
+        closing.setattr(ClassifierTrainer, "_score_documents", lambda *_: False)
+        _review(session, _run(session), [f"d{n:02}" for n in range(8)])
+    assert _certainty(session, "d40") == {}
+    status(session)
+    session.trainer.wait(60)
+    assert set(_certainty(session, "d40")) == {CLEAN, SERVICE}
+    hash = status(session).hash
+    session.trainer.wait(60)
+    assert status(session).hash == hash
+
+
+def test_undo_redo_and_adjudication_train_again(session: ProjectSession) -> None:
+    run = _run(session)
+    _review(session, run, [f"d{n:02}" for n in range(8)])
+    seen = [status(session).hash]
+    for change in (
+        lambda: actions.edit(session, run.run_id, ["d00"], CLEAN, not _reference(TEXTS[0])[CLEAN]),
+        lambda: actions.undo(session),
+        lambda: agreement.adjudicate(session, run, "d01", CLEAN, not _reference(TEXTS[1])[CLEAN]),
+    ):
+        assert change() is not None
+        session.trainer.wait(60)
+        seen.append(status(session).hash)
+    assert seen[1] != seen[0]
+    assert seen[2] == seen[0], "the undone decisions are those of the first training"
+    assert seen[3] != seen[2]
 
 
 def test_classifier_of_an_earlier_version_is_trained_again(session: ProjectSession) -> None:

@@ -144,6 +144,20 @@ def test_coverage_of_a_rerun_on_some_documents(project, session, run):
     assert found == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})
 
 
+def test_document_without_a_readable_vote_is_ambiguous(project, session):
+    settings = make_settings(sample_world.CODEBOOK, params={"method": "vote", "k": 2})
+    vote = project.store.runs.create(settings.model_copy(update={"protocol": "single"}), ["d0", "d1", "d2"])
+
+    async def debates():
+        await store_debate(project, vote.run_id, "d0", {"one": both("a"), "two": both("a")}, both("a"))
+        await store_debate(project, vote.run_id, "d1", {"one": None, "two": None}, {"a": None, "b": None})
+
+    asyncio.run(debates())
+    found = ambiguity.document_ambiguity(session, vote.run_id)
+    assert set(found) == {"d0", "d1"}, "d2 waits"
+    assert found["d1"].rate == 0
+
+
 def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
     settings = make_settings(sample_world.CODEBOOK, params={"method": "vote", "k": 2})
     vote = project.store.runs.create(settings.model_copy(update={"protocol": "single"}), ["d0", "d1", "d4", "d5"])

@@ -112,6 +112,11 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         assert session.store.annotations.example_documents(after.after_run) == [example.document_id]
         assert trials.trial_result(session, after).n == 19
 
+        assert suggestions.latest_scored_run(session) == after.after_run
+        delete = f"DELETE FROM verdicts WHERE run_id = '{after.after_run}'"  # as if its model had not answered
+        session.project._writer.do(lambda cursor: cursor.execute(delete))
+        assert suggestions.latest_scored_run(session) == later.run_id
+
 
 def test_helpful_suggestions_are_listed_before_neutral_ones_with_more_errors(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
