@@ -22,7 +22,7 @@ from core.export import replacing
 from core.hashing import digest
 from core.runs import RunSettings
 from core.services.codebooks.diff import LabelChange, compare
-from core.services.project_session import ProjectSession
+from core.services.project_session import ProjectSession, check_output_path
 from core.services.prompt_templates import require_usable_codebook
 from core.services.sample_data import SAMPLES
 from core.store.saved_versions import CodebookVersion as CodebookVersion
@@ -318,7 +318,7 @@ def read_codebook(path: Path) -> Codebook:
 def write_qdc(session: ProjectSession, path: Path) -> None:
     """Write the latest saved codebook to a .qdc file. Raises CodebookError without one, and ExportError."""
     content = refi_qda.dump_qdc(current(session) or Codebook())
-    with replacing(path) as file:
+    with replacing(check_output_path(session.path, path)) as file:
         file.write(content)
 
 

@@ -30,7 +30,7 @@ def test_export_does_not_overwrite_the_project(tmp_path: Path) -> None:
     annotate(tmp_path)
     project = ("--project", tmp_path / "p.duckdb")
     before = sorted(path.name for path in tmp_path.iterdir())
-    for form in ("csv", "bundle"):
+    for form in ("csv", "bundle", "codebook"):
         result = moot("export", *project, "--format", form, "--output", tmp_path / "p.duckdb", code=2)
         assert "belongs to the open project" in result.stderr
     moot("export", *project, "--format", "csv", "--output", tmp_path / "p.duckdb.lock", code=2)
