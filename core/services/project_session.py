@@ -235,7 +235,8 @@ class ProjectSession:
             futures = list(self._futures.values())
         for future in futures:
             future.exception()
-        self.models.classifiers.remove(self.trainer.find)
+        with suppress(ValueError):  # a rescue that failed has removed it
+            self.models.classifiers.remove(self.trainer.find)
         self.trainer.close()
         self.prefetcher.close()
 

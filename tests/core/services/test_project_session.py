@@ -102,6 +102,31 @@ def test_paused_run_shows_its_open_debates_after_a_restart(tmp_path: Path) -> No
         assert [(tile["document_id"], tile["tail"], tile["waiting"]) for tile in tiles] == [("d1", "Clean.", "paused")]
 
 
+def test_failed_copy_of_a_project_can_be_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    obstacle = tmp_path / "home" / "hotel-recovered.duckdb"
+    obstacle.parent.mkdir()
+    obstacle.symlink_to(tmp_path / "missing" / "file")
+    with studio(tmp_path) as (workspace, session):
+        with pytest.raises(ProjectError, match="No copy"):
+            workspace.rescue(session)
+        obstacle.unlink()
+        copy = workspace.rescue(session)
+        assert copy.path == obstacle
+        assert workspace.models.classifiers == [copy.trainer.find]
+
+
+def test_project_is_closed_after_a_failed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "hotel-recovered.duckdb").symlink_to(tmp_path / "missing" / "file")
+    with studio(tmp_path) as (workspace, session):
+        with pytest.raises(ProjectError, match="No copy"):
+            workspace.rescue(session)
+        workspace.close_project(session.path)
+        assert workspace.sessions() == ()
+
+
 def test_project_without_runs_has_no_latest_run(tmp_path: Path) -> None:
     with studio(tmp_path, documents=1) as (_, session):
         assert session.latest_run() is None
