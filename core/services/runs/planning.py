@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from math import log
 from pathlib import Path
 from typing import Any, TypeVar
@@ -690,16 +691,18 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
         codebook = run.settings.codebook
         if (codebook.kind, codebook.items) != (settings.codebook.kind, settings.codebook.items):
             continue
-        reviewed = store.annotations.grid(run.run_id, codebook, REVIEWED)
+        documents = store.runs.document_ids(run.run_id)
         examples = store.annotations.example_documents(run.run_id)
         ended = store.annotations.debate_statuses(run.run_id) == "verdict"
-        documents = store.runs.document_ids(run.run_id)
-        counted = ended & ~np.isin(documents, examples)
-        places = [rows[document] for document in documents]
+        # Documents of an old run may have been replaced since.
+        counted = ended & ~np.isin(documents, examples) & np.isin(documents, list(rows))
+        places = [rows[document] for document in compress(documents, counted)]
+        reviewed = store.annotations.grid(run.run_id, codebook, REVIEWED)[counted]
         roles = [one for one in store.annotations.annotators(run.run_id) if one in run.settings.role_models]
         for role in reversed(roles):  # values of the first role replace those of the others
-            spec, given = run.settings.role_models[role].spec, store.annotations.grid(run.run_id, codebook, role)
-            known = counted[:, None] & ~np.isnan(given) & ~np.isnan(reviewed)
+            spec = run.settings.role_models[role].spec
+            given = store.annotations.grid(run.run_id, codebook, role)[counted]
+            known = ~np.isnan(given) & ~np.isnan(reviewed)
             made = correct.setdefault(spec, np.full((len(rows), len(codebook.items)), np.nan))
             made[places] = np.where(known, given == reviewed, made[places])
     right = {spec: int(np.nansum(made)) for spec, made in correct.items()}

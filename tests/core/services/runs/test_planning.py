@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.codebook import Codebook, Kind, Label
+from core.documents import Document
 from core.errors import UsageError
 from core.llm.models import ModelLibrary
 from core.runs import RoleModel, Sampling
@@ -156,3 +157,13 @@ def test_vote_weight_counts_a_label_once_as_the_latest_run_has_it(project):
     settings = session.run(runs[0]).settings
     only = settings.model_copy(update={"role_models": {"annotator_a": settings.role_models["extractor"]}})
     assert reviewed_vote_weights(session, only) == f"{log(20 / 2):.3g}", "19 of 20 labels are right in the second run"
+
+
+def test_vote_weight_counts_only_documents_that_the_project_still_has(project):
+    gold = {f"d{n}": "a" for n in range(10)}
+    session, runs = session_with_runs(project, gold, {f"d{n}": "ab" for n in range(4)})
+    decide(session, runs[0], {f"d{n}": {"b": False} if n < 4 else {} for n in range(10)}, actions.By("ada"))
+    project.store.documents.add([Document(f"d{n}", {"text": f"d{n}"}) for n in (20, 2, 9)], replace=True)
+    settings = session.run(runs[0]).settings
+    only = settings.model_copy(update={"role_models": {"annotator_a": settings.role_models["extractor"]}})
+    assert reviewed_vote_weights(session, only) == f"{log(4 / 2):.3g}", "3 of the 4 labels of d2 and d9 are right"
