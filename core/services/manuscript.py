@@ -231,13 +231,13 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
         "share": "The interval is always-valid (an asymptotic confidence sequence, Waudby-Smith et al., 2024), so that "
         "the review could stop as soon as it was narrow enough.",
         "f1": "The result was computed once, after the planned number of reviews.",
-        "error": "Levels of certainty were tested in a fixed sequence with exact binomial tests on documents drawn "
-        "with equal probabilities (Angelopoulos et al., 2021).",
+        "error": "Levels of certainty were tested once, after the planned number of reviews, in a fixed sequence with "
+        "exact binomial tests on documents drawn with equal probabilities (Angelopoulos et al., 2021).",
     }["share" if current.claim in ("correct", "better") else current.claim]
     planned = (
         f"Before the review, the claim was fixed: {plan.describe_claim(codebook, current)}; "
         f"{format_count(current.reviews, 'review')} were planned at an expected error of "
-        f"{format_percent(current.expected)}, and {status.drawn:,} were made. {how}"
+        f"{format_percent(current.expected)}, and {status.drawn:,} were used. {how}"
     )
     return planned, plan.describe_result(codebook, status)
 

@@ -42,6 +42,8 @@ def sentence(run: RunRow, status: PlanStatus) -> str:
     claim = escape(plan.describe_claim(codebook, current))
     left = current.reviews - status.drawn
     more = f"about {left:,} more" if left > 0 else "more, as there are more errors than expected"
+    if current.claim == "f1" and left <= 0:
+        more = "too few for an interval: plan again with a smaller margin of error"
     return f"Plan: {claim}. {status.drawn:,} reviewed, {more}. {result}"
 
 

@@ -81,6 +81,8 @@ class Plan:
 class PlanStatus:
     """State of a plan: ``drawn`` documents count, ``estimate`` of the claim, and ``enough`` reviews for it.
 
+    For F1 and accepted verdicts at most the planned number counts.
+
     ``accepted`` is, for a claim on accepted verdicts, the lowest accepted level (None for none), ``accepted_documents``
     how many verdicts it accepts. ``population`` is the number of documents with a verdict.
     """
@@ -154,7 +156,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     """Return the estimate of the claim from the documents reviewed so far, and whether they are enough.
 
     Shares have an always-valid interval, so that reviewing may stop at any time. F1 and accepted verdicts are looked at
-    once, after the planned number of reviews.
+    once, after the planned number of reviews: later ones do not change the result, unless all documents are reviewed.
     """
     codebook = run.settings.codebook
     others = [_other_verdicts(session, run, plan)] if plan.claim == "better" else []
@@ -191,19 +193,27 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
         case "f1":
             if sample.drawn < plan.reviews and not sample.complete:
                 return whole
-            name = codebook.label(plan.label).name
-            estimate = score(codebook, loaded.reference, verdicts, design=loaded.design).labels[name]["f1"]
+            name, known, design = codebook.label(plan.label).name, loaded.reference, loaded.design
+            if sample.drawn > plan.reviews and not sample.complete:
+                first = np.cumsum(sample.draws) - sample.draws < plan.reviews
+                known = np.full(known.shape, np.nan)
+                known[rows[first]] = reference[first]
+                planned = Sample(sample.probabilities[first], sample.population)
+                design = replace(design, sample=planned, order=rows[first])
+                whole = replace(whole, drawn=planned.drawn)
+            estimate = score(codebook, known, verdicts, design=design).labels[name]["f1"]
             return replace(whole, estimate=estimate, enough=estimate.interval is not None)
         case "error":
             return _accepted(loaded, _world(session, run, complete_only=False).levels, whole)
 
 
 def _accepted(loaded: ReviewedSample, levels: Grid, whole: PlanStatus) -> PlanStatus:
-    """Return the status of a claim on accepted verdicts. Only draws with equal probabilities are tested."""
+    """Return the status of a claim on accepted verdicts, tested on the first planned equal-probability draws."""
     plan, sample, rows = whole.plan, loaded.sample, loaded.order
     even: Mask = np.ones(len(rows), dtype=np.bool_)
     if not sample.complete:
         even = np.asarray(np.abs(sample.probabilities * (sample.population - np.arange(len(rows))) - 1) < 1e-6)
+        even &= np.cumsum(even) <= plan.reviews
     wrong: Mask = np.any(np.abs(loaded.reference[rows] - loaded.verdicts[rows]) >= 0.5, axis=1)
     whole = replace(whole, drawn=int(even.sum()))
     if whole.drawn < plan.reviews and not sample.complete:

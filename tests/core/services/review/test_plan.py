@@ -131,6 +131,33 @@ def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession,
     assert plan.describe_result(BOOK, strict) == "No verdicts can be accepted with an error of at most 5%."
 
 
+@pytest.mark.parametrize(("made", "result"), [
+    (Plan("f1", CLEAN, 0.2, 0.1, 60), "F1 of Clean is 0."),
+    (Plan("error", "", 0.35, 0.1, 30), "No verdicts can be accepted"),  # a quarter of them is wrong
+])  # fmt: skip
+def test_reviews_after_the_planned_number_do_not_change_the_result(
+    world: tuple[ProjectSession, RunRow], made: Plan, result: str
+) -> None:
+    session, run = world
+    plan.save_plan(session, run, made)
+    _review(session, run, made.reviews)
+    once = plan.plan_status(session, run, made)
+    assert once.enough
+    assert once.drawn == made.reviews
+    assert plan.describe_result(BOOK, once).startswith(result)
+    _review(session, run, 90)
+    assert plan.plan_status(session, run, made) == once
+
+
+def test_all_documents_reviewed_give_the_exact_result(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    made = Plan("f1", CLEAN, 0.2, 0.1, 60)
+    plan.save_plan(session, run, made)
+    for _ in range(4):
+        _review(session, run, 50)
+    assert plan.plan_status(session, run, made).estimate.value == pytest.approx(0.8)
+
+
 def _other_run(session: ProjectSession) -> RunRow:
     """Return a run with worse word lists, in which "record" is a keyword of Staff."""
     worse = Codebook(labels=(BOOK.labels[0], Label(name="Staff", keywords=("staff", "record"))))
