@@ -14,6 +14,7 @@ from app.widgets.elements import literal
 from core.services.review import actions, plan, queue
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
+from tests.core.store.helpers import set_gold
 
 SCREENS = Path(__file__).parents[2] / "app" / "screens"
 
@@ -91,7 +92,7 @@ def test_plan_is_created_and_ended_in_its_dialog(screen, project, session):
 
 def test_evaluate_without_a_reference(screen, project, session):
     run_id = sample_world.build(project)
-    project.store.documents.replace_gold({})
+    set_gold(project.store, {})
     app = screen("evaluate")
     assert "No reference to compare with" in texts(app)
     assert [button.label for button in app.button] == ["Review 25", "Map a gold column"]

@@ -14,6 +14,7 @@ from core.services import few_shot_examples
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from tests.core.services.sessions import BOOK, studio
+from tests.core.store.helpers import set_gold
 
 SERVICE, FOOD = BOOK.items[:2]
 
@@ -48,7 +49,7 @@ def test_example_pool_contains_labelled_documents_outside_the_run(session: Proje
 def test_example_pool_is_frozen_with_the_run(session: ProjectSession) -> None:
     run = run_of(session, "g0")
     before = few_shot_examples.example_pool(session.store, run)
-    session.store.documents.replace_gold({"g1": {"gold": {SERVICE: True}}})
+    set_gold(session.store, {"g1": {"gold": {SERVICE: True}}})
     assert few_shot_examples.example_pool(session.store, run) == before
     empty = run_of(session, *(f"g{n}" for n in range(6)))
     assert few_shot_examples.example_pool(session.store, empty) == {}

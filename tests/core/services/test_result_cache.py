@@ -11,7 +11,7 @@ import pytest
 from core.services import result_cache
 from core.services.result_cache import cached, cached_scores, cached_until_commit
 from core.store.project import Project
-from tests.core.store.helpers import make_documents, record_review
+from tests.core.store.helpers import make_documents, record_review, set_gold
 
 
 @pytest.fixture
@@ -48,11 +48,9 @@ def test_review_invalidates_all_scores_except_those_against_gold(session):
     assert computed() == computed() == (0, 0, 0)
     record_review(session.store.reviews, "d0", "a", True, False, actor="me")
     assert computed() == (0, 1, 1)
-    session.store.documents.replace_gold({"d0": {"ann": {"a": False}}, "d1": {"ann": {"a": True}}})
+    set_gold(session.store, {"d0": {"ann": {"a": False}}, "d1": {"ann": {"a": True}}})
     assert computed() == (1, 2, 2)
-    session.store.documents.replace_gold(
-        {"d0": {"ann": {"a": True}}, "d1": {"ann": {"a": False}}}
-    )  # the same counts, exchanged
+    set_gold(session.store, {"d0": {"ann": {"a": True}}, "d1": {"ann": {"a": False}}})  # the same counts, exchanged
     assert computed() == (2, 3, 3)
 
 

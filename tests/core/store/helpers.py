@@ -17,7 +17,7 @@ from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict
 from core.documents import Document, Value
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings
-from core.store.project import Project
+from core.store.project import Project, Store
 from core.store.reviews import Decision, ReviewChange
 
 ROLE_MODEL = RoleModel(connection="builtin", model="lexical")
@@ -126,6 +126,11 @@ async def store_debate(
             make_turn(run_id, document_id, number, role, keys[role], values=own, quotes=(quotes or {}).get(role, ()))
         )
     await project.sink.verdict(make_verdict(run_id, document_id, values, error=error))
+
+
+def set_gold(store: Store, gold: Mapping[str, Mapping[str, Mapping[str, Value]]]) -> None:
+    """Replace all gold by ``document id -> rater -> item -> value``."""
+    store.documents.replace_gold(gold, raters=(), documents=(), dropped=store.annotations.raters())
 
 
 def store_debates(debates: Iterable[Coroutine[Any, Any, None]]) -> None:

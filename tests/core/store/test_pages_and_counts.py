@@ -21,6 +21,7 @@ from tests.core.store.helpers import (
     record_review,
     reference_of,
     run_values,
+    set_gold,
     store_debate,
     values_of,
 )
@@ -302,9 +303,9 @@ def test_basis_of_scores_changes_only_if_scores_can_change(project):
     check_changed("reviewed")
     project.store.settings.set("any", 1)
     check_changed("reviewed")
-    project.store.documents.replace_gold({"d0": {"ann": {"a": False}}})
+    set_gold(project.store, {"d0": {"ann": {"a": False}}})
     check_changed("gold", "reviewed")
-    project.store.documents.replace_gold({"d1": {"ann": {"a": False}}})
+    set_gold(project.store, {"d1": {"ann": {"a": False}}})
     check_changed("gold", "reviewed")
     project.store.classifiers.add_codebook_example("d1", "a", "include", "words", 1, actor="me")
     check_changed("gold", "reviewed")
@@ -324,7 +325,7 @@ def test_gold_of_another_kind_counts_as_different(project):
     project.store.review_reasons.refresh(run_id, [run_id])
     rows = project.store.review_pages.lines(Viewpoint(run_id)).rows
     assert [row.document_id for row in rows if "gold" in row.reasons] == ["d0"]
-    project.store.documents.replace_gold({"d0": {"ann": {"helpful": 4.0}}, "d1": {"ann": {"helpful": True}}})
+    set_gold(project.store, {"d0": {"ann": {"helpful": 4.0}}, "d1": {"ann": {"helpful": True}}})
     project.store.review_reasons.refresh(run_id, [run_id])
     rows = project.store.review_pages.lines(Viewpoint(run_id)).rows
     assert [row.document_id for row in rows if "gold" in row.reasons] == ["d1"]  # the same gold values, exchanged

@@ -15,6 +15,7 @@ from core.services.codebooks.diff import compare, words
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.reviews import Decision, ReviewChange
+from tests.core.store.helpers import set_gold
 
 BOOK = load_yaml(
     """
@@ -250,7 +251,7 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
     assert found.catches == (("rate", 1),)
     assert found.missed_ids == ("b",)
     swapped = {**{id: gold for id, (_, gold) in texts.items() if gold}, "b": texts["c"][1], "c": texts["b"][1]}
-    session.store.documents.replace_gold({id: {"gold": gold} for id, gold in swapped.items()})
+    set_gold(session.store, {id: {"gold": gold} for id, gold in swapped.items()})
     after = keyword_matches.count_matches(session, BOOK, PRICE)
     assert (after.present, after.present_hit, after.missed) == (2, 2, 0)  # the same number, on other documents
     none = codebooks.change_label(BOOK, PRICE, keywords=("gold plated", "by"))

@@ -10,6 +10,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.lab import document_samples, history, trials
 from core.services.runs import planning
 from tests.core.services.sessions import until
+from tests.core.store.helpers import set_gold
 
 
 @pytest.fixture
@@ -106,7 +107,7 @@ def test_versions_are_scored_against_remapped_gold(session):
     assert before.score.value.value > 0
     wrong = {label.id: False for label in book.labels}
     ids = session.store.documents.ids()
-    session.store.documents.replace_gold({id: {"ann": wrong} for id in ids[:30]})
+    set_gold(session.store, {id: {"ann": wrong} for id in ids[:30]})
     after, _ = history.codebook_history(session)
     assert after.score.n < before.score.n or after.score.value.value == 0
     now = held_out_split.holdout_split(session)
