@@ -46,7 +46,7 @@ def start_runs(
             f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
             f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
         )
-    session.store.codebooks.save(codebook, note=f"from {preview.draft.name}")
+    session.store.codebooks.save(codebook, note=f"from {preview.draft.name}", keep_draft=True)
     settings = planning.project_settings(session, plan)
     chosen = ambiguity.select_documents(session, plan, _ids(preview))
     return planning.create_runs(

@@ -171,7 +171,8 @@ def with_personas(
     """
     if not sources:
         if plan.protocol == PANEL and plan.params.get("personas"):
-            session.store.personas.save(personas.read(str(plan.params["personas"])), note="from the command line")
+            given = personas.read(str(plan.params["personas"]))
+            session.store.personas.save(given, note="from the command line", keep_draft=True)
         return plan, []
     panel = protocols.find(PANEL)
     params = panel.parse_params({name: plan.params[name] for name in (*LIMITS, PRESET) if name in plan.params})
@@ -186,7 +187,7 @@ def with_personas(
         temperature=panel.temperatures(params).get(AGGREGATOR),
     ).result()
     names = ", ".join(text.name for text in texts)
-    version = session.store.personas.save(making.made.persona_set, note=f"made from {names}")
+    version = session.store.personas.save(making.made.persona_set, note=f"made from {names}", keep_draft=True)
     remarks = [f"personas v{version}: {making.words}", *making.made.notes]
     return replace(plan, params={**plan.params, "personas": making.made.persona_set.text}), remarks
 

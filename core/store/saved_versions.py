@@ -57,15 +57,17 @@ class Versions(Repository, Generic[C, V]):
         """Return all versions, newest first."""
         return self._read("ORDER BY version DESC")
 
-    def save(self, content: C, *, note: str = "", actor: str = "") -> int:
+    def save(self, content: C, *, note: str = "", actor: str = "", keep_draft: bool = False) -> int:
         """Save content as a new version, delete the draft and return the version number.
 
-        Content that equals the latest version is not saved again; the latest number is returned.
+        Content that equals the latest version is not saved again; the latest number is returned. ``keep_draft`` is for
+        content that does not come from the editor of the draft.
         """
         body, hash = self._pack(content)
 
         def run(cursor: Cursor) -> int:
-            self._delete_draft(cursor)
+            if not keep_draft:
+                self._delete_draft(cursor)
             version, last = self._latest_hash(cursor)
             if last == hash:
                 return version

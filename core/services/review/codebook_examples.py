@@ -148,8 +148,8 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     session.store.classifiers.add_codebook_example(
         example.document_id, example.label_id, example.part, text, made.version, actor=actor
     )
-    version = session.store.codebooks.save(made.after, note=note, actor=actor)
-    if draft is not None:  # saving the version has deleted it
+    version = session.store.codebooks.save(made.after, note=note, actor=actor, keep_draft=True)
+    if draft is not None:
         session.store.codebooks.save_draft(draft)
     session.trainer.schedule()
     lessons.record(session, before, made.after)
