@@ -83,8 +83,9 @@ class PlanStatus:
 
     For F1 and accepted verdicts at most the planned number counts.
 
-    ``accepted`` is, for a claim on accepted verdicts, the lowest accepted level (None for none), ``accepted_documents``
-    how many verdicts it accepts. ``population`` is the number of documents with a verdict.
+    ``population`` is the number of documents with a verdict. For a claim on accepted verdicts, ``accepted`` is the
+    lowest accepted level (None for none), and ``accepted_documents`` is how many of the ``tested`` documents it
+    accepts: all but those that were reviewed otherwise before, which no random draw could select.
     """
 
     plan: Plan
@@ -94,6 +95,7 @@ class PlanStatus:
     enough: bool
     accepted: int | None = None
     accepted_documents: int = 0
+    tested: int = 0
     names: tuple[str, str] = ("", "")
     """the names of the run and of the one that it is compared with"""
 
@@ -223,9 +225,14 @@ def _accepted(loaded: ReviewedSample, levels: Grid, whole: PlanStatus) -> PlanSt
         return replace(whole, enough=True)
     lowest = int(min(kept))
     among = even & (levels[rows] >= lowest)
-    documents = int(((levels >= lowest) & loaded.population).sum())
+    tested = loaded.population.copy()
+    last = np.flatnonzero(even)[-1]
+    tested[rows[:last][~even[:last]]] = False
+    documents = int(((levels >= lowest) & tested).sum())
     estimate = Estimate(float(wrong[among].mean()), Interval(0.0, plan.points))
-    return replace(whole, estimate=estimate, enough=True, accepted=lowest, accepted_documents=documents)
+    return replace(
+        whole, estimate=estimate, enough=True, accepted=lowest, accepted_documents=documents, tested=int(tested.sum())
+    )
 
 
 def describe_claim(codebook: Codebook, plan: Plan) -> str:
@@ -253,10 +260,13 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
             return ""
         if status.accepted is None:
             return f"No verdicts can be accepted with an error of at most {format_percent(plan.points)}."
-        return (
-            f"At most {format_percent(plan.points)} of {LEVELS[status.accepted]} are wrong (95% confidence): "
-            f"{format_count(status.accepted_documents, 'document')} of {status.population:,} can be accepted."
-        )
+        claim = f"At most {format_percent(plan.points)} of {LEVELS[status.accepted]} are wrong (95% confidence)"
+        if status.tested == status.population:
+            accepted = f"{format_count(status.accepted_documents, 'document')} of {status.population:,}"
+        else:
+            rest = format_count(status.tested, "document")
+            accepted = f"{status.accepted_documents:,} of the {rest} that were not reviewed otherwise"
+        return f"{claim}: {accepted} can be accepted."
     if estimate.value is None or estimate.interval is None:
         return ""
     interval = estimate.interval

@@ -149,6 +149,25 @@ def test_reviews_after_the_planned_number_do_not_change_the_result(
     assert plan.plan_status(session, run, made) == once
 
 
+def test_documents_reviewed_otherwise_are_not_accepted_by_random_draws(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    picked = [f"d{n:03}" for n in range(3, 160, 4)]  # 40 of the 50 wrong verdicts
+    actions.edit(session, run.run_id, picked, CLEAN, False, actions.By("ada"))
+    actions.submit(session, run.run_id, picked, actions.By("ada"))
+    made = Plan("error", "", 0.2, 0.05, 40)
+    plan.save_plan(session, run, made)
+    _review(session, run, made.reviews)
+    status = plan.plan_status(session, run, made)
+    assert (status.accepted_documents, status.tested, status.population) == (160, 160, 200)
+    assert plan.describe_result(BOOK, status) == (
+        "At most 20% of all verdicts are wrong (95% confidence): 160 of the 160 documents that were not reviewed "
+        "otherwise can be accepted."
+    )
+    left = [f"d{n:03}" for n in range(180, 200)]
+    actions.submit(session, run.run_id, left, actions.By("ada"))
+    assert plan.plan_status(session, run, made) == status, "later reviews do not change the result"
+
+
 def test_all_documents_reviewed_give_the_exact_result(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     made = Plan("f1", CLEAN, 0.2, 0.1, 60)
