@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import tempfile
 import time
+from collections.abc import Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 
 from core.llm.connections import Connection, Limits, Price
 from core.runs import RoleModel
@@ -19,8 +22,12 @@ from core.runs import RoleModel
 if TYPE_CHECKING:
     from core.llm.models import ModelLibrary
 
+logger = logging.getLogger(__name__)
+
 RECENT = 12
 FILE = "preferences.json"
+UNREADABLE = f"{FILE}.unreadable"
+"""Name of a file that could not be read completely, after it was replaced."""
 
 
 class RoleModels(BaseModel):
@@ -83,16 +90,46 @@ def projects_folder() -> Path:
 
 
 def load() -> Preferences:
-    """Return the saved preferences, or defaults if there are none that can be read."""
-    try:
-        return Preferences.model_validate_json((folder() / FILE).read_bytes())
-    except (OSError, ValidationError):
-        return Preferences()
+    """Return the saved preferences without entries that cannot be read, such as those of a newer Moot."""
+    return _read()[0]
 
 
 def save(preferences: Preferences) -> None:
-    """Save the preferences. An unwritable folder is ignored: they are a convenience."""
+    """Save the preferences. An unwritable folder is ignored: they are a convenience.
+
+    A file that cannot be read completely is renamed before it is replaced.
+    """
+    if not _read()[1]:
+        with contextlib.suppress(OSError):
+            os.replace(folder() / FILE, folder() / UNREADABLE)
+            logger.warning("Part of %s cannot be read. It is kept as %s.", folder() / FILE, UNREADABLE)
     write(FILE, preferences.model_dump_json(indent=1).encode())
+
+
+def _read() -> tuple[Preferences, bool]:
+    """Return the readable preferences, and False if the file has others or cannot be read."""
+    try:
+        content = (folder() / FILE).read_bytes()
+        return Preferences.model_validate_json(content), True
+    except FileNotFoundError:
+        return Preferences(), True
+    except OSError:
+        return Preferences(), False
+    except ValidationError as error:
+        return _readable_part(content, {each["loc"][:2] for each in error.errors()}), False
+
+
+def _readable_part(content: bytes, unreadable: Set[tuple[int | str, ...]]) -> Preferences:
+    """Return preferences without the unreadable fields and entries: (field,), (field, name) or (field, index)."""
+    if () in unreadable:  # not JSON, or not an object
+        return Preferences()
+    data = from_json(content)
+    for field, *entry in sorted(unreadable, reverse=True):  # the last index first
+        if entry:
+            del data[field][entry[0]]
+        else:
+            del data[field]
+    return Preferences.model_validate(data)
 
 
 def change(**fields: Any) -> None:
