@@ -15,9 +15,11 @@ from core.formatting import join_names
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
 from core.stats import metrics
+from core.stats.arrays import Codes, Mask
 from core.stats.debate_rounds import is_right
 from core.stats.intervals import FEW_DOCUMENTS, Estimate
-from core.stats.significance import holm, mcnemar
+from core.stats.metric_intervals import Design
+from core.stats.significance import holm, mcnemar_of
 from core.store.annotations import decode_value
 
 Effect: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
@@ -111,11 +113,17 @@ class TrialResult:
 
 
 def compare_grids(
-    documents: Sequence[str], reference: Grid, before: Grid, after: Grid, codebook: Codebook
+    documents: Sequence[str],
+    reference: Grid,
+    before: Grid,
+    after: Grid,
+    codebook: Codebook,
+    groups: Codes | None = None,
 ) -> TrialResult:
     """Compare two runs on the same documents.
 
-    Grids are ``[document, item]`` as ``grids`` makes them for this codebook, with NaN for a missing value.
+    Grids are ``[document, item]`` as ``grids`` makes them for this codebook, with NaN for a missing value. Documents
+    with equal codes in ``groups``, ``[document]``, depend on each other.
     """
     known = ~np.isnan(reference)
     was, now = (is_right(reference, own, measured=codebook.kind == "rating") for own in (before, after))
@@ -139,17 +147,20 @@ def compare_grids(
         found.append(DocumentResult(document, effect, cells))
     found.sort(key=lambda one: EFFECT_ORDER.index(one.effect))
     kind, key, (true, *each) = comparable_codes(codebook, reference, before, after)
-    change = metrics.difference(kind, true, each[0], each[1], codebook.names)
-    scores = [metrics.score(kind, true, own, codebook.names)[key] for own in each]
-    n = int(known.any(axis=1).sum())
-    fixed, broken = (_per_label(flags, reference, codebook) for flags in (now & ~was, was & ~now))
-    tests = [mcnemar(lost, gained, max(n, lost + gained)) for gained, lost in zip(fixed, broken, strict=True)]
+    design = Design(groups=groups)
+    change = metrics.difference(kind, true, each[0], each[1], codebook.names, design=design)
+    scores = [metrics.score(kind, true, own, codebook.names, design=design)[key] for own in each]
+    labelled = known.any(axis=1)
+    right = [_per_label(own, reference, codebook) for own in (was, now)]
+    tests = [mcnemar_of(np.where(labelled, 1, -1), *pair, groups=groups) for pair in zip(*right, strict=True)]
     per_label = "recall" if codebook.kind == "rating" else "f1"
     labels = tuple(
-        LabelResult(label.name, label.colour, gained, lost, change.labels[label.name][per_label], p)
-        for label, gained, lost, p in zip(codebook.labels, fixed, broken, holm([test.p for test in tests]), strict=True)
+        LabelResult(
+            label.name, label.colour, test.only_second, test.only_first, change.labels[label.name][per_label], p
+        )
+        for label, test, p in zip(codebook.labels, tests, holm([test.p for test in tests]), strict=True)
     )
-    return TrialResult(tuple(found), labels, n, change.excluded, scores[0], scores[1], change[key])
+    return TrialResult(tuple(found), labels, int(labelled.sum()), change.excluded, scores[0], scores[1], change[key])
 
 
 def comparable_codes(
@@ -164,11 +175,11 @@ def comparable_codes(
     return codebook.kind, "macro_f1", (reference, *annotations)
 
 
-def _per_label(flags: npt.NDArray[np.bool_], reference: Grid, codebook: Codebook) -> list[int]:
-    """Return the flagged cells per label; for a choice, per correct label."""
-    if codebook.kind != "choice":
-        return [int(count) for count in flags.sum(axis=0)]
-    return [int((flags[:, 0] & (reference[:, 0] == place)).sum()) for place in range(len(codebook.labels))]
+def _per_label(right: Mask, reference: Grid, codebook: Codebook) -> Codes:
+    """Return 1 where the label is right, ``[label, document]``; for a choice, where it is also the correct one."""
+    if codebook.kind == "choice":
+        right = right & (reference == np.arange(len(codebook.labels)))
+    return right.T.astype(np.int64)
 
 
 def _effect(known: bool, was: bool, now: bool) -> Effect:

@@ -292,7 +292,9 @@ def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
     ended = [session.store.lab.ended(row.run_id) for row in (before, after)]
     rows = [row for row, id in enumerate(was.documents) if id in ended[0] and id in ended[1]]
     ids = [was.documents[row] for row in rows]
-    found = results.compare_grids(ids, now.reference[rows], was.verdicts[rows], now.verdicts[rows], codebook)
+    groups = run_data.group_codes(session, after)
+    groups = None if groups is None else groups[rows]
+    found = results.compare_grids(ids, now.reference[rows], was.verdicts[rows], now.verdicts[rows], codebook, groups)
     texts = session.store.documents.texts([one.document_id for one in found.documents])
     excerpts = {id: " ".join(text[: 2 * EXCERPT].split())[:EXCERPT] for id, text in texts.items()}
     documents = tuple(replace(one, excerpt=excerpts.get(one.document_id, "")) for one in found.documents)

@@ -68,6 +68,11 @@ def test_sentence_states_the_result_of_the_comparison():
     clear = compare_grids([f"x{n}" for n in range(40)], *many, BOOK)
     assert clear.sentence == "Better on A and B."
     assert not clear.few
+    pairs = compare_grids([f"x{n}" for n in range(40)], *many, BOOK, np.arange(40) // 2)
+    assert pairs.sentence == "Better on A and B."
+    few = compare_grids([f"x{n}" for n in range(40)], *many, BOOK, np.arange(40) // 10)
+    assert few.sentence == "No significant difference on any label.", "4 groups are too few"
+    assert [label.adjusted for label in few.labels] == [0.25, 0.25]  # 2 labels x 2 of 16 sign patterns
 
 
 def test_choice_results_are_counted_under_the_true_label():

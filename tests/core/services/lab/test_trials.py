@@ -11,7 +11,7 @@ from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data import sample_projects
 from core.services.lab import document_samples as draws
-from core.services.lab import trials
+from core.services.lab import history, trials
 from core.services.lab.trials import forecast_trial
 from core.services.runs import planning
 from tests.core.services.sessions import studio, until
@@ -35,6 +35,26 @@ def server(monkeypatch):
     monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
     with Scripted(debating()) as server:
         yield server
+
+
+def test_groups_are_the_independent_units_of_a_trial(tmp_path):
+    with studio(tmp_path, documents=0) as (_, session):
+        label = codebooks.current(session).labels[0]
+        for n in range(40):
+            gold = {"gold": {label.id: not n % 2}}
+            text = f"A {('gondolier', 'tenor')[n % 2]}, {n}."
+            session.store.documents.add([Document(f"d{n}", {"text": text}, gold=gold, group=f"chat {n // 10}")])
+        book = codebooks.current(session)
+        changed = codebooks.change_label(book, label.id, keywords=(*label.keywords, "gondolier"))
+        codebooks.save_draft(session, changed)
+        trial = trials.start_trial(session, trials.definition_change(session), draws.project_sample(session, 40))
+        finish_trial(session, trial)
+        found = trials.trial_result(session, trial).labels[0]
+        assert (found.broken, found.fixed > 12) == (0, True)
+        assert found.adjusted >= 0.125, "at most 4 groups: 2 of 16 sign patterns, before Holm's correction"
+        run = session.run(trial.after_run)
+        assert (score := history.score_run(session, run)).value.value == 1.0
+        assert score.value.interval.low < 0.6, "4 groups, not 40 documents"
 
 
 def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
