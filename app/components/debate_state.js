@@ -36,7 +36,7 @@ import { disputedItems } from "./labels.js";
  * @property {number} [seconds]
  * @property {string} [problem] The reason why the reply could not be read.
  * @property {string} [reasoning]
- * @property {number} [tokens] Tokens so far. This property and all below exist only while the turn is not done.
+ * @property {number} [tokens] Tokens so far, by the length of the text. This property and all below exist only while the turn is not done.
  * @property {number} [elapsed] Seconds.
  * @property {number} [reasoning_characters] Characters of reasoning so far.
  * @property {string} [reasoning_tail] The end of the reasoning so far.

@@ -160,7 +160,7 @@ function progressNodes(turn) {
   if (turn.waiting) return [el("span", "turn-state waiting", turn.waiting)];
   const { tokens = 0, elapsed = 0 } = turn;
   const rate = elapsed > 0.7 ? `, ${Math.round(tokens / elapsed)} per s` : "";
-  const count = tokens ? [el("span", "", `${formatCount(tokens)} tokens${rate}`)] : [];
+  const count = tokens ? [el("span", "", `about ${formatCount(tokens)} tokens${rate}`)] : [];
   return [...count, el("span", "turn-state", "speaking")];
 }
 

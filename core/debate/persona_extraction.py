@@ -253,10 +253,12 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
 def _parse_merged(reply: Reply, found: Sequence[FoundDimension]) -> Iterator[_KeptDimension]:
     """Yield the dimensions that the merger keeps; unknown and repeated numbers are ignored."""
     used: set[int] = set()
+    spelt: dict[str, str] = {}
     for group in _entries(reply, "groups") or ():
         if not isinstance(group, dict):
             continue
         name, about = _line(group.get("name"))[:80], _line(group.get("characteristics"))
+        name = spelt.setdefault(normalise(name), name)  # "Parents" and "parents" are one group
         told = lookup(group, "dimensions")
         for each in told if isinstance(told, list) else ():
             numbers = each.get("from") if isinstance(each, dict) else None

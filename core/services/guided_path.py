@@ -119,7 +119,9 @@ def _state(done: bool) -> StepState:
 
 
 def _data(session: ProjectSession, documents: int) -> Step:
-    rejected = sum(int(one.counts.get("rejected", 0)) for one in session.store.documents.imports())
+    rejected = 0
+    for one in session.store.documents.imports():
+        rejected = int(one.counts.get("rejected", 0)) + (0 if one.counts.get("replaced") else rejected)
     words = "Import a file of texts."
     if documents:
         words = format_count(documents, "document")

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from core.debate.events import Delta, Event, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
 from core.debate.turns import Turn, Verdict
+from core.llm.streaming import CHARACTERS_PER_TOKEN
 from core.runs import RunRow, State
 
 KEPT_FINISHED = 200
@@ -73,7 +74,6 @@ class _LiveTurn:
     is_done: bool = False
     text: str = ""
     attempt: int = 0
-    deltas: int = 0
     reasoning: str = ""
     started_at: float = 0.0
     waiting: str = ""
@@ -115,7 +115,7 @@ class _LiveTurn:
             }
         else:
             fields |= {
-                "tokens": self.deltas,
+                "tokens": -(-len(self.text) // CHARACTERS_PER_TOKEN),
                 "elapsed": round(now - self.started_at, 2) if self.started_at else 0.0,
                 "reasoning_characters": len(self.reasoning),
                 "reasoning_tail": self.reasoning[-TAIL:],
@@ -151,9 +151,7 @@ class _LiveTurn:
                     return
                 if event.offset < len(self.text):
                     self.attempt += 1
-                    self.deltas = 0
                 self.text = self.text[: event.offset] + event.text
-                self.deltas += 1
 
 
 @dataclass(slots=True)

@@ -75,10 +75,10 @@ def open_project(workspace: Workspace, path: Path) -> ProjectSession:
     return workspace.open(path, create=False)
 
 
-def project_path(name: str, folder: Path | None = None) -> Path:
+def project_path(name: str, folder: Path | None = None, *, but: Path | None = None) -> Path:
     """Return the path of a new project in a folder, by default the projects folder.
 
-    Raises UsageError for an invalid name and for one that is taken.
+    Raises UsageError for an invalid name and for one that another file than ``but`` has.
     """
     name = unicodedata.normalize("NFC", " ".join(name.split())).removesuffix(SUFFIX).strip()
     if not name:
@@ -88,7 +88,7 @@ def project_path(name: str, folder: Path | None = None) -> Path:
     if len(name.encode()) > NAME_LIMIT:
         raise UsageError(f"The name is longer than {NAME_LIMIT} characters.", "Choose a shorter one.")
     path = (folder or preferences.projects_folder()) / f"{name}{SUFFIX}"
-    if any(other.name.casefold() == path.name.casefold() for other in _files(path.parent)):
+    if any(other.name.casefold() == path.name.casefold() for other in _files(path.parent) if other != but):
         raise UsageError(f"Project '{name}' already exists.", "Open it, or choose another name.")
     return path
 
@@ -112,14 +112,20 @@ def project_from_bundle(workspace: Workspace, file: BinaryIO, file_name: str) ->
 def free_name(wanted: str, folder: Path | None = None) -> str:
     """Return a valid project name close to ``wanted`` (such as a file name) that is not taken in the folder."""
     stem = _UNSAFE.sub(" ", Path(wanted).stem)
-    name = " ".join(stem.split()).strip(". ")[: NAME_LIMIT // 4] or "project"
+    name = _shortened(" ".join(stem.split()).strip(". "), NAME_LIMIT) or "project"
     for number in range(1, 10_000):
-        candidate = name if number == 1 else f"{name} {number}"
+        ending = "" if number == 1 else f" {number}"
+        candidate = f"{_shortened(name, NAME_LIMIT - len(ending))}{ending}"
         try:
             return project_path(candidate, folder).stem
         except UsageError:
             continue
     return name  # pragma: no cover
+
+
+def _shortened(name: str, limit: int) -> str:
+    """Return a name of at most ``limit`` bytes, without a space or dot at its end."""
+    return name.encode()[:limit].decode(errors="ignore").rstrip(". ")
 
 
 # -- lists
@@ -179,7 +185,9 @@ def rename_project(workspace: Workspace, path: Path, name: str) -> Path:
     Raises UsageError for an invalid or taken name and while a run is active, and ProjectLocked if another Moot has the
     project open.
     """
-    target = project_path(name, path.parent)
+    target = project_path(name, path.parent, but=path)
+    if target == path:
+        return path
     was_open = _release(workspace, path)
     _move(path, target)
     preferences.save(preferences.load().with_moved(path, target))

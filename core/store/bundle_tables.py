@@ -36,15 +36,25 @@ class Dump(Reader):
 
     def tables(self) -> Iterator[tuple[str, pa.RecordBatchReader]]:
         """Yield every table by name, in batches. Read each reader to its end before requesting the next."""
+        import pyarrow as pa
+
         cursor = self._connection.cursor()
         try:
             cursor.execute("BEGIN")
             for name in _tables(cursor):
-                yield name, cursor.sql(f'SELECT * FROM "{name}"').to_arrow_reader(ROWS_AT_ONCE)
+                reader = cursor.sql(f'SELECT * FROM "{name}"').to_arrow_reader(ROWS_AT_ONCE)
+                yield name, pa.RecordBatchReader.from_batches(reader.schema, self._translated(reader))
         except duckdb.Error as error:
             raise translate_error(error, self._connection.path) from error
         finally:
             cursor.close()
+
+    def _translated(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches; raise the error of a damaged block as Moot's own."""
+        try:
+            yield from batches
+        except (duckdb.Error, OSError) as error:
+            raise translate_error(error, self._connection.path) from error
 
 
 def restore(path: Path, schema: int, tables: Tables) -> None:

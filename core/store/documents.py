@@ -76,7 +76,8 @@ class Documents(Repository):
         A document that already exists stays as it is and counts as ``repeated``; gold that it lacks is added. Gold
         values that differ from the stored ones are ignored and count as ``gold_conflicts``. With ``replace``, all
         stored documents and gold are deleted in the same transaction; runs and reviews stay. ``counts`` of the returned
-        import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``. Nothing is stored if the iterable
+        import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``; with ``replace`` also
+        ``replaced``. Nothing is stored if the iterable
         raises.
         """
         at = time.time()
@@ -100,7 +101,7 @@ class Documents(Repository):
                 "repeated": read - added,
                 "gold_conflicts": otherwise,
                 "rejected": len(rejected),
-            }
+            } | ({"replaced": True} if replace else {})
             made = Import(number, clean(file_name), at, dict(options or {}), counts)
             add_row(cursor, "imports", number, made.file_name, at, dump(made.options), dump(made.counts))
             insert(

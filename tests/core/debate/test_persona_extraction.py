@@ -94,6 +94,16 @@ def test_duplicate_persona_name_is_requested_again() -> None:
     assert [persona.name for group in extraction.persona_set.groups for persona in group.personas] == ["Kim", "Kim 2"]
 
 
+def test_group_that_the_merger_spells_in_two_ways_is_one() -> None:
+    groups = [
+        {"name": "Parents", "dimensions": [{"dimension": "short", "from": [1]}]},
+        {"name": "parents", "dimensions": [{"dimension": "right", "from": [3]}]},
+    ]
+    merger = json.dumps({"groups": groups})
+    extraction, _ = extract([SourceDocument("a.md", TEXT)], lambda request: respond(request, merger=merger))
+    assert [(group.name, len(group.personas)) for group in extraction.persona_set.groups] == [("Parents", 2)]
+
+
 def test_single_stakeholder_skips_the_merger_and_limits_apply() -> None:
     extraction, requests = extract(
         [SourceDocument("a.md", TEXT)], lambda request: respond(request, scout=scout_reply(PARENTS)), dimensions=1

@@ -13,6 +13,7 @@ from pyarrow import parquet
 from core.errors import InputError, ProjectError
 from core.services import bundle, export
 from core.services.review import actions
+from core.store.project import Project
 
 
 @pytest.fixture
@@ -182,3 +183,15 @@ def test_bundle_over_the_memory_limit_leaves_no_file(child_processes, packed, tm
     with pytest.raises(InputError, match="MOOT_READ_MEMORY_GB"):
         bundle.open_bundle(io.BytesIO(packed.read_bytes()), path)
     assert list(path.parent.iterdir()) == []
+
+
+def test_damage_in_a_later_block_of_the_project_is_reported(tmp_path):
+    def batches():
+        yield "first"
+        raise OSError("Data Corruption Error: Corrupt database file: computed checksum 1 does not match stored 2")
+
+    with Project.open(tmp_path / "p.duckdb") as project:
+        reader = project.store.dump._translated(batches())
+        assert next(reader) == "first"
+        with pytest.raises(ProjectError, match="is damaged or cut short"):
+            next(reader)

@@ -6,7 +6,7 @@ import asyncio
 
 from core.codebook import Codebook, Label
 from core.debate.turns import ReplyError
-from core.documents import Document
+from core.documents import Document, Rejected
 from core.runs import NOT_STOPPED, RoleModel, StopReason
 from core.services import guided_path, projects
 from core.services.project_session import ProjectSession
@@ -112,3 +112,13 @@ def test_next_step_of_a_pilot_without_verdicts_is_the_codebook(workspace: Worksp
     step = next_of(session)
     assert (step.action, step.new_run) == ("Run a pilot", True)  # the page shows the last run otherwise
     assert step.hint.startswith("Press New run, then Start with 1:")
+
+
+def test_rejected_rows_of_replaced_files_are_not_counted(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "replaced")
+    document, rejected = Document("a", {"text": "x"}), [Rejected(2, "no text", "")]
+    session.store.documents.add([document], rejected=rejected * 3)
+    session.store.documents.add([document], rejected=rejected, replace=True)
+    session.store.documents.add([Document("b", {"text": "y"})], rejected=rejected)
+    step = next(step for step in guided_path.overview(session).steps if step.page == "data")
+    assert step.words == "2 documents, 2 rows rejected"

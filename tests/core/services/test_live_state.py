@@ -94,6 +94,15 @@ def test_deltas_between_two_reads_are_merged() -> None:
     assert reader.look() == []
 
 
+def test_tokens_so_far_are_estimated_from_the_length_of_the_text() -> None:
+    live = LiveRunState(RUN)
+    reader = Reader(live)
+    live.publish(started())
+    live.publish(delta("x" * 401, 0))  # what a fast model writes in a twentieth of a second
+    (turn,) = [event for event in reader.look() if event["kind"] == "turn"]
+    assert turn["tokens"] == 101
+
+
 def test_delta_at_offset_zero_restarts_the_text() -> None:
     live = LiveRunState(RUN)
     reader = Reader(live)

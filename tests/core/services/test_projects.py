@@ -70,6 +70,23 @@ def test_new_project_is_empty_and_its_name_cannot_be_reused(workspace: Workspace
         projects.create_project(workspace, "münchner briefe")
     assert projects.free_name("Münchner Briefe.csv") == "Münchner Briefe 2"
     assert projects.free_name("../.x") == "x"
+    long = "é" * 60
+    projects.create_project(workspace, projects.free_name(f"{long}.csv"))
+    assert projects.free_name(f"{long}.csv") == f"{'é' * 39} 2"
+
+
+def test_long_name_survives_the_bin(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "Customer reviews 2024 pilot study")
+    deleted = projects.delete_project(workspace, session.path)
+    assert projects.restore_project(deleted) == session.path
+
+
+def test_case_of_a_name_can_be_changed(workspace: Workspace) -> None:
+    path = projects.create_project(workspace, "reviews").path
+    path = projects.rename_project(workspace, path, "Reviews")
+    assert path.name == "Reviews.duckdb"
+    assert projects.rename_project(workspace, path, "Reviews") == path
+    assert path.exists()
 
 
 def test_listing_projects_does_not_open_them(workspace: Workspace, tmp_path: Path) -> None:
