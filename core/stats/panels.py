@@ -134,16 +134,19 @@ class Drawn:
         return Drawn((self.value or 0.0) - (other.value or 0.0) if known else None, self.resamples - other.resamples)
 
 
-def draws(n: int, resamples: int = RESAMPLES, seed: int = 0) -> Ratings:
+def draws(n: int, groups: Codes | None = None, *, resamples: int = RESAMPLES, seed: int = 0) -> Ratings:
     """Return the frequency of each of ``n`` documents in each resample, ``[1 + resample, document]``.
 
-    The first row is the sample itself, with each document once. It is the only row for fewer than two documents.
+    Documents with equal codes in ``groups``, ``[document]``, are drawn together. The first row is the sample itself,
+    with each document once. It is the only row for fewer than two documents or groups.
     """
+    unit = np.unique(np.arange(n) if groups is None else groups, return_inverse=True)[1]
+    units = int(unit.max(initial=-1)) + 1
     once = np.ones((1, n))
-    if n < 2:
+    if units < 2:
         return once
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples)
-    return np.concatenate([once, drawn.astype(np.float64)])
+    drawn = np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), size=resamples)
+    return np.concatenate([once, drawn[:, unit].astype(np.float64)])
 
 
 def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: Ratings) -> dict[str, Drawn]:

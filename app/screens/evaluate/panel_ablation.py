@@ -42,7 +42,8 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the groups of a panel that rates; nothing for other runs."""
     if panel_ablation.style_of(run) is None:
         return
-    with layout.panel("Groups before and after their debate", "95% intervals over documents", key="styles") as head:
+    sub = "" if reference == "reviewed" else "95% intervals over documents or their groups"
+    with layout.panel("Groups before and after their debate", sub, key="styles") as head:
         with head:
             titles = {measure: NAMES[measure] for measure in MEASURES}
             measure = segments("measure", titles, default="spearman", key="styles-measure")

@@ -28,6 +28,7 @@ from core.stats import panels
 from core.stats.arrays import Mask
 from core.stats.intervals import Estimate, format_interval
 from core.stats.panels import Drawn
+from core.store.annotators import REVIEWED, source_of
 
 Style: TypeAlias = Literal["full", "simple"]
 STYLES: Mapping[Style, str] = {"full": "personas", "simple": "simple roles"}
@@ -88,7 +89,8 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
 def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Reference = "gold") -> Styles | None:
     """Return the groups of a panel run on a dimension (its id), with the run of the other style if there is one.
 
-    None if the run is not a panel of ratings.
+    Intervals resample documents, or whole groups of them. Scores against reviewed labels describe the reviewed
+    documents alone and have no interval. None if the run is not a panel of ratings.
     """
     style = style_of(run)
     if style is None:
@@ -100,7 +102,11 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     rows = {name: rows[name] for name in STYLES if name in rows}
     column = run.settings.codebook.items.index(dimension)
     places, gold, predicted = _aligned(session, run, list(rows.values()), reference, column)
-    weights = panels.draws(len(places))
+    is_reviewed = source_of(reference).kind == REVIEWED
+    groups = run_data.group_codes(session, run)
+    weights = panels.draws(
+        len(places), None if groups is None else groups[places], resamples=0 if is_reviewed else panels.RESAMPLES
+    )
     drawn: dict[Style, dict[str, tuple[dict[str, Drawn], dict[str, Drawn]]]] = {
         name: {
             group: (panels.scores(gold, before, weights), panels.scores(gold, after, weights))
@@ -127,7 +133,9 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
             for group, sides in each.items()
         ),
         gains=gains,
-        sentence=_sentence(titles, label, gains[EVERYBODY]["spearman"]) if both else _missing(style, run.title),
+        sentence=_sentence(titles, label, gains[EVERYBODY]["spearman"], is_reviewed=is_reviewed)
+        if both
+        else _missing(style, run.title),
     )
 
 
@@ -193,16 +201,18 @@ def _members(run: RunRow) -> tuple[tuple[str, str], ...]:
     return tuple((member.role, member.group.name) for member in cast.members)
 
 
-def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate) -> str:
+def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate, *, is_reviewed: bool) -> str:
     whole = f"Full personas ({runs['full']}) against simple roles ({runs['simple']}) on {label}"
     if gain.value is None:
         return f"{whole}: no result, because the ratings or the reference do not vary."
     difference = f"{format_signed(gain.value, 2)} in Spearman's correlation after the debate"
+    if is_reviewed:
+        return f"{whole}: {difference} on the reviewed documents; no interval, as these are not a random sample."
     if gain.interval is None:
         return f"{whole}: {difference}; too few documents for an interval."
     span = format_interval(gain.interval, digits=2, named=True)
     if gain.interval.low == gain.interval.high == 0:
-        return f"{whole}: no difference in any resample of the documents."
+        return f"{whole}: no difference in any resample."
     if not gain.clear:
         return f"{whole}: no significant difference, {difference}, {span}."
     return f"{whole}: {'better' if gain.value > 0 else 'worse'}, {difference}, {span}."

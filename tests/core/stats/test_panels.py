@@ -50,6 +50,27 @@ def test_weighted_resample_equals_repeated_documents():
         assert found["alpha"].resamples[row] == pytest.approx(alpha)
 
 
+def test_groups_are_drawn_as_a_whole():
+    groups = np.repeat([7, 3, 9], [1, 2, 3])
+    weights = panels.draws(6, groups, resamples=50)
+    assert (weights[:, 1] == weights[:, 2]).all()
+    assert (weights[:, 3] == weights[:, 5]).all()
+    assert weights[1:, [0, 1, 3]].sum(axis=1).tolist() == [3.0] * 50
+    assert len(panels.draws(6, np.zeros(6, dtype=np.int64))) == 1, "one group has no resamples"
+
+
+def test_repeated_documents_in_one_group_do_not_narrow_the_interval():
+    rng = np.random.default_rng(2)
+    reference = rng.integers(1, 6, 20).astype(float)
+    member = np.clip(reference + rng.integers(-2, 3, 20), 1, 5)
+    own = panels.scores(reference, [member], panels.draws(20))["spearman"].estimate().interval
+    again, copied = np.repeat(reference, 9), [np.repeat(member, 9)]
+    grouped = panels.scores(again, copied, panels.draws(180, np.repeat(np.arange(20), 9)))["spearman"].estimate()
+    assert own is not None
+    assert grouped.interval is not None
+    assert (grouped.interval.low, grouped.interval.high) == pytest.approx((own.low, own.high))
+
+
 def test_panel_worked_example():
     # Means 1.5, 2.5, 2, 4: ranks 1, 3, 2, 4 against 1 to 4. Spearman 1 - 6 * 2 / 60, Kendall (5 - 1) / 6.
     found = panels.scores([1, 2, 3, 4], [[1, 2, 2, 4], [2, 3, 2, 4]], panels.draws(4, resamples=50))

@@ -13,6 +13,7 @@ from core.documents import Document
 from core.runs import RunSettings
 from core.services.evaluation import counted_documents, debate_effect, panel_ablation
 from core.services.evaluation.report import full_report
+from core.services.review import actions
 from tests.core.services import sample_world
 from tests.core.services.evaluation.test_debate_effect import store_rounds
 from tests.core.store.helpers import ROLE_MODEL
@@ -79,6 +80,28 @@ def test_groups_before_and_after_the_debate_in_both_styles(world):
     assert ablation.counted.describe() == "n = 5 documents; left out: 1 without gold"
     found = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
     assert found["parts"][0]["group"] == "Readers"
+
+
+def test_groups_of_documents_are_resampled_together(world):
+    world.project.store.documents.add(
+        Document(f"g{n}", {"text": "t"}, gold={"gold": {"c": n % 5 + 1}}, group="one chat") for n in range(6)
+    )
+    run = panel(world.project, "full", FORWARDS, documents=[f"g{n}" for n in range(6)])
+    found = part(panel_ablation.styles(world.session, world.session.store.runs.get(run), "c"), "full", "Readers")
+    assert found.before["spearman"].value is not None
+    assert found.before["spearman"].interval is None, "one group is one independent case"
+
+
+def test_reviewed_documents_give_no_interval(world):
+    run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
+    panel(world.project, "simple", BACKWARDS)
+    actions.edit(world.session, run.run_id, ["d5"], "c", 4, actions.By("ada"))
+    actions.submit(world.session, run.run_id, list(GOLD), actions.By("ada"))
+    found = panel_ablation.styles(world.session, run, "c", "reviewed")
+    assert found.counted.n == 6
+    assert part(found, "full", "Readers").after["spearman"].value is not None
+    assert {one.interval for gain in found.gains.values() for one in gain.values()} == {None}
+    assert {one.interval for each in found.parts for one in (*each.before.values(), *each.after.values())} == {None}
 
 
 def test_last_rating_of_each_persona_counts_after_the_debate(world):
