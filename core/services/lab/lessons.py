@@ -79,9 +79,11 @@ class AcceptedLessons:
 
 def record(session: ProjectSession, before: Codebook, after: Codebook) -> None:
     """Note the lessons by which ``after``, now the draft or the latest version, differs, and try all of them."""
+    now = codebooks.codebook_status(session).codebook
     known = {label.id: label for label in before.labels}
     fresh = [one for label in after.labels if label.id in known for one in _differences(known[label.id], label)]
-    _store_and_try(session, (*_applied(session), *fresh))
+    earlier = [one for one in _stored(session) if _is_in(one, before) or _is_in(one, now)]
+    _store_and_try(session, _merged(earlier, fresh))
 
 
 def try_when_due(session: ProjectSession) -> None:
@@ -158,14 +160,43 @@ def _differences(before: Label, after: Label) -> Iterator[Lesson]:
             yield from (Lesson(after.id, part, "", text) for text in old if text not in new)
 
 
+def _merged(earlier: Iterable[Lesson], fresh: Iterable[Lesson]) -> list[Lesson]:
+    """Return all lessons, each fresh one in place of the one that it overwrites; those that cancel out are dropped.
+
+    A merged lesson removed what was there before the earlier one, so that undo returns to it.
+    """
+    merged = list(earlier)
+    for one in fresh:
+        overwritten = [
+            old for old in merged
+            if (old.label_id, old.part, old.added) == (one.label_id, one.part, one.removed)
+            and (one.part == "description" or old.removed == one.added)
+        ]  # fmt: skip
+        removed = one.removed
+        for old in overwritten:
+            merged.remove(old)
+            removed = old.removed
+        if removed != one.added:
+            merged.append(replace(one, removed=removed))
+    return merged
+
+
+def _stored(session: ProjectSession) -> tuple[Lesson, ...]:
+    stored = session.store.settings.get(SETTING) or {"lessons": []}
+    return tuple(Lesson(**one) for one in stored["lessons"])
+
+
 def _applied(session: ProjectSession) -> tuple[Lesson, ...]:
     """Return the stored lessons that are in the codebook still: a draft with them may have been discarded."""
-    stored = session.store.settings.get(SETTING) or {"lessons": []}
-    if not stored["lessons"]:
+    stored = _stored(session)
+    if not stored:
         return ()
-    labels = {label.id: label for label in codebooks.codebook_status(session).codebook.labels}
-    lessons = (Lesson(**one) for one in stored["lessons"])
-    return tuple(one for one in lessons if one.label_id in labels and one.is_in(labels[one.label_id]))
+    now = codebooks.codebook_status(session).codebook
+    return tuple(one for one in stored if _is_in(one, now))
+
+
+def _is_in(lesson: Lesson, codebook: Codebook) -> bool:
+    return any(label.id == lesson.label_id and lesson.is_in(label) for label in codebook.labels)
 
 
 def _store_and_try(session: ProjectSession, lessons: Sequence[Lesson]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.documents import Document
 from core.services import held_out_split
 from core.services.codebooks import codebook as codebooks
@@ -89,6 +91,44 @@ def test_removed_keyword_and_new_definition_are_undone(tmp_path):
         assert (service.description, set(service.keywords)) == ("", {"staff", "friendly"})
 
 
+def change_service(session: ProjectSession, **parts: Any) -> None:
+    """Accept new parts of Service as lessons."""
+    before = codebooks.codebook_status(session).codebook
+    after = codebooks.change_label(before, SERVICE, **parts)
+    codebooks.save_draft(session, after)
+    lessons.record(session, before, after)
+
+
+def test_lessons_that_replace_earlier_ones_are_undone_to_the_start(tmp_path):
+    with studio(tmp_path) as (_, session):
+        start = codebooks.change_label(codebooks.codebook_status(session).codebook, SERVICE, description="A.")
+        codebooks.save_draft(session, start)
+        words = start.label(SERVICE).keywords
+        change_service(session, description="B.", keywords=(*words, "waiter"))
+        change_service(session, description="C.", keywords=words)  # the keyword is removed again
+        assert [(one.removed, one.added) for one in lessons.accepted(session).lessons] == [("A.", "C.")]
+        assert lessons.undo(session) == 1
+        assert codebooks.codebook_status(session).codebook.labels == start.labels
+
+
+def test_lessons_that_cancel_each_other_are_none(tmp_path):
+    with studio(tmp_path) as (_, session):
+        start = codebooks.codebook_status(session).codebook.label(SERVICE)
+        change_service(session, description="B.", keywords=())
+        change_service(session, description=start.description, keywords=start.keywords)
+        assert lessons.accepted(session) is None
+
+
+def test_keyword_that_was_accepted_removed_and_accepted_again_is_one_lesson(tmp_path):
+    with studio(tmp_path) as (_, session):
+        start = codebooks.codebook_status(session).codebook
+        words = start.label(SERVICE).keywords
+        for kept in ((*words, "waiter"), words, (*words, "waiter")):
+            change_service(session, keywords=kept)
+        assert lessons.undo(session) == 1
+        assert codebooks.codebook_status(session).codebook.label(SERVICE).keywords == words
+
+
 def test_discarding_the_draft_removes_its_lessons(tmp_path):
     with studio(tmp_path) as (_, session):
         accept_keyword(session, SERVICE, "gondolier")
@@ -120,6 +160,18 @@ def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
         lessons.undo(session)
         assert codebooks.codebook_status(session).codebook.labels == BOOK.labels
         assert not trials.is_trial_active(session, trial)
+
+
+def test_lessons_of_the_draft_stay_when_an_example_is_saved(tmp_path):
+    with studio(tmp_path) as (_, session):
+        (run,) = queue_runs(session, planning.Plan())
+        session.start_or_resume(run.run_id).result(30)
+        first = session.store.documents.ids()[0]
+        actions.submit(session, run.run_id, [first])
+        accept_keyword(session, SERVICE, "gondolier")
+        text = session.store.documents.texts([first])[first]
+        codebook_examples.add_example(session, run, CodebookExample(first, SERVICE, "include", text))
+        assert [one.added for one in lessons.accepted(session).lessons] == ["gondolier", text]
 
 
 def test_lessons_accepted_before_the_review_are_tried_after_it(tmp_path):
