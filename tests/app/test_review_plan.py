@@ -1,0 +1,32 @@
+"""Tests of the sentence about a review plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.screens.review.plan import sentence
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.services.review import actions, plan, queue
+from core.services.review.plan import Plan
+from core.services.review.queue import QueueFilter
+from core.services.workspace import Workspace
+from tests.core.services.sessions import annotate
+
+
+def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    session = workspace.open(tmp_path / "p.duckdb")
+    book = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
+    session.store.documents.add([Document(f"d{n}", {"text": f"a clean bath {n}"}) for n in range(40)])
+    session.store.codebooks.save(book)
+    run = annotate(session)
+    made = Plan("f1", book.labels[1].id, 0.1, 0.1, 20)  # no document is about Staff
+    plan.save_plan(session, run, made)
+    assert "0 reviewed, about 20 more" in sentence(run, plan.plan_status(session, run, made))
+    listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=25), actor="ada")
+    for document, draw in listed.draws.items():
+        actions.submit(session, run.run_id, [document], actions.By("ada"), draw=draw)
+    found = sentence(run, plan.plan_status(session, run, made))
+    assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in found
