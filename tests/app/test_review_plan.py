@@ -14,9 +14,8 @@ from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate
 
 
-def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(
-    workspace: Workspace, tmp_path: Path
-) -> None:
+def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(tmp_path: Path) -> None:
+    workspace = Workspace()
     session = workspace.open(tmp_path / "p.duckdb")
     book = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
     session.store.documents.add([Document(f"d{n}", {"text": f"a clean bath {n}"}) for n in range(40)])
@@ -30,3 +29,4 @@ def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(
         actions.submit(session, run.run_id, [document], actions.By("ada"), draw=draw)
     found = sentence(run, plan.plan_status(session, run, made))
     assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in found
+    workspace.close()
