@@ -541,8 +541,11 @@ class FocusView {
   saveNote() {
     const { document, note } = this;
     if (!document || !note || note.value === document.comment) return;
-    document.comment = note.value;
-    this.act("note", { value: note.value || null });
+    const { value } = note;
+    document.comment = value;
+    this.act("note", { value: value || null }).then((answer) => {
+      if (answer) note.defaultValue = value;
+    });
   }
 
   async toggleBlind() {
@@ -939,14 +942,19 @@ class FocusView {
   }
 
   /**
-   * Return the text area of the note; the same one for the same document, because the user may be typing.
+   * Return the text area of the note; the same one for the same document, because the user may be typing. Its default
+   * value is the stored comment: text that differs from the default value is not saved yet and is kept.
    *
    * @param {ReviewDocument} document
    */
   noteField({ id, comment }) {
-    if (this.note?.dataset.id === id) return this.note;
+    if (this.note?.dataset.id === id) {
+      if (this.note.value === this.note.defaultValue) this.note.value = comment;
+      this.note.defaultValue = comment;
+      return this.note;
+    }
     this.isInNote = false;
-    const note = el("textarea", { value: comment, placeholder: "Reason for your verdict", ariaLabel: "Note" });
+    const note = el("textarea", { defaultValue: comment, placeholder: "Reason for your verdict", ariaLabel: "Note" });
     note.dataset.id = id;
     note.onfocus = () => {
       this.isInNote = true;

@@ -321,6 +321,44 @@ def test_a_button_takes_no_key_of_a_series_that_began_while_loading(open_studio:
         assert made[0].after == "Submitted"
 
 
+def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_studio: OpenStudio, tmp_path: Path) -> None:
+    path = tmp_path / "note.duckdb"
+    running, page = open_filled(open_studio, path, 2)
+    wait_for_form(page)
+    note = page.get_by_role("textbox", name="Note")
+    present = page.locator(".review-focus .form-row").first.get_by_role("button", name="present")
+    page.keyboard.press("1")
+    expect(present).to_have_attribute("aria-pressed", "true")
+    for text in ("first", " and second"):
+        page.keyboard.press("n")
+        page.keyboard.type(text)
+        page.keyboard.press("Escape")
+    for shown in ("first", ""):
+        page.keyboard.press("u")
+        expect(note).to_have_value(shown)
+    page.keyboard.press("u")
+    expect(present).to_have_attribute("aria-pressed", "false")
+    expect(note).to_have_value("")
+    for shown in ("", "first", "first and second"):
+        page.keyboard.press("y")
+        expect(present).to_have_attribute("aria-pressed", "true")
+        expect(note).to_have_value(shown)
+    page.keyboard.press("u")
+    expect(note).to_have_value("first")
+    page.keyboard.press("n")
+    page.keyboard.type(", typed")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowRight")
+    expect(note).to_have_value("")
+    page.keyboard.press("ArrowLeft")
+    expect(note).to_have_value("first, typed")
+    page.locator(".save-state.saved").wait_for()
+    running.kill()
+    with Project.open(path) as project:
+        notes = [event.after for event in project.store.events.all(kinds=["mark"])]
+        assert notes == ["first, typed", "first and second", "first"], "nothing is saved again"
+
+
 def review_as(page: Page, name: str) -> None:
     """Change the reviewer under Settings."""
     page.get_by_test_id("stMain").get_by_role("button", name="Settings").click()
