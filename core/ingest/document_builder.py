@@ -228,11 +228,13 @@ def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Docu
 class _Gold:
     """Reads the gold of rows and counts the values that are not understood.
 
-    With ``files``, the file of each row, a rater without a name gets the name of the file without its suffix.
+    With ``files``, the file of each row, a rater without a name gets the name of the file, without its suffix if the
+    names still differ then.
     """
 
     def __init__(self, table: Table, mapping: Mapping, codebook: Codebook | None, files: Sequence[str]) -> None:
-        self._files = files
+        stems = {file: file.rpartition(".")[0] or file for file in files}
+        self._file_raters = [stems[file] for file in files] if len({*stems.values()}) == len(stems) else files
         self._sources: list[tuple[str, str, tuple[Any, ...], CellReader]] = []
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lines: dict[tuple[str, str], int] = {}
@@ -249,8 +251,8 @@ class _Gold:
         gold: dict[str, dict[str, Value]] = {}
         for rater, column, cells, read in self._sources:
             values, unknown = read(cells[index])
-            if self._files and rater == GOLD_RATER:
-                rater = self._files[index].rpartition(".")[0] or self._files[index]
+            if self._file_raters and rater == GOLD_RATER:
+                rater = self._file_raters[index]
             if values:
                 gold.setdefault(rater, {}).update(values)
             for value in unknown:

@@ -133,6 +133,15 @@ def test_files_with_the_same_documents_are_merged_as_raters() -> None:
     assert (result.read, result.kept, result.merged, len(result.rejected), result.with_gold) == (6, 3, 2, 1, 3)
 
 
+@pytest.mark.parametrize("names", [("labels.csv", "labels.csv_2"), ("a.csv", "a.tsv")])
+def test_files_whose_names_differ_only_in_the_suffix_are_different_raters(names: tuple[str, str]) -> None:
+    contents = ("id,text,price\n1,abc,1\n", "id,text,price\n1,abc,0\n")
+    joined = join_tables([table(text, name) for text, name in zip(contents, names, strict=True)])
+    built = build_documents(joined, Mapping("text", id="id", gold=(GoldSource("price"),)))
+    (price,) = built.documents[0].gold[names[0]]
+    assert built.documents[0].gold == {names[0]: {price: True}, names[1]: {price: False}}
+
+
 def test_ids_of_other_types_become_text() -> None:
     result = build(
         '{"id": 1.0, "text": "a"}\n{"id": 2, "text": "b"}\n{"id": true, "text": "c"}', name="d.jsonl", id="id"
