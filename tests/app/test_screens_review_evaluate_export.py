@@ -159,6 +159,12 @@ def test_undo_and_redo_buttons_change_the_last_edit(screen, project, session):
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is True
 
 
+def test_undo_buttons_leave_ctrl_z_to_the_text_fields(screen, project):
+    sample_world.build(project)
+    app = screen("review", review_view="Grid")
+    assert [app.button(key=f"review-{name}").proto.shortcut for name in ("undo", "redo")] == ["", ""]
+
+
 def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
     run_id = sample_world.build(project)
     run = project.store.runs.get(run_id)

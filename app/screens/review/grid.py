@@ -82,8 +82,8 @@ def grid_view(
             words = state.review.saved
             st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width=124)
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
-            _button("Undo", lambda: actions.undo(session, by), icon=":material/undo:", shortcut="Ctrl+Z")
-            _button("Redo", lambda: actions.redo(session, by), icon=":material/redo:", shortcut="Ctrl+Shift+Z")
+            _button("Undo", lambda: actions.undo(session, by), icon=":material/undo:")
+            _button("Redo", lambda: actions.redo(session, by), icon=":material/redo:")
     if right is not None:
         with right:
             _detail(session, run, actor, page)
