@@ -124,7 +124,8 @@ def test_hostile_names_are_escaped(workspace: Workspace) -> None:
 def test_a_project_is_renamed_deleted_and_restored(workspace: Workspace) -> None:
     projects.create_project(workspace, "letters")
     at = open_page("home")
-    at.text_input(key="rename-0").set_value("notes")
+    (field,) = [field for field in at.text_input if str(field.key).startswith("rename-")]
+    field.set_value("notes")
     next(each for each in at.form_submit_button if each.label == "Rename").click().run()
     assert "letters is now notes" in html(at)
     assert at.sidebar.selectbox[0].value.stem == "notes"
@@ -136,3 +137,14 @@ def test_a_project_is_renamed_deleted_and_restored(workspace: Workspace) -> None
     at.button(key="archive-0").click().run()
     at.button(key="unarchive-0").click().run()
     assert [row.name for row in projects.recent(workspace)] == ["notes"]
+
+
+def test_the_row_after_a_deleted_project_offers_its_own_name(workspace: Workspace) -> None:
+    for name in ("one", "two", "three"):
+        projects.create_project(workspace, name)
+    shown, deleted, next_one = (row.name for row in projects.recent(workspace))
+    at = open_page("home")
+    at.button(key="delete-1").click().run()
+    assert f"{deleted} was moved to the bin" in html(at)
+    names = [field.value for field in at.text_input if str(field.key).startswith("rename-")]
+    assert names == [shown, next_one]

@@ -242,7 +242,7 @@ def _run_html(row: Recent) -> str:
 
 def _manage(workspace: Workspace, row: Recent, shown: Path | None, number: int) -> None:
     """Draw the actions on a project."""
-    key = f"rename-{number}"
+    key = f"rename-{row.path}"
 
     def done(head: str, text: str = "") -> None:
         state.set_notice("ok", head, text)
