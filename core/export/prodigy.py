@@ -15,7 +15,8 @@ def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
 
     ``answer`` is ``accept`` if every item has a value, ``reject`` if a reviewer discarded the document and ``ignore``
     if an item is unresolved. A rating has an option for each point of each dimension. The annotator is the last
-    reviewer, otherwise the run. Hashes are the same in every export. Returns the number of tasks.
+    reviewer who submitted, otherwise the last reviewer, otherwise the run. Hashes are the same in every export. Returns
+    the number of tasks.
     """
     options = _options(codebook)
     return write_lines((_task(row, codebook, options) for row in rows), file)
@@ -23,7 +24,7 @@ def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
 
 def _task(row: ExportRow, codebook: Codebook, options: list[dict[str, str]]) -> dict[str, Any]:
     fields = text_fields(row)
-    last = max(row.reviewers, key=lambda annotator: annotator.at or 0.0, default=None)
+    last = max(row.reviewers, key=lambda each: (each.status == "Submitted", each.at or 0.0), default=None)
     by = last.name if last is not None else row.run_id
     kept = evidence_spans(row.models[0], row, codebook) if row.models else []
     task = {

@@ -230,12 +230,16 @@ def _models(record: DocumentRecord) -> tuple[AnnotatorValues, ...]:
 
 
 def _reviewers(record: DocumentRecord, items: Sequence[str]) -> tuple[AnnotatorValues, ...]:
-    """Return the values of each reviewer: their decisions, and the verdict for labels that they left as they were."""
-    last = {review.actor: review.at for review in sorted(record.reviews.values(), key=lambda review: review.at)}
-    return tuple(
-        AnnotatorValues(actor, {item: record.value(item) for item in items}, at=at, status=record.review_status)
-        for actor, at in last.items()
-    )
+    """Return the values of each reviewer: their own decisions, and the verdict for labels that they left as they were.
+
+    People who only resolved disagreements left the current values as they were.
+    """
+    reviewers = []
+    for actor, own in record.people.items():
+        others = record.values if own.status else {item: record.value(item) for item in items}
+        values = {item: own.values.get(item, others.get(item)) for item in items}
+        reviewers.append(AnnotatorValues(actor, values, at=own.at, status=own.status or record.review_status))
+    return tuple(reviewers)
 
 
 def _evidence(record: DocumentRecord) -> tuple[Evidence, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
@@ -14,7 +14,7 @@ from core.documents import Document, Value
 from core.store.database import Reader, translate_error
 from core.store.documents import document_of
 from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, review_of, second_readings
-from core.store.row_conversion import load, nested, scalar
+from core.store.row_conversion import load, nested, scalar, value_of
 
 SLAB = 10_000
 """Documents per query of a stream, which bounds memory."""
@@ -41,11 +41,17 @@ golden AS (
     SELECT document_id, list([rater, item, value] ORDER BY rater, item) AS gold
     FROM gold WHERE true {narrowed} GROUP BY document_id
 ),
-standing AS (SELECT document_id, {standing} WHERE true {narrowed} GROUP BY document_id)
+standing AS (SELECT document_id, {standing} WHERE true {narrowed} GROUP BY document_id),
+personal AS (
+    SELECT document_id, list([actor, item, value, unix_time::VARCHAR, status] ORDER BY seq) AS people
+    FROM person_reviews LEFT JOIN (SELECT document_id, actor, status FROM person_status) USING (document_id, actor)
+    WHERE {personal} AND value IS NOT NULL {narrowed} GROUP BY document_id
+)
 SELECT id, position, field, text, context, source, group_name, group_order,
-       status, verdict, reviews, standing, {debate}, by_others
+       status, verdict, reviews, standing, people, {debate}, by_others
 FROM documents JOIN base ON base.document_id = id
 LEFT JOIN decided USING (document_id) LEFT JOIN reviewed USING (document_id) LEFT JOIN standing USING (document_id)
+LEFT JOIN personal USING (document_id)
 {debate_joins}
 ORDER BY position
 """
@@ -57,6 +63,7 @@ _NO_DEBATE = {"debate": "NULL, NULL", "debate_joins": ""}
 _ALL = {
     "decided": "current_reviews",
     "standing": "any_value(status) AS standing, false AS by_others FROM current_status",
+    "personal": "true",
 }
 _OWN = {
     "decided": "(SELECT * FROM person_reviews WHERE actor = $actor AND kind = 'review' AND value IS NOT NULL)",
@@ -64,7 +71,20 @@ _OWN = {
         "max(status) FILTER (actor = $actor) AS standing, "
         f"bool_or(status = '{SUBMITTED}' AND actor <> $actor) AS by_others FROM person_status"
     ),
+    "personal": "false",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class PersonReview:
+    """The latest decisions of one person on a document, at least one, with the Unix time of the last.
+
+    ``status`` is None for a person who only resolved disagreements of others.
+    """
+
+    values: Mapping[str, Value | None]
+    at: float
+    status: ReviewStatus | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +93,8 @@ class DocumentRecord:
 
     ``status`` is the verdict's, None without one. ``values`` has an entry for every item of the verdict, None where it
     could not be read, with the reason in ``unread``. ``roles`` maps a role to its last list and ``evidence`` to the
-    quotes offered there; a role without a list is missing from ``roles``.
+    quotes offered there; a role without a list is missing from ``roles``. ``people`` maps each person to their own
+    decisions, in the order of the last ones; it is empty in the records for one reviewer.
 
     In a ``second_reading`` (see ``second_readings``) verdict, roles, evidence and gold are left out.
     """
@@ -88,6 +109,7 @@ class DocumentRecord:
     evidence: Mapping[str, tuple[Evidence, ...]]
     reviews: Mapping[str, Review]
     review_status: ReviewStatus
+    people: Mapping[str, PersonReview] = field(default_factory=dict)
     second_reading: bool = False
 
     def value(self, item: str) -> Value | None:
@@ -147,7 +169,7 @@ class DocumentRecords(Reader):
 
 
 def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentRecord:
-    *document, status, verdict, reviews, standing, gold, roles, _ = row
+    *document, status, verdict, reviews, standing, people, gold, roles, _ = row
     stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
     record = DocumentRecord(
         document=document_of(document, nested(gold or ())),
@@ -160,6 +182,7 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
         evidence={role["role"]: tuple(Evidence(**quote) for quote in load(role["evidence"])) for role in roles or ()},
         reviews={cells[0]: _review(cells) for cells in reviews or ()},
         review_status=standing or PENDING,
+        people=_people(people or ()),
     )
     if not second_reading:
         return record
@@ -172,3 +195,13 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
 def _review(cells: Sequence[str]) -> Review:
     item, value, actor, at, version = cells
     return review_of((item, value, actor, float(at), None if version is None else int(version)))
+
+
+def _people(decisions: Sequence[Sequence[Any]]) -> dict[str, PersonReview]:
+    """Return the people of (actor, item, value, time, status) rows in the order of the decisions."""
+    found: dict[str, PersonReview] = {}
+    for actor, item, value, at, status in decisions:
+        earlier = found.pop(actor, None)
+        values = {**(earlier.values if earlier else {}), item: value_of(value)}
+        found[actor] = PersonReview(values, float(at), status)
+    return found

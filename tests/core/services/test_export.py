@@ -10,7 +10,7 @@ import pytest
 from core.errors import ExportError, UsageError
 from core.runs import RunDetails
 from core.services import export
-from core.services.review import actions
+from core.services.review import actions, agreement
 
 ANNOTATORS = ("gold", "pred", "reviewed", "extractor", "critic")
 
@@ -43,6 +43,35 @@ def test_undone_decision_is_not_exported(session, run_id):
     actions.edit(session, run_id, ["d0"], "b", True)
     actions.undo(session)
     assert table(session, run_id)["d0"]["reviewed_Beta"] == ""
+
+
+def test_each_reviewer_is_exported_with_their_own_labels_and_status(session, run_id, tmp_path):
+    ann, bob = actions.By("ann"), actions.By("bob")
+    for document in ("d0", "d2"):
+        actions.edit(session, run_id, [document], "b", True, ann)
+        actions.submit(session, run_id, [document], ann)
+        actions.edit(session, run_id, [document], "a", False, bob)
+    actions.edit(session, run_id, ["d2"], "b", False, bob)
+    actions.submit(session, run_id, ["d2"], bob)
+    agreement.adjudicate(session, session.run(run_id), "d2", "b", True, actor="cyd")
+    content = lambda form: export.export(session, run_id, form, tmp_path / form).read_text("utf-8")  # noqa: E731
+    tasks = json.loads(content("label-studio"))
+    records = [json.loads(line) for line in content("argilla").splitlines()]
+    for task, record, expected in (
+        (tasks[0], records[0], [("ann", {"Alpha", "Beta"}, True), ("bob", set(), False)]),
+        (tasks[2], records[2], [("ann", {"Alpha", "Beta"}, True), ("bob", set(), True), ("cyd", {"Beta"}, True)]),
+    ):
+        names = task["meta"]["reviewers"]
+        labels = [
+            {choice for one in each["result"] for choice in one["value"].get("choices", ())}
+            for each in task["annotations"]
+        ]
+        assert list(zip(names, labels, [each["ground_truth"] for each in task["annotations"]], strict=True)) == expected
+        assert [({*each["value"]} - {"none"}, each["status"] == "submitted") for each in record["responses"]] == [
+            (values, submitted) for _, values, submitted in expected
+        ]
+    prodigy = json.loads(content("prodigy").splitlines()[0])
+    assert (prodigy["accept"], prodigy["answer"], prodigy["_annotator_id"]) == (["Alpha", "Beta"], "accept", "ann")
 
 
 def test_jsonl_and_parquet_contain_the_same_values(session, run_id, tmp_path):
