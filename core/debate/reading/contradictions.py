@@ -86,6 +86,10 @@ _RERATED = re.compile(
     r"\b(?:(?:should|must|ought to) (?:not )?(?:be|have been)|reconsider\w*|revis\w+|changed? my|i now|deserves?)\b"
 )
 """Words that give a dimension another rating: "Clarity should be lower"."""
+_CHANGED = re.compile(
+    r"\b(?:rais|lower|chang|revis|increas|reduc|mak|put|set|mov)\w* it (?:to|at|a) (?:an? )?\d", re.IGNORECASE
+)
+"""Words that give the only dimension another rating."""
 
 
 def is_anothers(text: str) -> bool:
@@ -104,7 +108,7 @@ def check_following(text: str, decided: Decided, kind: Kind, names: Names) -> No
 
     ``decided`` are the labels that are present, with True, or the ratings.
     """
-    for sentence in SENTENCE.split(text):
+    for sentence in SENTENCE.split(text.lstrip(" ")):
         if _WITHDRAWN.search(sentence) or any(rule(sentence, decided, names) for rule in _RULES[kind]):
             raise residue(sentence)
 
@@ -154,7 +158,9 @@ def _is_starred(line: str) -> bool:
 
 
 def _rates_again(sentence: str, _: Decided, names: Names) -> bool:
-    """Return True if a sentence gives a dimension a higher or lower rating, without a number."""
+    """Return True if a sentence gives a dimension another rating: "Clarity should be lower", "I raise it to 4"."""
+    if len(names.items) == 1 and _CHANGED.search(sentence):
+        return True
     return _RERATED.search(sentence.casefold()) is not None and any(True for _ in names.mentions(fold(sentence)))
 
 

@@ -179,8 +179,12 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         r" ++(?:ist|lautet|est|es|è|é|is)\b|(?:最终|最終|正确)?(?:答案|回答|标签)[是为]) *+(?P<mark>:)?+"
     )
     count = r"(?:(?:one|two|three|four|five|six|\d{1,2}) ++)?"
+    plainly_put = (  # "clearly mentions", not "hardly mentions"
+        r"(?:(?!(?:hard|bare|scarce|rare|possib|probab|arguab|alleged|supposed|seeming|apparent|incorrect|wrong|false)l?y\b)"
+        r"\w+ly ++)?"
+    )
     told = (
-        rf"{_START}(?:this|the) ++{noun} ++(?:\w+ly ++)?(?:mentions|discusses|addresses|covers|contains)"
+        rf"{_START}(?:this|the) ++{noun} ++{plainly_put}(?:mentions|discusses|addresses|covers|contains)"
         rf" ++(?:nothing ++but|(?:only ++)?(?:(?:the ++following|these) ++)?{count}{_NOUN} *+(?P<mark>:))"
     )
     these = rf"(?: ++(?:the ++)?(?:following ++)?{_NOUN}(?: ++of)?)?"
@@ -190,7 +194,7 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     )
     # "The review touches on A and B", "I would tag it with A and B", "Two aspects apply here: A and B"
     listed = (
-        rf"(?:{_START}(?:this|the) ++{noun} ++(?:\w+ly ++)?{about}{these}"
+        rf"(?:{_START}(?:this|the) ++{noun} ++{plainly_put}{about}{these}"
         r"|\b(?:i|we)(?: ++would|['’]d)?+ ++(?:(?:tag|label|annotate|mark|code)"
         rf" ++(?:it|(?:this|the) ++{noun}) ++(?:with|as)|assign){these}"
         rf"|\b(?:i|we) ++(?:found|find|identif(?:y|ied)|see|detect(?:ed)?) ++{count}(?:relevant ++)?{_NOUN}{place}(?=:)"
@@ -260,6 +264,7 @@ _INSTRUCTED = re.compile(
 _SUPPOSED = re.compile(
     r"(?<!even )\bif\b(?! anything| in doubt)|\b(?:unless|whether|suppose|supposing|assum(?:e|es|ing)|were to)\b"
 )
+_UNSURE = re.compile(r"\b(?:maybe|perhaps)\b(?! surprising)")
 _UNQUOTED = re.compile(r"\n[^\S\n]*[^>\s]")
 _CLAUSE = re.compile(r"[,:;]")
 DENIED = re.compile(
@@ -541,7 +546,11 @@ def _meant(lines: str, marker: Marker, names: Names) -> bool:
     before = _OWN_WORDS.sub("", lines[begin : marker.start].casefold())
     clause = _CLAUSE.split(before)[-1]
     return not (
-        _REPORTED.search(before) or _SUPPOSED.search(before) or DENIED.search(clause) or _OTHERWISE.search(before)
+        _REPORTED.search(before)
+        or _SUPPOSED.search(before)
+        or _UNSURE.search(before)
+        or DENIED.search(clause)
+        or _OTHERWISE.search(before)
     )
 
 

@@ -82,11 +82,11 @@ _OWN = (
     rf"(?:i|we)(?:['’](?:d|ll|ve))?(?: (?:would|will|now|still|also|therefore|have))* {_VERB}(?: (?:it|(?:this|the)"
     r"(?: [a-z]+){1,2}?))?(?: (?:as|with))?"
 )
-_SUBJECT = r"(?:it|(?:this|the) (?!(?:extractor|critic|opponent|annotator|judge|author)\b)[a-z]+)"
+_SUBJECT = r"(?:it|(?:this|the) (?!(?:extractor|critic|opponent|annotator|judge|author|other|human)\b)[a-z]+)"
 _GETS = r"(?:gets|receives|deserves|merits|earns|scores)"
 _LEAD = (
     r"(?:\d{1,3}[.)] )?(?:(?:overall|so|thus|therefore|finally|in sum|after [^§\d.:]{1,60}?),? )?"
-    rf"(?:(?:{_OWN}|{_SUBJECT} {_GETS}|i agree with [^§:]{{1,40}}:"
+    rf"(?:(?:{_OWN}|{_SUBJECT} {_GETS}|i agree with (?!neither|none|no )[^§:]{{1,40}}:"
     r"|(?:(?:my|the) )?(?:(?:final|overall) )?(?:ratings|scores)(?: (?:are|would be)(?: as follows)?)?(?: ?[:–—-])?) )?"
 )
 _RATED = rf"(?:(?:(?:is|was)(?: rated)?|{_GETS}|at|of)|(?:from \d{{1,15}} )?to|i(?:['’]d| would) say)"
@@ -100,7 +100,8 @@ _PAIR = re.compile(
 )
 _REVERSED = re.compile(rf"(?:an? )?{_GIVEN} (?:for|on|in|to) (?P<of>§+)")
 _SOLE = re.compile(
-    rf"[^\w§>]*(?:{_LEAD}(?P<own>(?:{_SUBJECT}|my(?: final| overall)? (?:rating|score)) (?:is|{_GETS}) )"
+    rf"[^\w§>]*(?:{_LEAD}(?P<own>(?:{_SUBJECT} {_GETS}"
+    r"|(?:it|(?:my|the|this)(?: final| overall)? (?:rating|score)) is) )"
     rf"|(?P<rated>{_LEAD}))(?:an? )?(?:(?:solid|strong|clear|full|weak) )?(?:(?:rating|score) of )?{_GIVEN}"
 )
 """The same of the only dimension, without its name."""
@@ -111,6 +112,8 @@ _TITLE = re.compile(r"[^\w§]*(?P<of>§+)[^\w§]*")
 _BELOW = re.compile(rf"[^\w§]*(?:my |the |final )?(?:rating|score) ?[:=] ?{_GIVEN}.*")
 """The line below a title that is a dimension: "Score: 4"."""
 _DIGIT = re.compile(r"\d")
+_REPORT = re.compile(rf"\b{ROLE}[^.:\n]*\b(?:follows|following)[.:]", re.IGNORECASE)
+"""A sentence after which another role's ratings follow."""
 _OTHERS = re.compile(rf"\W*{ROLE}")
 _EMPHASIS = '*_`#"“”'
 
@@ -171,6 +174,8 @@ def ratings_in_sentences(page: MarkedReply, codebook: Codebook, names: Names) ->
     Every sentence with a dimension and a number must consist of ratings ("I give Clarity a 4 and Tone a 5"), with a
     reason after them at most, unless it reports what others say.
     """
+    if _REPORT.search(page.lines):
+        return Reading(), -1
     collected = _Collected(codebook, names)
     last = -1
     above = ""

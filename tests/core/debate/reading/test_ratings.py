@@ -78,6 +78,11 @@ def test_ratings_in_sentences_are_read(text: str) -> None:
         "I give Clarity a 4. I give Tone a 5.",
         "Clarity: <4\nTone: 5\nQuality of facts: 3",
         "The critic scores 4 on Clarity, 5 on Tone and 3 on Quality of facts.",
+        "I give Clarity a 4, Tone a 5 and Quality of facts a 3. On reflection, all should be 3.",
+        "I give Clarity a 4, Tone a 5 and Quality of facts a 3. Actually, a 3 for each.",
+        "I give Clarity a 4, Tone a 5 and Quality of facts a 3. Wait, that was the other text.",
+        "The critic argues as follows. Clarity is 2, Tone is 1, Quality of facts is 1. I reject this.",
+        "I agree with neither: Clarity 4, Tone 5, Quality of facts 3",
         "I give § a 4. Clarity § 5. § 3",
     ],
 )
@@ -103,6 +108,12 @@ def test_contradicted_dimension_in_sentences_has_no_rating() -> None:
         ("I would not give it a 4.", None),
         ("I'd give it a 4 or a 5.", None),
         ("There are 4 errors.", None),
+        ("The price is 5.", None),
+        ("The bill is 5 because he ordered more.", None),
+        ("The other gets a 2.", None),
+        ("I give it a 4. On second thought, a 3.", None),
+        ("The rating is 3. I would raise it to 4.", None),
+        ("My rating is 3. I hope this helps.", 3),
     ],
 )
 def test_only_dimension_needs_no_name_in_a_sentence(text: str, value: float | None) -> None:
