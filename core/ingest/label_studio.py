@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any, TypeAlias
 
 Choices: TypeAlias = dict[tuple[str, str], list[Any]]
@@ -20,10 +22,11 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
     """Return the tasks as rows: their data, then one column per label, dimension or single choice.
 
     A control in which some annotation has several choices or none becomes one column of 1 and 0 per choice; any other
-    control becomes one column with its choice. Numbers and stars become a column of numbers. If several people
+    control becomes one column with its choice. A choice that occurs in several controls with a column per choice gets
+    the name of the control in front (``food_good``). Numbers and stars become a column of numbers. If several people
     annotated, the names of the columns end in ``_r`` and the id of the person. A name that the data of some task uses
-    gets ``_annotated``. Cancelled annotations and marked spans are left out. Elements that are not tasks stay
-    unchanged.
+    gets ``_annotated``. Cancelled annotations, marked spans and answers about a span are left out. Elements that are
+    not tasks stay unchanged.
     """
     answers = [[*_annotations(task)] if is_task(task) else [] for task in tasks]
     given = [answer for own in answers for _, answer in own]
@@ -33,10 +36,11 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
         for control in controls
         if control[1] == "choices" and any(len(answer.get(control, [])) != 1 for answer in given)
     }
+    common = {choice for choice, count in Counter(chain.from_iterable(several.values())).items() if count > 1}
     people = {person for own in answers for person, _ in own}
     taken = {name for task in tasks if is_task(task) for name in task["data"]}
     return [
-        _row(task, own, several, taken, numbered=len(people) > 1) if is_task(task) else task
+        _row(task, own, several, common, taken, numbered=len(people) > 1) if is_task(task) else task
         for task, own in zip(tasks, answers, strict=True)
     ]
 
@@ -54,7 +58,9 @@ def _annotations(task: Mapping[str, Any]) -> Iterator[tuple[str, Choices]]:
             if not isinstance(result, dict):
                 continue
             kind, value = str(result.get("type", "")), result.get("value")
-            if isinstance(value, dict) and kind in ("choices", "number", "rating") and kind in value:
+            if not isinstance(value, dict) or "start" in value:
+                continue
+            if kind in ("choices", "number", "rating") and kind in value:
                 given = value[kind]
                 answers[str(result.get("from_name", kind)), kind] = [
                     one if isinstance(one, int | float) else str(one)
@@ -67,6 +73,7 @@ def _row(
     task: Mapping[str, Any],
     answers: Sequence[tuple[str, Choices]],
     several: Mapping[tuple[str, str], Sequence[str]],
+    common: Set[str],
     taken: Set[str],
     *,
     numbered: bool,
@@ -76,7 +83,9 @@ def _row(
         end = f"_r{person}" if numbered else ""
         gold: dict[str, Any] = {}
         for control, choices in several.items():
-            gold |= {f"{choice}{end}": int(choice in answer.get(control, [])) for choice in choices}
+            for choice in choices:
+                name = f"{control[0]}_{choice}" if choice in common else choice
+                gold[f"{name}{end}"] = int(choice in answer.get(control, []))
         gold |= {
             f"{control[0]}{end}": given[0] for control, given in answer.items() if control not in several and given
         }

@@ -55,6 +55,24 @@ def test_multiple_choices_become_columns_of_one_and_zero():
     assert (codebook.kind, codebook.names) == ("multilabel", ("Price", "Food"))
 
 
+def test_choices_that_controls_have_in_common_are_different_columns():
+    def ratings(food: list[str], price: list[str]) -> dict[str, Any]:
+        given = {"food": food, "price": price}
+        return {"result": [{"from_name": c, "type": "choices", "value": {"choices": v}} for c, v in given.items()]}
+
+    table = read(task(1, ratings(["good", "cheap"], ["good"])), task(2, ratings(["good"], ["bad", "good"])))
+    assert table.columns[2:] == ("food_good", "cheap", "price_good", "bad")
+    assert table.data[2:] == ((1, 1), (1, 0), (1, 1), (0, 1))
+
+
+def test_answers_about_a_span_do_not_replace_the_answer_about_the_text():
+    annotation = choice_annotation("Price")
+    span = {"start": 4, "end": 8, "text": "room", "choices": ["Food"]}
+    annotation["result"].append({"from_name": "aspect", "type": "choices", "value": span})
+    table = read(task(1, annotation), task(2, choice_annotation("Food")))
+    assert (table.columns[2:], table.data[2]) == (("aspect",), ("Price", "Food"))
+
+
 def test_single_choices_become_one_label_column():
     table = read(task(1, choice_annotation("Price")), task(2, choice_annotation("Food")))
     assert table.columns == ("text", "document_id", "aspect")
