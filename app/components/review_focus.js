@@ -31,7 +31,7 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {Kind} kind
  * @property {Record<string, { min: number, max: number }>} scales Of the dimensions of a rating.
  * @property {Record<string, unknown>} filters Of the queue.
- * @property {{ share: number, blind: boolean }} settings
+ * @property {{ even: number, blind: boolean }} settings
  * @property {string[]} tags Error types.
  * @property {string | null} document The document that the page requests.
  * @property {string} height A CSS length.
@@ -113,6 +113,7 @@ class FocusView {
       scales: data.scales,
     };
     this.blind = data.settings.blind;
+    this.receivedBlind = this.blind; // An earlier run of the page may not have read a change by the key B.
     this.requested = data.document;
     this.client = new ReviewClient(ADDRESS, { run: data.run, actor: data.actor }, (state, text) =>
       this.showSaveState(state, text),
@@ -230,8 +231,14 @@ class FocusView {
   /** @param {Component<FocusData>} component */
   update(component) {
     this.component = component;
-    const { height, document: requested } = component.data;
+    const { height, document: requested, settings } = component.data;
     this.root.style.setProperty("--height", height);
+    if (settings.blind !== this.receivedBlind && settings.blind !== this.blind) {
+      this.blind = settings.blind;
+      this.drawBlind();
+      this.actions.add(() => this.reload(this.id));
+    }
+    this.receivedBlind = settings.blind;
     if (requested && requested !== this.requested) this.actions.add(() => this.show(requested));
     this.requested = requested;
   }
@@ -1083,5 +1090,5 @@ class FocusView {
 /** @param {Component<FocusData>} component */
 export default function (component) {
   const { run, actor, filters, settings } = component.data;
-  return mountView(component, [run, actor, filters, settings.share], (root) => new FocusView(root, component));
+  return mountView(component, [run, actor, filters, settings.even], (root) => new FocusView(root, component));
 }

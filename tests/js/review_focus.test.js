@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
-import { countSettled } from "../../app/components/review_focus.js";
+import focus, { countSettled } from "../../app/components/review_focus.js";
 import { formRows } from "../../app/components/review_panels.js";
-import { makeRun } from "./factories.js";
+import { LABELS, makeRun } from "./factories.js";
 
 test("a row that was submitted after the studio listed it is not counted twice", () => {
   const rows = [
@@ -24,4 +24,96 @@ test("labels of a failed debate ask for a decision and do not repeat the error",
     );
   assert.deepEqual(remarks("503"), Array(3).fill("debate failed: please decide"));
   assert.deepEqual(remarks(""), ["503", "unresolved: please decide", "unresolved: please decide"]);
+});
+
+/** Draw the view with a studio that knows the document d1. Returns functions that act on the view. */
+async function openView() {
+  globalThis.ResizeObserver = class {
+    observe() {}
+    disconnect() {}
+  };
+  window.HTMLElement.prototype.checkVisibility = function () {
+    return this.isConnected; // jsdom has no layout
+  };
+  window.HTMLElement.prototype.scrollIntoView = () => {};
+  const labels = Object.fromEntries(LABELS.map(({ id }) => [id, true]));
+  const stored = { blind: false };
+  /** @type {Record<string, any>[]} */
+  const queries = [];
+  globalThis.fetch = async (_, { body }) => {
+    const message = JSON.parse(body);
+    queries.push(message);
+    for (const action of message.actions ?? []) if (action.action === "settings") stored.blind = action.blind;
+    const row = { id: "d1", status: "Pending", skipped: false, reasons: [], text_start: "text", sampling: null };
+    const shown = { ...row, note: "", fields: { text: "text" }, values: labels, verdict: stored.blind ? null : labels };
+    const more = { edited: [], outdated: [], unresolved: {}, roles: {}, gold: {}, evidence: [], tags: [], comment: "" };
+    const answer = {
+      answers: (message.actions ?? []).map(() => ({ saved: "14:05", touched: [] })),
+      read: 1,
+      rows: [row],
+      total: 1,
+      queue_order: true,
+      document: { ...shown, ...more, hidden: stored.blind, error: "", flagged: false },
+    };
+    const headers = new Headers({ "Content-Type": "application/json" });
+    return { status: 200, headers, json: async () => answer };
+  };
+  document.body.innerHTML = '<div id="component"><div class="moot review-focus"></div></div>';
+  const parentElement = document.querySelector("#component");
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+  const update = (/** @type {{ even: number, blind: boolean }} */ settings) => {
+    const data = { run: "r1", actor: "ann", labels: LABELS, roles: [], kind: "multilabel", scales: {}, filters: {} };
+    focus({
+      data: { ...data, tags: [], document: null, height: "100px", settings },
+      parentElement,
+      setStateValue: () => {},
+      setTriggerValue: () => {},
+    });
+    return settled();
+  };
+  const blindButton = () => /** @type {HTMLButtonElement} */ (parentElement.querySelector(".queue .panel-head button"));
+  await update({ even: 0.5, blind: false });
+  return {
+    update,
+    store: (/** @type {boolean} */ blind) => {
+      stored.blind = blind;
+    },
+    pressBlind: () => {
+      blindButton().click();
+      return settled();
+    },
+    isOn: () => blindButton().ariaPressed,
+    isBlind: () => parentElement.querySelector(".veil") !== null,
+    queueQueries: () => queries.filter(({ query }) => query === "queue").length,
+  };
+}
+
+test("another part of uniform draws loads the queue again", async () => {
+  const { update, queueQueries } = await openView();
+  const before = queueQueries();
+  await update({ even: 0.5, blind: false });
+  assert.equal(queueQueries(), before);
+  await update({ even: 0.8, blind: false });
+  assert.equal(queueQueries(), before + 1);
+});
+
+test("blind review that is turned on in the settings hides the verdict of the open document", async () => {
+  const { update, store, isBlind } = await openView();
+  assert.ok(!isBlind());
+  store(true);
+  await update({ even: 0.5, blind: true });
+  assert.ok(isBlind());
+  store(false);
+  await update({ even: 0.5, blind: false });
+  assert.ok(!isBlind());
+});
+
+test("a run of the page that read the settings before the reviewer changed them does not revert the change", async () => {
+  const { update, pressBlind, isBlind, isOn } = await openView();
+  await pressBlind();
+  assert.ok(isBlind());
+  await update({ even: 0.5, blind: false });
+  assert.equal(isOn(), "true");
+  await update({ even: 0.5, blind: true });
+  assert.ok(isBlind());
 });
