@@ -224,9 +224,21 @@ def test_review_settings_are_stored_in_the_project(screen, project, session):
     app = screen("review")
     app.slider(key="review-even").set_value(35).run()
     assert queue.review_settings(session) == queue.ReviewSettings(0.35, False)
-    app.toggle(key="review-blind-False").set_value(True).run()
+    app.toggle(key="review-blind").set_value(True).run()
     assert queue.review_settings(session) == queue.ReviewSettings(0.35, True)
     assert "No blind decisions" in " ".join(caption.value for caption in app.caption)
+
+
+def test_review_settings_of_another_tab_are_kept(screen, project, session):
+    sample_world.build(project)
+    app = screen("review")
+    queue.save_review_settings(session, queue.ReviewSettings(0.35, False))
+    app.run()
+    assert queue.review_settings(session) == queue.ReviewSettings(0.35, False)
+    assert app.slider(key="review-even").value == 35
+    queue.save_review_settings(session, queue.ReviewSettings(0.6, False))
+    app.toggle(key="review-blind").set_value(True).run()
+    assert queue.review_settings(session) == queue.ReviewSettings(0.6, True)
 
 
 def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):

@@ -7,7 +7,7 @@ import pytest
 from app.screens.runs import table
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
 from core.services.runs import planning
-from core.services.runs.configuration import PROTOCOL
+from core.services.runs.configuration import PROTOCOL, change_details
 from tests.app.studio import button, html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
 
@@ -98,3 +98,17 @@ def test_lab_opens_with_models_and_parameters_of_a_run(session):
     button(open_runs(run.run_id), "Open in Lab")
     plan = planning.load_plan(session)
     assert (plan.protocol, plan.params["extra_rounds"]) == ("ecj", 1)
+
+
+def test_tags_and_note_of_a_run_are_stored_and_those_of_another_tab_are_kept(session):
+    tagged, run_id = finished(session), finished(session).run_id
+    change_details(session, {tagged.run_id: tagged.details.model_copy(update={"tags": ("best",)})})
+    at, other = open_runs(run_id), open_runs(run_id)
+    at.text_area(key=f"runs-note-{run_id}").set_value("first").run()
+    other.run()
+    assert other.text_area(key=f"runs-note-{run_id}").value == "first"
+    at.text_area(key=f"runs-note-{run_id}").set_value("second").run()
+    other.multiselect(key=f"runs-tags-{run_id}").set_value(["best"]).run()
+    details = session.run(run_id).details
+    assert (details.note, details.tags) == ("second", ("best",))
+    assert other.text_area(key=f"runs-note-{run_id}").value == "second"

@@ -11,7 +11,7 @@ import streamlit as st
 from app import context
 from app.components import component
 from app.screens.review import agreement, grid, progress
-from app.state import ReviewState, reset_widgets, state, with_default
+from app.state import ReviewState, bound, reset_widgets, state, with_default
 from app.widgets import layout
 from app.widgets.elements import facts, segments
 from app.widgets.empty_state import empty_page
@@ -164,6 +164,12 @@ EVEN, BLIND = "review-even", "review-blind"
 
 def _settings(session: ProjectSession, run: RunRow) -> None:
     """Draw the settings button of the header and its popover."""
+
+    def change(**changed: Any) -> None:
+        """Change one setting of those that are stored now: another tab may have changed the other."""
+        wanted = replace(queue.review_settings(session), **changed)
+        queue.save_review_settings(session, wanted, actor=state.review.actor)
+
     with st.popover("Settings", icon=":material/tune:", key="review-settings"):
         st.text_input(
             "Reviewing as", key=with_default(ReviewState.reviewer.key, preferences.load().reviewer),
@@ -171,19 +177,16 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
             help="Each reviewer has a separate queue and separate decisions. A second reviewer enters another name.",
         )  # fmt: skip
         settings = queue.review_settings(session)
-        even = st.slider(
-            "Uniform random draws, %", round(MIN_EVEN * 100), 100, round(settings.even * 100), 5, key=EVEN,
+        st.slider(
+            "Uniform random draws, %", round(MIN_EVEN * 100), 100, step=5,
             help="The queue draws documents at random. In this part of the draws every document has the same chance. "
             "The others favour documents with a review reason and rare labels. Estimates take both into account.",
+            **bound(EVEN, round(settings.even * 100), lambda percent: change(even=percent / 100)),
         )  # fmt: skip
-        blind = st.toggle(
-            "Blind review", settings.blind, key=f"{BLIND}-{settings.blind}",
-            help="Hides the verdict until you have decided.",
+        st.toggle(
+            "Blind review", help="Hides the verdict until you have decided.",
+            **bound(BLIND, settings.blind, lambda blind: change(blind=blind)),
         )  # fmt: skip
-        wanted = replace(settings, even=even / 100, blind=blind)
-        if wanted != settings:
-            queue.save_review_settings(session, wanted, actor=state.review.actor)
-            st.rerun()
         _blind_report(session, run)
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from app import context
 from app.components import component
 from app.screens.runs import table
-from app.state import RunsState, state
+from app.state import RunsState, bound, state
 from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
 from app.widgets.elements import facts, line, segments
@@ -271,18 +271,23 @@ def _details(session: ProjectSession, chosen: Sequence[LeaderboardRow], referenc
 
 def _one_run(session: ProjectSession, row: LeaderboardRow) -> None:
     run, details = row.run, row.run.details
+
+    def change(**changed: Any) -> None:
+        """Change one detail of those that are stored now: another tab may have changed the others."""
+        _change(session, {run.run_id: session.run(run.run_id).details.model_copy(update=changed)})
+
     with layout.panel(run.title, f"{run.run_id}, {run_date(run)}", key="runs-details"):
         parts = table.parts_that_differ(row.configuration)
         facts([*table.results(row).items(), *((heading, row.configuration[heading]) for heading in parts)])
-        tags = st.multiselect(
-            "Tags", sorted({tag for one in session.runs() for tag in one.details.tags}), default=list(details.tags),
-            accept_new_options=True, placeholder="Add a tag", key=f"runs-tags-{run.run_id}",
+        st.multiselect(
+            "Tags", sorted({tag for one in session.runs() for tag in one.details.tags}), accept_new_options=True,
+            placeholder="Add a tag",
+            **bound(f"runs-tags-{run.run_id}", list(details.tags), lambda tags: change(tags=tuple(tags))),
         )  # fmt: skip
-        note = st.text_area("Note", details.note, max_chars=4000, height=80, key=f"runs-note-{run.run_id}")
-        wanted = details.model_copy(update={"tags": tuple(tags), "note": note})
-        if wanted != details:
-            _change(session, {run.run_id: wanted})
-            st.rerun()
+        st.text_area(
+            "Note", max_chars=4000, height=80,
+            **bound(f"runs-note-{run.run_id}", details.note, lambda note: change(note=note)),
+        )  # fmt: skip
 
 
 main()
