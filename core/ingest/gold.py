@@ -52,12 +52,14 @@ BINARY: dict[str, bool] = {
 
 NAME_KEYS = ("label", "labels", "category", "aspect", "name")
 """Keys of the label name in an object in a list of gold: the first one present counts."""
+SCORE_KEYS = ("score", "confidence", "probability")
+"""Keys of the probability of a label in such an object."""
 
 NO_GOLD: CellReading = ({}, ())
 _RATED = re.compile(r"\(?\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*\)?\s*(?:[:=].*)?", re.DOTALL)
 _LITERAL_LIMIT = 20_000
 _PRESENT = 0.5
-"""Least number beside a name in an object from which on it is listed."""
+"""Least share or probability of a name in an object from which on the name is listed."""
 
 
 def normalise_cell(cell: Any) -> str:
@@ -108,10 +110,11 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     """Return the names in a list cell: a list, JSON, a Python literal, or parts between ``|``, ``;`` or ``,``.
 
     An entry may be a name, a span of the text (``[5, 10, "Food"]``) or an object that has the name under one of
-    ``NAME_KEYS``, as annotation tools write them; repeated names count once. An object of shares or true and false
-    (``{"Food": 0.9, "Price": 0}``) lists the names with 0.5 or more, one of a single list (``{"choices": [...]}``)
-    lists the same. With ``index``, label names with a comma stay together, longest first. Empty for an empty cell or
-    list and for ``none``.
+    ``NAME_KEYS``, as annotation tools write them; repeated names count once. An object whose number from 0 to 1 under
+    one of ``SCORE_KEYS`` is below 0.5 is left out, as classifiers score every label. An object of shares or true and
+    false (``{"Food": 0.9, "Price": 0}``) lists the names with 0.5 or more, one of a single list
+    (``{"choices": [...]}``) lists the same. With ``index``, label names with a comma stay together, longest first.
+    Empty for an empty cell or list and for ``none``.
     """
     if isinstance(cell, dict):
         values = list(cell.values())
@@ -139,9 +142,13 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
 
 
 def _entry_name(entry: Any) -> str:
+    """Return the name in an entry of a list, empty if its score says that the label is absent."""
     if isinstance(entry, dict):
         if "value" in entry or any(isinstance(value, bool) for value in entry.values()):
             return as_text(entry)  # it may say that the label is absent
+        scores = [entry[key] for key in SCORE_KEYS if isinstance(entry.get(key), int | float)]
+        if any(0 <= score < _PRESENT for score in scores):
+            return ""
         named = next((entry[key] for key in NAME_KEYS if entry.get(key)), entry)
         return as_text(named[0] if isinstance(named, list) and len(named) == 1 else named)
     if isinstance(entry, list | tuple) and len(entry) == 3 and all(isinstance(edge, int) for edge in entry[:2]):
