@@ -121,14 +121,16 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
 
     They are an array (of objects, or of texts alone), the array under ``data`` or the only array of objects in an
     object, the objects under ``row`` in those under ``rows`` (Hugging Face), or the forms that pandas writes: columns
-    as arrays or as objects by row, ``columns`` with ``data``, and rows by their id.
+    as arrays or as objects by row, ``columns`` with ``data``, and rows by their id, which replaces an ``id`` in the
+    row. A row under ``data`` with more cells than columns stays an array.
     """
     if isinstance(value, list):
         texts = [{"text": text} for text in _all(str, value)]
         return (texts, "Each text of the array is a row.") if texts else (value, "")
     if isinstance(value, dict) and value:
         if (names := _all(str, value.get("columns"))) and (cells := _all(list, value.get("data"))):
-            return [dict(zip(names, row, strict=False)) for row in cells], "The rows are those under 'data'."
+            rows = [row if len(row) > len(names) else dict(zip(names, row, strict=False)) for row in cells]
+            return rows, "The rows are those under 'data'."
         if isinstance(value.get("data"), list):
             return value["data"], "The rows are those under 'data'."
         if inner := _all(dict, [row.get("row") for row in _all(dict, value.get("rows"))]):
@@ -143,7 +145,7 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
         if rows := _all(dict, own):
             if all(index.isdecimal() for index in rows[0]) and all(row.keys() == rows[0].keys() for row in rows):
                 return [{key: value[key][index] for key in value} for index in rows[0]], "Each key is a column."
-            return [{"id": key, **row} for key, row in value.items()], "Each key is the id of a row."
+            return [{**row, "id": key} for key, row in value.items()], "Each key is the id of a row."
     raise InputError(f"{name} holds no array of objects.", _LAYOUTS)
 
 

@@ -89,6 +89,17 @@ def test_json_layouts_are_read(data: str, note: tuple[str, ...]) -> None:
     assert table.line_numbers == (1, 2)
 
 
+def test_key_of_a_row_replaces_its_own_id() -> None:
+    table = read('{"d1": {"id": 7, "text": "a"}, "d2": {"text": "b"}}', "data.json")
+    assert (table.column("id"), table.notes) == (("d1", "d2"), ("Each key is the id of a row.",))
+
+
+def test_row_with_more_cells_than_columns_is_rejected() -> None:
+    table = read('{"columns": ["n", "text"], "data": [[1, "a"], [2, "b", "c"], [3]]}', "data.json")
+    assert (table.column("n"), table.column("text")) == ((1, 3), ("a", None))
+    assert [str(row) for row in table.rejected] == ["row 2: an array, expected an object"]
+
+
 def test_json_elements_other_than_objects_are_rejected() -> None:
     table = read('[{"text": "a"}, 3, {"text": "b"}]', "data.json")
     assert table.column("text") == ("a", "b")
