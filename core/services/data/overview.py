@@ -11,6 +11,7 @@ from statistics import mean
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
+from core.formatting import format_rating
 from core.ingest.document_statistics import LengthSummary as LengthSummary
 from core.ingest.document_statistics import summarise_lengths
 from core.ingest.table import as_text, rejected_csv
@@ -141,7 +142,7 @@ def gold_counts(
         elif set(values) <= {True, False} and not any(type(value) is not bool for value in values):
             bars.append((places.get(item, 999), GoldCount(name, colour, rater, "", values.get(True, 0), known)))
         else:
-            ordered = sorted(values.items(), key=lambda pair: (str(type(pair[0])), pair[0]))
+            ordered = sorted(values.items(), key=lambda pair: (isinstance(pair[0], str), pair[0]))
             place = places.get(item, 999)
             bars += [(place, GoldCount(name, colour, rater, as_text(value), count, known)) for value, count in ordered]
     return tuple(bar for _, bar in sorted(bars, key=lambda pair: (pair[0], pair[1].rater)))
@@ -236,13 +237,13 @@ def count_languages(session: ProjectSession) -> dict[str, int]:
 def format_gold(document: Document, codebook: Codebook | None) -> list[str]:
     """Return a document's gold as text: the labels present, the label chosen, or ``name 4`` (rater).
 
-    Several raters of a dimension become their mean: ``name 3.4``.
+    Several raters of a dimension become their mean: ``name 3.25``.
     """
     if codebook is not None and codebook.kind == "rating" and len(document.gold) > 1:
         ratings = {
             label: [own[label.id] for own in document.gold.values() if label.id in own] for label in codebook.labels
         }
-        return [f"{label.name} {mean(map(float, own)):.2g}" for label, own in ratings.items() if own]
+        return [f"{label.name} {format_rating(mean(map(float, own)))}" for label, own in ratings.items() if own]
     labels = {label.id: label.name for label in codebook.labels} if codebook is not None else {}
     places = {label_id: place for place, label_id in enumerate(labels)}
     words = []

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from core.codebook import load_yaml
+from core.documents import Document
 from core.services.data import overview
 from tests.core.services.sample_world import CODEBOOK
 
@@ -15,6 +17,23 @@ def test_cooccurrence_counts_documents_with_both_labels(session, run_id):
         ("Beta", "Alpha"): (1, 0.5),
         ("Beta", "Beta"): (2, 1.0),
     }
+
+
+RATING = load_yaml("{kind: rating, scale: {min: 1, max: 100}, labels: [{name: clear}]}")
+
+
+@pytest.mark.parametrize(
+    ("ratings", "shown"), [((100, 100), "clear 100"), ((3, 3.5), "clear 3.25"), ((1, 2, 2), "clear 1.67")]
+)
+def test_several_ratings_are_shown_as_their_mean(ratings, shown):
+    (label_id,) = RATING.items
+    gold = {f"rater {number}": {label_id: rating} for number, rating in enumerate(ratings)}
+    assert overview.format_gold(Document("d", {}, gold=gold), RATING) == [shown]
+
+
+def test_values_of_a_rating_are_in_numeric_order():
+    counts = {(RATING.items[0], "gold"): {1.5: 1, 10: 1, 2: 1, 1: 1, "none": 1}}
+    assert [bar.value for bar in overview.gold_counts(counts, RATING)] == ["1", "1.5", "2", "10", "none"]
 
 
 @pytest.mark.parametrize(
