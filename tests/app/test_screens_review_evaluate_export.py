@@ -14,7 +14,7 @@ from app.widgets.elements import literal
 from core.services.review import actions, plan, queue
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
-from tests.core.store.helpers import set_gold
+from tests.core.store.helpers import make_settings, set_gold
 
 SCREENS = Path(__file__).parents[2] / "app" / "screens"
 
@@ -217,6 +217,15 @@ def test_document_requested_by_another_page_is_opened(screen, project):
     app = screen("review", review_requested_document="d2", review_view="Grid")
     assert app.text_input(key="review-search").value == "d2"
     assert "d2" in texts(app)
+
+
+def test_grid_shows_no_document_that_the_run_lacks(screen, project, session):
+    sample_world.build(project)
+    other = project.store.runs.create(make_settings(sample_world.CODEBOOK, codebook_version=1), ["d1", "d2"])
+    app = screen("review", run_id=other.run_id, review_view="Grid", review_document="d5")
+    app.button(key="review-discard").click().run()
+    assert queue.review_rows(session, other, ["d1"])[0].status == "Discarded"
+    assert app.session_state["review_document"] == "d1"
 
 
 def test_review_settings_are_stored_in_the_project(screen, project, session):

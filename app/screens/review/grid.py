@@ -195,17 +195,16 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
 
 
 def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
-    """Draw the focused document: text with evidence, debate, and history."""
-    shown = state.review.document
-    known = actions.load_record(session, run, shown, actor=actor) if shown else None
-    if known is None and page.rows:  # no focused document yet, or the document of another run
-        shown = page.rows[0].document_id
-        known = actions.load_record(session, run, shown, actor=actor)
-    if shown is None or known is None:
+    """Draw the focused document: text with evidence, debate, and history. The page must have rows."""
+    shown, first = state.review.document, page.rows[0]
+    if shown and not queue.review_rows(session, run, [shown], actor=actor):  # the document of another run
+        shown = state.review.document = first.document_id
+    shown = shown or first.document_id
+    known = actions.load_record(session, run, shown, actor=actor)
+    if known is None:
         return
     run_id, by = run.run_id, actions.By(actor)
-    first = page.rows[0] if page.rows else None
-    draw = first.draw if first is not None and first.document_id == shown else None
+    draw = first.draw if first.document_id == shown else None
     with layout.panel(
         shown, f"row {known.document.position + 1:,}, {known.review_status}", key="review-detail"
     ) as head:
