@@ -207,13 +207,26 @@ def test_search_filters_the_review_rows(screen, project):
     assert "8 documents" in texts(app)
 
 
-def test_document_requested_by_another_page_is_opened(screen, project):
-    sample_world.build(project)
-    app = screen("review", review_requested_document="d2")
+def focus_document(app):
+    """Return the document at which the drawn Focus view starts."""
     (drawn,) = [
         json.loads(one.proto.json)[0] for one in components(app) if one.proto.component_name == "moot_review_focus"
     ]
-    assert drawn["document"] == "d2"
+    return drawn["document"]
+
+
+def test_document_beside_the_grid_opens_in_focus(screen, project):
+    sample_world.build(project)
+    app = screen("review", review_view="Grid")
+    app.button(key="review-to-focus").click().run()
+    assert focus_document(app) == "d0"
+
+
+def test_document_requested_by_another_page_is_opened(screen, project):
+    sample_world.build(project)
+    for view in (None, "Focus", "Agreement"):
+        app = screen("review", review_requested_document="d2", review_view=view)
+        assert focus_document(app) == "d2"
     app = screen("review", review_requested_document="d2", review_view="Grid")
     assert app.text_input(key="review-search").value == "d2"
     assert "d2" in texts(app)

@@ -231,7 +231,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
 
 
 def _to_focus(document: str) -> None:
-    state.review.start_document = document
+    state.review.document = document  # a change of the view starts there
     state.review.view = "Focus"
 
 

@@ -53,6 +53,8 @@ def main() -> None:
         state.review.start_document = asked
         if state.review.view == "Grid":
             st.session_state[SEARCH] = asked
+        elif state.review.view == "Agreement":
+            state.review.view = "Focus"
     _page(session, runs)
 
 
