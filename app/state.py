@@ -279,6 +279,8 @@ class RunsState:
     """Ids of the selected runs, in the order of selection."""
     selected_before: Value[tuple[str, ...]] = Value(())
     """Ids of the runs that were selected when the page was opened: the first selection of its table."""
+    cleared: Value[int] = Value(0)
+    """Number of times that ``clear_selection`` emptied the selection, which the table then takes over."""
     filter: Value[str] = Value("")
     """Widget: words that the shown runs contain."""
     extent: Value[str] = Value("differences")
@@ -291,6 +293,11 @@ class RunsState:
     """Number of the last change of the table that was applied."""
     undo: Value[str] = Value("")
     """Action that the Undo button reverts, empty if none."""
+
+    def clear_selection(self) -> None:
+        """Select no run, also in the table."""
+        self.selected = self.selected_before = ()
+        self.cleared += 1
 
 
 class LabState:

@@ -24,7 +24,10 @@ import { mountView } from "./streamlit_bridge.js";
  * A column. `interval` draws the intervals of the runs instead of their cells.
  * @typedef {{ key: string, title: string, numeric: boolean, help?: string, interval?: boolean }} Column
  */
-/** @typedef {{ runs: Run[], columns: Column[], selected: string[] }} LeaderboardData */
+/**
+ * Selected are the runs to start with, and again whenever `cleared` changes: the page has emptied the selection.
+ * @typedef {{ runs: Run[], columns: Column[], selected: string[], cleared: number }} LeaderboardData
+ */
 /** @typedef {{ key: string, descending: boolean } | null} Order */
 
 const NAME = "name";
@@ -60,7 +63,7 @@ class LeaderboardView {
     this.root = root;
     /** @type {Order} */
     this.order = null;
-    /** @type {Set<string>} */
+    /** @type {Set<string>} Selected runs, also those that a filter hides. */
     this.selected = new Set();
     /** @type {{ number: number, id: string, name?: string, pinned?: boolean }[]} */
     this.changes = [];
@@ -73,11 +76,9 @@ class LeaderboardView {
 
   /** @param {Component<LeaderboardData>} component */
   update(component) {
-    if (!this.component) this.selected = new Set(component.data.selected);
+    if (this.data?.cleared !== component.data.cleared) this.selected = new Set(component.data.selected);
     this.component = component;
     this.data = component.data;
-    const known = new Set(this.data.runs.map(({ id }) => id));
-    this.selected = new Set([...this.selected].filter((id) => known.has(id)));
     this.draw();
   }
 
@@ -236,7 +237,8 @@ class LeaderboardView {
     if (!this.selected.delete(id)) this.selected.add(id);
     this.draw();
     this.focusRow(id);
-    this.component?.setStateValue("selected", [...this.selected]);
+    // With the count, the page is also told of a selection that equals the one before it was emptied.
+    this.component?.setStateValue("selected", { ids: [...this.selected], cleared: this.data?.cleared });
   }
 
   /** @param {string} id */

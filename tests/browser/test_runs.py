@@ -71,6 +71,29 @@ def test_keys_move_select_rename_and_pin(page: Page) -> None:
     expect(page.locator(".leaderboard tbody tr").first).to_contain_text("Second best")
 
 
+def test_ticks_match_the_selection_after_a_filter_and_an_archived_run(page: Page) -> None:
+    row = page.locator(".leaderboard tbody tr").first
+    row.focus()
+    page.keyboard.press("x")
+    page.get_by_text("1 selected").wait_for()
+    words = page.get_by_label("Filter")
+    for text, shown in (("no such run", "No run matches the filter."), ("", "1 selected")):
+        words.fill(text)
+        words.press("Enter")
+        page.get_by_text(shown).wait_for()
+    expect(row.get_by_role("checkbox")).to_be_checked()
+
+    page.get_by_role("button", name="Archive", exact=True).click()
+    page.get_by_text("1 run archived.").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("1 run archived.")).not_to_be_visible()
+    expect(page.locator(".leaderboard tbody tr")).to_have_count(3)
+    expect(page.locator(".leaderboard input:checked")).to_have_count(0)
+    row.focus()
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 selected")).to_be_visible()
+
+
 def test_enter_opens_the_run_in_evaluate(page: Page) -> None:
     second = page.locator(".leaderboard tbody tr").nth(1)
     name = second.locator(".name button").inner_text()

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
-import { sortRuns } from "../../app/components/leaderboard.js";
+import drawLeaderboard, { sortRuns } from "../../app/components/leaderboard.js";
 
 /** @param {number | null} score @param {object} [more] */
 const run = (score, more = {}) => ({
@@ -33,4 +33,45 @@ test("pinned runs stay first", () => {
 
 test("runs are sorted by name", () => {
   assert.deepEqual(ids(sortRuns([run(0.9), run(0.2)], { key: "name", descending: false })), ["0.2", "0.9"]);
+});
+
+/** A table, and its selections as the page is told of them. */
+function table() {
+  const parentElement = document.createElement("div");
+  parentElement.innerHTML = '<div class="moot"></div>';
+  document.body.replaceChildren(parentElement);
+  /** @type {any[]} */
+  const told = [];
+  const setStateValue = (/** @type {string} */ _, /** @type {any} */ value) => told.push(value);
+  const draw = (/** @type {number[]} */ scores, cleared = 0) => {
+    const data = { runs: scores.map((score) => run(score)), columns: [], selected: [], cleared };
+    drawLeaderboard({ data, parentElement, setStateValue, setTriggerValue: setStateValue });
+  };
+  const boxes = () => /** @type {HTMLInputElement[]} */ ([...parentElement.querySelectorAll("td.check input")]);
+  return { draw, told, boxes, ticked: () => boxes().map(({ checked }) => checked) };
+}
+
+test("a run that was hidden for a while stays selected", () => {
+  const { draw, told, boxes, ticked } = table();
+  draw([0.2, 0.9]);
+  boxes()[0].click();
+  draw([0.9]);
+  assert.deepEqual(ticked(), [false]);
+  draw([0.2, 0.9]);
+  assert.deepEqual(ticked(), [true, false]);
+  boxes()[1].click();
+  assert.deepEqual(told.at(-1), { ids: ["0.2", "0.9"], cleared: 0 });
+});
+
+test("no run stays ticked when the page has emptied the selection", () => {
+  const { draw, told, boxes, ticked } = table();
+  draw([0.2, 0.9]);
+  boxes()[0].click();
+  draw([0.2, 0.9], 1);
+  assert.deepEqual(ticked(), [false, false]);
+  boxes()[0].click();
+  assert.deepEqual(told, [
+    { ids: ["0.2"], cleared: 0 },
+    { ids: ["0.2"], cleared: 1 },
+  ]);
 });

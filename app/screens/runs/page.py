@@ -107,7 +107,11 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
             state.runs.selected_before = state.runs.selected
         _LEADERBOARD(
             key=KEY,
-            data={**table.table_data(shown, columns, figures), "selected": state.runs.selected_before},
+            data={
+                **table.table_data(shown, columns, figures),
+                "selected": state.runs.selected_before,
+                "cleared": state.runs.cleared,
+            },
             on_selected_change=_selected,
             on_open_change=_opened,
             on_changes_change=lambda: _changed(session),
@@ -126,7 +130,9 @@ def _value(name: str) -> Any:
 
 
 def _selected() -> None:
-    state.runs.selected = tuple(map(str, _value("selected") or ()))
+    selected = _value("selected") or {}
+    if selected.get("cleared") == state.runs.cleared:  # else the table had not emptied its selection yet
+        state.runs.selected = tuple(map(str, selected["ids"]))
 
 
 def _opened() -> None:
@@ -205,7 +211,7 @@ def _set_status(session: ProjectSession, runs: Sequence[RunRow], status: str) ->
     changes = {run.run_id: run.details.model_copy(update={"status": status}) for run in runs}
     what = {"deleted": "deleted", "archived": "archived", "": "restored"}[status]
     _change(session, changes, f"{format_count(len(runs), 'run')} {what}.")
-    state.runs.selected = ()
+    state.runs.clear_selection()
 
 
 def _compare(runs: Sequence[RunRow]) -> None:
