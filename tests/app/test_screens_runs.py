@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.screens.data.overview import shown_run
 from app.screens.runs import table
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
 from core.services.runs import planning
@@ -112,3 +113,13 @@ def test_tags_and_note_of_a_run_are_stored_and_those_of_another_tab_are_kept(ses
     details = session.run(run_id).details
     assert (details.note, details.tags) == ("second", ("best",))
     assert other.text_area(key=f"runs-note-{run_id}").value == "second"
+
+
+def test_archived_run_is_not_offered_on_run_data_and_lab(session):
+    kept, archived = finished(session, protocol="single"), finished(session)
+    change_details(session, {archived.run_id: archived.details.model_copy(update={"status": "archived"})})
+    picker = open_page("run").selectbox(key="run-picker")
+    assert (picker.value, len(picker.options)) == (kept.run_id, 1)
+    assert shown_run(session) == session.run(kept.run_id)
+    lab = open_page("lab")
+    assert len(lab.selectbox(key="lab-run").options) == 1

@@ -36,6 +36,7 @@ from core.formatting import format_count, format_percent, plural
 from core.runs import RunRow
 from core.services.data import overview as service
 from core.services.data.overview import GoldCount, ImportSummary, LengthSummary, format_gold
+from core.services.evaluation import run_data
 from core.services.project_session import ProjectSession
 
 PAGE_SIZE = 50
@@ -82,9 +83,9 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
 
 
 def shown_run(session: ProjectSession) -> RunRow | None:
-    """Return the run that the other pages show, else the latest; None without runs."""
-    runs = session.runs()
-    return next((run for run in runs if run.run_id == state.run_id), runs[-1] if runs else None)
+    """Return the run that the other pages show; None without runs."""
+    runs = run_data.ranked_runs(session)
+    return next((run for run in runs if run.run_id == state.run_id), runs[0] if runs else None)
 
 
 def _figures(rows: Sequence[tuple[str, str, str]]) -> None:

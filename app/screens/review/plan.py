@@ -12,7 +12,7 @@ from app.widgets.alerts import error_box
 from app.widgets.labels import select_label
 from core.errors import MootError
 from core.runs import RunRow
-from core.services.evaluation import compare
+from core.services.evaluation import compare, run_data
 from core.services.project_session import ProjectSession
 from core.services.review import plan, queue
 from core.services.review.plan import CLAIMS, Claim, Plan, PlanStatus
@@ -55,7 +55,7 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
         st.html(f'<div class="moot-remark">{sentence(run, plan.plan_status(session, run, current))}</div>')
     codebook = run.settings.codebook
     others = [
-        one for one in session.runs()
+        one for one in run_data.ranked_runs(session)
         if one.run_id != run.run_id and one.verdicts and compare.alike(codebook, one.settings.codebook)
     ]  # fmt: skip
     known = [name for name in CLAIMS if codebook.kind != "rating" or name in ("correct", "better", "error")]
