@@ -50,7 +50,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {"multilabel" | "choice" | "rating"} kind
  * @property {string} address
  * @property {{ run: string, actor: string }} head
- * @property {string[]} fields Fields of the labels, in the order of their keys.
+ * @property {string[]} fields Fields of the labels, in the order of their keys. A single choice has one field.
  * @property {Record<string, CellValue[]>} values Values that a click cycles through, by field.
  * @property {boolean} boxes True to show labels as check boxes.
  * @property {boolean} all True to show squares of absent labels too.
@@ -225,8 +225,11 @@ function actionOf({ api, node, column, event }) {
   if (key === " " && isLabel(column)) return () => toggle(api, node, column.getColId());
   if (/^[1-9]$/.test(key)) {
     return () => {
-      const field = contextOf(api).fields[Number(key) - 1];
-      if (field) toggle(api, node, field);
+      const { kind, fields, values } = contextOf(api);
+      const place = Number(key) - 1;
+      if (kind !== "choice") {
+        if (fields[place]) toggle(api, node, fields[place]);
+      } else if (node.data && values[fields[0]][place]) node.setDataValue(fields[0], values[fields[0]][place]);
     };
   }
   if (key === "Backspace") return () => undo("undo");

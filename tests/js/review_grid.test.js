@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
-import { fitColumns } from "../../app/components/review_grid.js";
+import { fitColumns, handleKey } from "../../app/components/review_grid.js";
 
 /** Columns with these widths by id, and the ids of the visible ones after they were fitted to a width. */
 function fit(
@@ -40,4 +40,19 @@ test("optional columns are hidden one by one until the rows fit", () => {
   assert.deepEqual(fit(widths, optional, 180), ["_text", "gold"]);
   assert.deepEqual(fit(widths, optional, 100), ["_text"]);
   assert.deepEqual(fit(widths, ["_quotes"], 100), ["_text", "gold", "r_judge"]);
+});
+
+test("a digit selects the label of a single choice", () => {
+  const context = { kind: "choice", fields: ["v_label"], values: { v_label: ["a", "b", "c"] } };
+  /** @type {unknown[]} */
+  const set = [];
+  const node = { data: {}, setDataValue: (/** @type {unknown[]} */ ...change) => set.push(change) };
+  for (const key of ["2", "1", "9"]) {
+    const event = new window.KeyboardEvent("keydown", { key });
+    handleKey(/** @type {any} */ ({ api: { getGridOption: () => context }, node, event }));
+  }
+  assert.deepEqual(set, [
+    ["v_label", "b"],
+    ["v_label", "a"],
+  ]);
 });
