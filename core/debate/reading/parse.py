@@ -244,7 +244,9 @@ class _Reader:
             raise Unreadable(CUT)
         end = len(text) if end is None else end
         check_withdrawn(self.page.lines[start:end])
-        return self._stated(out, end)
+        reading = self._stated(out, end)
+        self.start = start  # the marker may have the word of a label
+        return reading
 
     def _body(self, out: Statements, start: int, limit: int) -> int | None:
         """Read the lines that a marker announces; return where they end, None if they may go on after the text.
@@ -425,6 +427,7 @@ class _Reader:
             raise Unreadable(CUT)
         item = read_choice(_unwrapped(text[start:limit]), self.names, codes=True)
         if item is not None:
+            self.start = start
             return self._chosen(item, end=limit)
         if _asks(text[start:limit]) or (marker.plain and marker.kind != "label"):
             return None

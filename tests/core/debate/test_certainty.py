@@ -54,6 +54,13 @@ def test_answered_labels_have_a_certainty_and_unnamed_labels_have_none() -> None
     assert certainty(STAY, ("Final Decision: none", 0.3)) == {}
 
 
+def test_word_of_a_label_in_the_announcement_is_not_the_decision() -> None:
+    announced = [("The aspects present in this ", 1.0), ("food", 0.9), (" review are:", 1.0), (" #Food", 0.3)]
+    assert certainty(STAY, *announced) == {"Food": pytest.approx(0.3)}
+    label = [("The label of this ", 1.0), ("cold", 0.9), (" review is:", 1.0), (" Cold", 0.3)]
+    assert certainty(TONE, *label) == {"label": pytest.approx(0.3)}
+
+
 def test_certainty_of_a_rating_is_the_probability_of_its_number() -> None:
     lines = [("Final ratings:\nFluency: ", 1.0), ("4", 0.6), ("\nEffect: ", 1.0), ("2", 0.4)]
     assert certainty(SUMMARY, *lines) == {"Fluency": pytest.approx(0.6), "Effect": pytest.approx(0.4)}
