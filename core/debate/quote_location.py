@@ -31,6 +31,13 @@ _CROSSING = re.compile(r"\n[^\S\n]*(?:\n|[-*+•][^\S\n]|\d{1,3}[.)][^\S\n])")
 _AFTER_NAME = re.compile(r"[*_`\"'”’)\]\s]*(?::|\s[-–—]\s|—|\()")
 _ALONE = re.compile(r"[\s*_`\"'”’)\]:.#-]*$")
 _MARKED = frozenset("#*_`\"'“‘[")
+_SPEAKS_FOR = re.compile(
+    r"\s*(?:->|=>|→|[-–—=:]\s|\(|\[|,?\s(?:(?:clearly|directly|strongly|also)\s)?"
+    r"(?:supports?|shows?|indicates?|suggests?|speaks?\sfor|points?\sto|refers?\sto|relates?\sto|concerns?"
+    r"|(?:is|are)\s(?:about|evidence\s(?:of|for)))\s)\s*(?:the\s)?(?:(?:aspect|label|category)\s)?[#*_`\"'“‘\[(]*"
+)
+_NEXT_QUOTE = re.compile(r"\s*(?:,|;|and|&|,\s*and)\s*")
+_ENDS_CLAUSE = re.compile(r"[*_`\"'”’]*(?:\s*[.,;)\]]|\s*$|\s+and\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +66,11 @@ class Quotation:
 def quotations(page: MarkedReply, codebook: Codebook, chosen: Value | None = None) -> list[Quotation]:
     """Return every quote that a reply offers for a label, in the order of the reply, at most ``MAX_QUOTES``.
 
-    A quote belongs to the label named last before it on its line, else in the lines above in its paragraph, else in
-    the heading above. Quotes in a decision line, quotes of a label's name, and those without a label are left out, as
-    is the reasoning at the start of a reply. In JSON they are the ``quotes`` or ``evidence`` of an entry. In a choice
-    the item is ``"label"``; if the reply decides, only quotes for the ``chosen`` label count. Empty text has none.
+    A quote belongs to the label that it is said to speak for (``"tasty soup" supports #Food``), else to the label named
+    last before it on its line, else in the lines above in its paragraph, else in the heading above. Quotes in a
+    decision line, quotes of a label's name, and those without a label are left out, as is the reasoning at the start
+    of a reply. In JSON they are the ``quotes`` or ``evidence`` of an entry. In a choice the item is ``"label"``; if the
+    reply decides, only quotes for the ``chosen`` label count. Empty text has none.
     """
     names = names_of(codebook)
     found = sorted((*_from_blocks(page, names), *_from_lines(page, names)), key=lambda entry: entry[0])
@@ -176,7 +184,8 @@ def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, in
         ]
         if len(named) == 1 and not inside and _stands_alone(page, named[0], position, end):
             current.section = named[0].item
-        ahead = iter([*named, None])
+        pointed = _spoken_for(page.text, named, inside)
+        ahead = iter([*(name for name in named if name not in pointed.values()), None])
         name = next(ahead)
         for start, stop in inside:
             while name is not None and name.start < start:
@@ -184,11 +193,12 @@ def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, in
                 name = next(ahead)
             quote = _tidy(page.text[start + 1 : stop - 1])
             own = names.spelt(quote.strip("#* "))
+            item = pointed[start].item if start in pointed else current.item
             if own is not None and own not in (current.meant, current.word):
                 current.meant = own  # "Service": "friendly staff"
-            elif quote and current.item is not None:
+            elif quote and item is not None:
                 kept += 1
-                yield (start, 0), Quotation(current.item, quote, page.text.find(quote, start + 1, stop - 1))
+                yield (start, 0), Quotation(item, quote, page.text.find(quote, start + 1, stop - 1))
         while name is not None:
             current.note(name)
             name = next(ahead)
@@ -196,6 +206,27 @@ def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, in
         if bisect_left(decided, (end, 0)) > bisect_left(decided, (position, 0)):
             current = _CurrentLabel()
         position = end + 1
+
+
+def _spoken_for(text: str, named: Sequence[_Name], spans: Sequence[tuple[int, int]]) -> dict[int, _Name]:
+    """Return the label after each quote of a line that speaks for it, by the start of the quote.
+
+    In ``"tasty soup" and "good eggs" support #Food`` both do.
+    """
+    found: dict[int, _Name] = {}
+    following = len(text)
+    name = None
+    for start, stop in reversed(spans):
+        ahead = next((one for one in named if stop <= one.start < following), None)
+        if ahead is not None:
+            speaks = _SPEAKS_FOR.fullmatch(text, stop, ahead.start)
+            name = ahead if speaks and _ENDS_CLAUSE.match(text, ahead.end) else None
+        elif not _NEXT_QUOTE.fullmatch(text, stop, following):
+            name = None
+        if name is not None:
+            found[start] = name
+        following = start
+    return found
 
 
 def _spans(page: MarkedReply) -> tuple[Span, ...]:

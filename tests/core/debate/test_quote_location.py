@@ -47,7 +47,15 @@ def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, st
         ('- #Cleanliness: the food corner was "spotless"', [("Cleanliness", "spotless")]),
         ('- Unlike "Food", "Location" is "central"', [("Location", "central")]),
         ('- the service, "quick and kind", was praised', [("Service", "quick and kind")]),
-        ('"Good eggs" speak for #Food, "soft bed" for none', [("Food", "soft bed")]),
+        # A quote may stand before the label that it speaks for.
+        ('"Good eggs" speak for #Food, "soft bed" for none', [("Food", "Good eggs")]),
+        ('- "great soup" supports Food', [("Food", "great soup")]),
+        ('"great soup" and "good eggs" clearly support #Food.', [("Food", "great soup"), ("Food", "good eggs")]),
+        ('"great soup" (Food), "friendly staff" (Service)', [("Food", "great soup"), ("Service", "friendly staff")]),
+        ('1. "near the beach" -> **Location**', [("Location", "near the beach")]),
+        ('#Service: "quick" - "kind" (Price not mentioned)', [("Service", "quick"), ("Service", "kind")]),
+        ('#Food: "eggs" - Service: "quick"', [("Food", "eggs"), ("Service", "quick")]),
+        ('#Food: "eggs" does not support Service', [("Food", "eggs")]),
         # Inner quotation marks and apostrophes belong to the quote.
         ("#Price: \"a 'junior suite' for $75\"", [("Price", "a 'junior suite' for $75")]),
         ('#Price: "a "junior suite" for $75"', [("Price", 'a "junior suite" for $75')]),
