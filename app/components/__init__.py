@@ -78,6 +78,15 @@ def component(name: str) -> Callable[..., ComponentResult]:
     return draw
 
 
+def reported(key: str, name: str) -> Any:
+    """Return what the component with this key reported under a name, or None.
+
+    A component may report while the page drops it, for example if the user opens another view. Its callback then runs,
+    although the session no longer has its key.
+    """
+    return (st.session_state.get(key) or {}).get(name)
+
+
 def module_address(name: str) -> str:
     """Return the path, within this app, of the module ``name``."""
     return f"{ADDRESS}/{_version()}/{name}.js"

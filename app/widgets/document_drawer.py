@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import streamlit as st
-
 from app import context
-from app.components import component
+from app.components import component, reported
 from app.state import state
 from app.widgets.labels import label_data, role_data
 from core.codebook import Codebook
@@ -66,7 +64,7 @@ def document_drawer(
 
 def _act(key: str, runs: Sequence[RunRow]) -> None:
     """Open another page at the document of the drawer."""
-    pressed = st.session_state[key].get("act")
+    pressed = reported(key, "act")
     if not pressed or not pressed["document"]:
         return
     state.next_page = pressed["act"]

@@ -9,6 +9,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
+from streamlit.testing.v1 import AppTest
 
 from app import components
 from app.api import middleware
@@ -64,3 +65,16 @@ def test_grid_loader_names_its_module() -> None:
 def test_panel_is_styled_in_review_and_in_the_document_drawer(panel: str) -> None:
     shared = (components.FOLDER / "common.css").read_text("utf-8")
     assert f"\n.{panel} {{" in shared
+
+
+def test_a_report_of_a_component_that_the_page_dropped_is_none() -> None:
+    """A component may report when the user opens another view, after the session has dropped its key."""
+
+    def page() -> None:
+        import streamlit as st
+
+        from app.components import reported
+
+        st.write(repr(reported("dropped", "settled")))
+
+    assert AppTest.from_function(page).run().markdown[0].value == "None"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components import component
+from app.components import component, reported
 from app.screens.evaluate import flips
 from app.state import state
 from app.widgets import charts, layout
@@ -60,8 +60,7 @@ def _label_matrices(found: EvaluationReport, reference: str) -> None:
 
 
 def _cell_clicked() -> None:
-    clicked = st.session_state["evaluate-cells"]["cell"]
-    if clicked:
+    if clicked := reported("evaluate-cells", "cell"):
         state.evaluate.cell = (str(clicked[0]), str(clicked[1]))
 
 

@@ -8,7 +8,7 @@ from html import escape
 
 import streamlit as st
 
-from app.components import component
+from app.components import component, reported
 from app.screens.lab.version_history import version_history
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
@@ -70,7 +70,7 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
 
     def typed() -> None:
         """Save the text as the draft. The editor sends it when typing pauses."""
-        sent = (st.session_state.get(key) or {}).get("text") or {}
+        sent = reported(key, "text") or {}
         if sent.get("life") == life:
             prompt_templates.save_draft(
                 session, slot, str(sent["text"]), prompt_templates.template_status(session, slot, plan.protocol).base

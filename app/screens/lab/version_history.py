@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import streamlit as st
-
-from app.components import component
+from app.components import component, reported
 from core.codebook import Kind
 from core.services.lab.history import VersionRow
 
@@ -31,7 +29,7 @@ def version_history(
     """
 
     def act(trigger: str, action: Callable[[str], None]) -> None:
-        if name := (st.session_state.get(key) or {}).get(trigger):
+        if name := reported(key, trigger):
             action(str(name))
 
     _VERSION_HISTORY(

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from app import context
-from app.components import component
+from app.components import component, reported
 from app.screens.review import agreement, grid, progress
 from app.state import ReviewState, bound, reset_widgets, state, with_default
 from app.widgets import layout
@@ -90,7 +90,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
 
     def settled() -> None:
         """Store the document that was just left, so that its correction can be suggested as an example."""
-        document = st.session_state[key].get("settled")
+        document = reported(key, "settled")
         state.review.corrected_document = document if isinstance(document, str) else None
 
     filters = asdict(wanted)

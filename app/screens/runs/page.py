@@ -9,7 +9,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from app import context
-from app.components import component
+from app.components import component, reported
 from app.screens.runs import table
 from app.state import RunsState, bound, state
 from app.widgets import charts, layout
@@ -125,25 +125,21 @@ def _matches(row: LeaderboardRow, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _value(name: str) -> Any:
-    return st.session_state[KEY].get(name)
-
-
 def _selected() -> None:
-    selected = _value("selected") or {}
+    selected = reported(KEY, "selected") or {}
     if selected.get("cleared") == state.runs.cleared:  # else the table had not emptied its selection yet
         state.runs.selected = tuple(map(str, selected["ids"]))
 
 
 def _opened() -> None:
-    if run_id := _value("open"):
+    if run_id := reported(KEY, "open"):
         state.run_id = str(run_id)
         state.next_page = "evaluate"
 
 
 def _changed(session: ProjectSession) -> None:
     """Apply the changes of names and pins that the table has sent since the last time."""
-    for change in _value("changes") or ():
+    for change in reported(KEY, "changes") or ():
         if change["number"] <= state.runs.applied:
             continue
         wanted = {name: change[name] for name in ("name", "pinned") if name in change}
