@@ -72,7 +72,8 @@ def debate(context: DebateContext) -> Step[Verdict]:
     if not first.reading.readable:
         return context.verdict(first)
     disputes, note = yield from _disputes(context, first)
-    trials = (run_protocol(partial(_trial, dispute=dispute), _narrowed(context, dispute.item)) for dispute in disputes)
+    narrowed = (context if each.item == CHOICE_ITEM else context.about(each.item) for each in disputes)
+    trials = (run_protocol(partial(_trial, dispute=each), part) for each, part in zip(disputes, narrowed, strict=True))
     verdicts = yield from run_parallel(*trials)
     return _concluded(context, first, {each.item: one for each, one in zip(disputes, verdicts, strict=True)}, note)
 
@@ -138,10 +139,6 @@ def _concluded(
         reasons={**untried, **tried.reasons},
         notes=(*notes, *hearing.notes, *tried.notes),
     )
-
-
-def _narrowed(context: DebateContext, item: str) -> DebateContext:
-    return context if item == CHOICE_ITEM else context.about(item)
 
 
 @dataclass(frozen=True, slots=True)

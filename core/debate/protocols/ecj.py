@@ -69,29 +69,28 @@ def decision_path(context: DebateContext, first_replies: Sequence[Reply]) -> Dec
     if not context.params["adaptive"]:
         return ""
     drawn = context.rng.random() < context.params["audit"]
-    if doubt(first_replies, context.codebook):
+    if not are_certain(first_replies, context.codebook):
         return "full"
     return "audited" if drawn else "short"
 
 
-def doubt(first_replies: Sequence[Reply], codebook: Codebook) -> str:
-    """Return why the first replies do not decide, in words; empty if they decide."""
-    for reply in first_replies:
-        reading = reply.reading
-        if reply.error is not None or not reading.readable:
-            return "a reply could not be read"
-        if reading.undecided or any(item not in reading.values for item in codebook.items):
-            return "a label was left open"
-        if any(not quote.supported for quote in reply.evidence):
-            return "a quote is not in the text"
-    if any(dict(reply.reading.values) != dict(first_replies[0].reading.values) for reply in first_replies[1:]):
-        return "the extractors differ"
-    wanted = {CHOICE_ITEM} if codebook.kind == "choice" else set(first_replies[0].reading.present)
-    if not wanted and len(first_replies) == 1:
-        return "no label was found, and there is no second extractor"
-    if wanted - {quote.item for reply in first_replies for quote in reply.evidence}:
-        return "a label has no quote"
-    return ""
+def are_certain(first_replies: Sequence[Reply], codebook: Codebook) -> bool:
+    """Return True if the first replies decide without a debate.
+
+    All are complete and alike, their quotes are in the text, and each label that they name has one. A single reply
+    names at least one label.
+    """
+    first = first_replies[0].reading
+    wanted = {CHOICE_ITEM} if codebook.kind == "choice" else set(first.present)
+    quotes = [quote for reply in first_replies for quote in reply.evidence]
+    return (
+        all(reply.readable and not reply.reading.undecided for reply in first_replies)
+        and all(dict(reply.reading.values) == dict(first.values) for reply in first_replies)
+        and first.values.keys() >= set(codebook.items)
+        and all(quote.supported for quote in quotes)
+        and (bool(wanted) or len(first_replies) > 1)
+        and wanted <= {quote.item for quote in quotes}
+    )
 
 
 EACH = "each"
@@ -117,7 +116,8 @@ def _debate(context: DebateContext) -> Step[Verdict]:
     critique = yield from context.ask("critic", replies_to=("extractor",), extraction=extraction, earlier=())
     earlier: list[AttributedReply] = []
     for number in range(context.params["extra_rounds"]):
-        earlier += _attributed(extraction, critique, number)
+        earlier.append(AttributedReply("extractor", "The extractor", extraction, number))
+        earlier.append(AttributedReply("critic", "The critic", critique, number))
         extraction = yield from context.ask(
             "extractor",
             template="extractor_again",
@@ -139,13 +139,6 @@ def _debate(context: DebateContext) -> Step[Verdict]:
     )
     verdict = context.verdict(ruling, among=(extraction, critique, *(entry.reply for entry in earlier)))
     return replace(verdict, path=path)
-
-
-def _attributed(extraction: Reply, critique: Reply, number: int) -> tuple[AttributedReply, AttributedReply]:
-    return (
-        AttributedReply("extractor", "The extractor", extraction, number),
-        AttributedReply("critic", "The critic", critique, number),
-    )
 
 
 def _request_counts(params: Params, codebook: Codebook) -> dict[str, RequestCount]:

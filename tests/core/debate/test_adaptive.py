@@ -8,7 +8,7 @@ import pytest
 
 from core.debate.context import DebateContext, parse_reply
 from core.debate.protocols import PROTOCOLS
-from core.debate.protocols.ecj import doubt
+from core.debate.protocols.ecj import are_certain
 from core.debate.turns import Reply, ReplyError, Request
 from core.documents import Document
 from tests.core.cli.invoking import annotate, write
@@ -25,29 +25,28 @@ def reply_of(text: str, kind: str = "multilabel") -> Reply:
 
 
 @pytest.mark.parametrize(
-    ("texts", "reason"),
+    ("texts", "certain"),
     [
-        ([SURE], ""),
-        ([SURE, "Final Decision: The present aspects are: Service"], ""),
-        ([decision_text("multilabel"), decision_text("multilabel")], ""),
-        ([decision_text("multilabel")], "no second extractor"),
-        ([decision_text("multilabel", "Service")], "has no quote"),
-        ([SURE, decision_text("multilabel", "Service", "Price")], "differ"),
-        ([SURE.replace("kind", "rude and slow all day")], "not in the text"),
-        ([f"{SURE}, Sauna"], "could not be read"),
-        (["Hard to say."], "could not be read"),
-        ([f"Undecided: Price\n{SURE}"], "left open"),
+        ([SURE], True),
+        ([SURE, "Final Decision: The present aspects are: Service"], True),
+        ([decision_text("multilabel"), decision_text("multilabel")], True),
+        pytest.param([decision_text("multilabel")], False, id="no label and no second extractor"),
+        pytest.param([decision_text("multilabel", "Service")], False, id="no quote"),
+        pytest.param([SURE, decision_text("multilabel", "Service", "Price")], False, id="extractors differ"),
+        pytest.param([SURE.replace("kind", "rude and slow all day")], False, id="quote not in the text"),
+        pytest.param([f"{SURE}, Sauna"], False, id="unknown label"),
+        pytest.param(["Hard to say."], False, id="unreadable"),
+        pytest.param([f"Undecided: Price\n{SURE}"], False, id="left open"),
     ],
 )
-def test_doubt_names_the_reason(texts: list[str], reason: str) -> None:
-    found = doubt([reply_of(text) for text in texts], CODEBOOKS["multilabel"])
-    assert (reason in found) if reason else not found
+def test_certain_replies_are_complete_alike_and_quoted(texts: list[str], certain: bool) -> None:
+    assert are_certain([reply_of(text) for text in texts], CODEBOOKS["multilabel"]) is certain
 
 
 def test_failed_second_extractor_or_unquoted_choice_is_in_doubt() -> None:
-    assert doubt([reply_of(SURE), Reply(error=ReplyError("server fault", "boom"))], CODEBOOKS["multilabel"])
-    assert not doubt([reply_of('Service: "staff were kind"\nThe label is Service', "choice")], CODEBOOKS["choice"])
-    assert "has no quote" in doubt([reply_of("The label is Service", "choice")], CODEBOOKS["choice"])
+    assert not are_certain([reply_of(SURE), Reply(error=ReplyError("server fault", "boom"))], CODEBOOKS["multilabel"])
+    assert are_certain([reply_of('Service: "staff were kind"\nThe label is Service', "choice")], CODEBOOKS["choice"])
+    assert not are_certain([reply_of("The label is Service", "choice")], CODEBOOKS["choice"])
 
 
 def test_certain_documents_skip_the_debate_unless_audited() -> None:
