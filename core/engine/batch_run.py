@@ -160,7 +160,7 @@ class BatchEngine(ReplayingEngine):
             most = self.dependencies.models.max_cost(pending.role_model, request) * SHARE
             if key in self._submitted_keys:
                 most = 0.0
-            if not self._within_budget(most):
+            if self.budget.spent + self._reserved + most > self.budget.ceiling:
                 self._deferred[pending.document.id] = None
                 return
             waiting = _Waiting(request.role, request.form, request.characters, most)
@@ -172,9 +172,6 @@ class BatchEngine(ReplayingEngine):
         if pending.document.id not in waiting.documents:
             waiting.documents[pending.document.id] = None
             self._requests[pending.document.id] += 1
-
-    def _within_budget(self, most: float) -> bool:
-        return self.budget.ceiling is None or self.budget.spent + self._reserved + most <= self.budget.ceiling
 
     async def _new_name(self) -> str:
         return f"{self.run_id}-{await self._jobs.count(self.run_id) + 1}-{uuid.uuid4().hex[:8]}"
@@ -366,11 +363,8 @@ class BatchEngine(ReplayingEngine):
                     key=key,
                     kind=error.kind,
                     message=error.message,
-                    text="",
                     usage=usage,
                     cost_usd=cost,
-                    seconds=0.0,
-                    unix_time=time.time(),
                 )
             )
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from typing import TypeAlias
 
 Settle: TypeAlias = Callable[[float | None], None]
 """Report the cost of a call in dollars; None counts as 0."""
-
-
-_UNLIMITED: AbstractAsyncContextManager[Settle] = nullcontext(lambda _cost: None)
 
 
 class BudgetSpent(Exception):
@@ -25,24 +23,21 @@ class Budget:
     """
 
     def __init__(self, ceiling: float | None, spent: float = 0.0) -> None:
-        self.ceiling = ceiling
+        self.ceiling = math.inf if ceiling is None else ceiling
         self.spent = spent
         self._reserved = 0.0
         self._in_flight = 0
         self._settled = asyncio.Condition()
 
-    def reserve(self, most: float) -> AbstractAsyncContextManager[Settle]:
+    @asynccontextmanager
+    async def reserve(self, most: float) -> AsyncIterator[Settle]:
         """Reserve ``most`` dollars for a call; the context's function settles the true cost.
 
         Waits while calls in flight may still leave enough. Raises BudgetSpent if nothing is in flight and the rest is
         too small.
         """
-        return _UNLIMITED if self.ceiling is None else self._reserve(most, self.ceiling)
-
-    @asynccontextmanager
-    async def _reserve(self, most: float, ceiling: float) -> AsyncIterator[Settle]:
         async with self._settled:
-            while self.spent + self._reserved + most > ceiling:
+            while self.spent + self._reserved + most > self.ceiling:
                 if not self._in_flight:
                     raise BudgetSpent
                 await self._settled.wait()
@@ -59,7 +54,7 @@ class Budget:
 
     def exceeded(self, more: float) -> bool:
         """Return True if a call in flight that costs ``more`` dollars than it reserved exceeds the ceiling."""
-        return self.ceiling is not None and more > 0 and self.spent + self._reserved + more > self.ceiling
+        return more > 0 and self.spent + self._reserved + more > self.ceiling
 
     def _pay(self, cost: float | None) -> None:
         self.spent += cost or 0.0

@@ -5,8 +5,9 @@ The store and the llm package implement them; tests bring their own.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from core.annotations import Precedents
@@ -28,11 +29,11 @@ class FailedAttempt:
     key: str
     kind: str
     message: str
-    text: str
     usage: Usage
     cost_usd: float | None
-    seconds: float
-    unix_time: float
+    text: str = ""
+    seconds: float = 0.0
+    unix_time: float = field(default_factory=time.time)
 
 
 class ReplyStore(Protocol):

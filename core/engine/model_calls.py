@@ -170,7 +170,7 @@ class ModelCaller:
         # Providers count the prompt and the output limit of a request before it is answered.
         await limiter.enter(request.characters // CHARACTERS_PER_TOKEN + request.output_limit(role_model))
         try:
-            most = 0.0 if self.budget.ceiling is None else self.models.max_cost(role_model, request)
+            most = self.models.max_cost(role_model, request)
             async with self.slots, self.budget.reserve(most) as settle:
                 began = time.monotonic()
                 self.publish(TurnStarted(pending.started(self.run_id)))
@@ -206,11 +206,10 @@ class ModelCaller:
                     key=key,
                     kind=kind,
                     message=message,
-                    text=text,
                     usage=usage,
                     cost_usd=cost,
+                    text=text,
                     seconds=time.monotonic() - began,
-                    unix_time=time.time(),
                 )
             )
 
@@ -219,7 +218,7 @@ class ModelCaller:
         def on_delta(text: str, is_reasoning: bool) -> None:
             nonlocal checked
             buffer(text, is_reasoning)
-            if self.budget.ceiling is not None and buffer.length - checked >= BUDGET_CHARACTERS:
+            if buffer.length - checked >= BUDGET_CHARACTERS:
                 checked = buffer.length
                 usage = estimate_usage(request.characters, buffer.length)
                 if self.budget.exceeded((self.models.cost(role_model, usage) or 0.0) - most):

@@ -40,7 +40,7 @@ def test_reply_of_one_worker_is_found_by_another(tmp_path: Path) -> None:
 
 
 def test_failed_attempt_is_taken_once(tmp_path: Path) -> None:
-    attempt = FailedAttempt("r0001", "d1", "judge", "k", "cut", "It ended.", "half \ud83d", Usage(1, 2), 0.5, 1.0, 2.0)
+    attempt = FailedAttempt("r0001", "d1", "judge", "k", "cut", "It ended.", Usage(1, 2), 0.5, "half \ud83d", 1.0, 2.0)
     write_attempt(tmp_path, attempt)
     (tmp_path / "half.part").write_text('{"run_id"', encoding="utf-8")
     assert take_attempts(tmp_path) == [attempt]

@@ -216,7 +216,7 @@ def test_verdict_values_are_written_as_annotations(project, run_id):
 def test_failed_attempts_are_stored(project, run_id):
     attempts = [
         FailedAttempt(
-            run_id, f"d{n}", "critic", f"k{n}", "stalled", "silence", "half a", Usage(5, 2), 0.25, 1.5, 100.0 + n
+            run_id, f"d{n}", "critic", f"k{n}", "stalled", "silence", Usage(5, 2), 0.25, "half a", 1.5, 100.0 + n
         )
         for n in range(3)
     ]
