@@ -37,12 +37,13 @@ _OUTPUT = re.compile(r"\W*max_\w*tokens\W* must be", re.IGNORECASE)
 """A refused output limit, which may name the context, too."""
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your (current )?quota|billing|credit balance|out of credits|"
-    r"insufficient (credit|fund|balance)|payment required|spending limit",
+    r"insufficient (credit|fund|balance)|payment required|spending limit|any credits|in good standing|budget_exceeded|"
+    r"(daily|weekly|monthly) (\w+ )?(allocation|limit|quota)|\bper[- ]day\b|余额不足",
     re.IGNORECASE,
 )
 _FILTER = re.compile(
     r"content_filter|content_policy|content policy|safety system|content management policy|responsible_?ai|"
-    r"input was flagged|flagged as|moderation",
+    r"input was flagged|flagged as|moderation|inappropriate content|敏感内容",
     re.IGNORECASE,
 )
 _KEY = re.compile(
@@ -65,7 +66,7 @@ _UNITS = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "s": 1.0}
 _MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _HTTPS = re.compile(r"HTTP request\b.{0,20}\bto (an )?HTTPS", re.IGNORECASE)
 _NO_MODEL = re.compile(
-    r"model_not_found|not a valid model|"
+    r"model_not_found|model_not_available|not a valid model|\bmodel identifier\b.{0,20}\binvalid|"
     r"(unknown|invalid|no such|unsupported) model\b(?! (param|option|feature|setting))|"
     r"\bmodel\b[\s:]*[`'\"]?[\w./:@-]*[`'\"]?,?\s*((does )?not exist|(is |was |could |can)?not (be )?found|"
     r"is not (available|loaded|supported|served))|"
@@ -184,7 +185,7 @@ def _error(status: int, text: str, code: str, headers: Mapping[str, str], role_m
 def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
     said = f"{role_model.connection} answered {status} for {role_model.model}"
     said = as_sentence(f"{said}: {text}" if text else said)
-    rejected = status in (400, 403, 422)
+    rejected = status in (400, 403, 412, 422)
     wait = _stated_wait(headers, text)
     pause = None if wait is None else min(max(wait, 0.0), _PATIENCE)
     # Gemini names its limit per minute a quota, too.

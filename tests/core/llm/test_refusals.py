@@ -259,6 +259,18 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (204, "", errors.MalformedStream),
         (500, error_body("the request exceeds the available context size"), errors.ContextTooLong),
         (529, error_body("Overloaded"), errors.ServerFault),
+        (400, error_body("Unable to access model m.", code="model_not_available"), errors.NoSuchModel),
+        (400, {"message": "The provided model identifier is invalid."}, errors.NoSuchModel),
+        (412, error_body("Account x is suspended, possibly due to reaching the monthly spending limit."), errors.QuotaSpent),
+        (403, {"code": "The caller does not have permission", "error": "Your newly created team doesn't have any credits yet."}, errors.QuotaSpent),
+        (400, error_body("Budget has been exceeded! Current cost: 10.2, Max budget: 10.0", type="budget_exceeded"), errors.QuotaSpent),
+        (400, error_body("Access denied, please make sure your account is in good standing.", code="Arrearage"), errors.QuotaSpent),
+        (429, {"error": "you have reached your weekly usage limit, upgrade for higher limits"}, errors.QuotaSpent),
+        (429, error_body("Rate limit exceeded: free-models-per-day."), errors.QuotaSpent),
+        (429, error_body("Rate limit reached on tokens per day (TPD). Please try again in 1m26.4s."), errors.RateLimited),
+        (429, error_body("余额不足或无可用资源包,请充值。", code="1113"), errors.QuotaSpent),
+        (400, error_body("Input data may contain inappropriate content.", code="data_inspection_failed"), errors.Refused),
+        (400, error_body("系统检测到输入或生成内容可能包含不安全或敏感内容,请您避免输入易产生敏感内容的提示语。", code="1301"), errors.Refused),
     ],
 )  # fmt: skip
 def test_error_messages_of_servers_map_to_error_types(
