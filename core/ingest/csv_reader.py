@@ -30,12 +30,14 @@ from core.ingest.decode import END, Decoding, LineReader, Progress, RowTooLong
 from core.ingest.table import (
     HEADER_ROWS,
     Format,
+    Header,
     RowLog,
     Table,
     check_width,
     clean_columns,
     clip,
     header_row,
+    is_header,
     left_out_note,
 )
 
@@ -67,22 +69,39 @@ def read_delimited(
     size: int,
     decoding: Decoding,
     delimiter: str | None,
+    header: Header | None,
     limit: int,
     max_rows: int | None,
     progress: Progress,
 ) -> Table:
-    """Return the table in ``stream``. InputError without a header or rows, UsageError for an impossible delimiter."""
+    """Return the table in ``stream``. InputError without a header or rows, UsageError for an impossible delimiter.
+
+    Without ``header``, a txt file has none if its first line reads like a text. Columns without a header are ``text``
+    if there is one, and ``column_1`` and so on if there are several.
+    """
     head = _head(stream, decoding)
     dialect = _given(delimiter) if delimiter is not None else find_dialect(head, format)
-    place = header_row(_first_rows(head, dialect))
+    first = _first_rows(head, dialect)
+    place = header_row(first)
+    if header is None:
+        is_text = name.lower().endswith(".txt") and not place and first and not is_header(first[0])
+        header = "none" if is_text else "first line"
+        if is_text and delimiter is None and dialect.delimiter == ",":  # the commas of sentences
+            dialect = Dialect(NO_DELIMITER)
+            first = _first_rows(head, dialect)
     if csv.field_size_limit() <= limit:
         csv.field_size_limit(limit + 1)  # ``Lines`` refuses such a row before the parser sees it
     with LineReader(stream, decoding, size=size, limit=limit, progress=progress, mark_end=True) as lines:
         reader = csv.reader(lines, delimiter=dialect.delimiter, skipinitialspace=dialect.skip_space)
-        *titles, header = (_header(lines, reader, name) for _ in range(place + 1))
-        check_width(len(header), name)
-        columns, notes = clean_columns([unescape_formula(cell) for cell in header])
+        titles: list[list[str]] = []
+        if header == "none" and first:
+            names = ["text"] if len(first[0]) == 1 else [""] * len(first[0])
+        else:
+            *titles, names = (_header(lines, reader, name) for _ in range(place + 1))
+        check_width(len(names), name)
+        columns, notes = clean_columns([unescape_formula(cell) for cell in names])
         rows, unclosed = _read_rows(lines, reader, len(columns), max_rows)
+    text_name = () if columns[1:] or is_header(columns) else ("The first line is the name of the column.",)
     if not rows.read:
         raise InputError(f"{name} has a header ({clip(', '.join(columns), 200)}) but no rows.", "Add rows below it.")
     data, unescaped = _columns(rows.kept, len(columns))
@@ -99,7 +118,8 @@ def read_delimited(
         rejected=tuple(rows.rejected),
         encoding=decoding.encoding,
         delimiter="" if dialect.delimiter == NO_DELIMITER else dialect.delimiter,
-        notes=left_out_note(titles) + notes + unclosed + lines.notes,
+        header=header,
+        notes=left_out_note(titles) + text_name + notes + unclosed + lines.notes,
     )
 
 

@@ -19,7 +19,7 @@ from core.ingest.decode import ROW_LIMIT, Progress, detect_encoding, detect_utf1
 from core.ingest.json_reader import NotJson, read_json, read_jsonl
 from core.ingest.parquet_reader import read_parquet
 from core.ingest.spreadsheet_reader import read_sheet
-from core.ingest.table import Format, Table
+from core.ingest.table import Format, Header, Table
 
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -48,6 +48,7 @@ def read_table(
     name: str,
     encoding: str | None = None,
     delimiter: str | None = None,
+    header: Header | None = None,
     sheet: str | None = None,
     progress: Progress | None = None,
     max_rows: int | None = None,
@@ -55,14 +56,15 @@ def read_table(
     """Return the table in ``source``: a path, or the bytes of an upload. ``name`` is the file name.
 
     Control characters in the name are replaced, because the table's name, ids and raters are made of it.
-    ``encoding``, ``delimiter`` and ``sheet`` are detected when not given. ``progress`` is called with a share from 0 to
-    1 and ends at 1. At most ``max_rows`` rows are read, rejected ones included; a note then says so. InputError when
-    the file is missing, empty, has no rows, is not what its name says or meets a limit of the child process that reads
-    it (``core.ingest.child_process``); UsageError for an option that cannot be. Single bad rows raise nothing: they
-    are in ``Table.rejected``.
+    ``encoding``, ``delimiter``, ``header`` and ``sheet`` are detected when not given. ``progress`` is called with a
+    share from 0 to 1 and ends at 1. At most ``max_rows`` rows are read, rejected ones included; a note then says so.
+    InputError when the file is missing, empty, has no rows, is not what its name says or meets a limit of the child
+    process that reads it (``core.ingest.child_process``); UsageError for an option that cannot be. Single bad rows
+    raise nothing: they are in ``Table.rejected``.
     """
     name = one_line(name)
-    options = {"name": name, "encoding": encoding, "delimiter": delimiter, "sheet": sheet, "max_rows": max_rows}
+    options: dict[str, Any] = {"name": name, "max_rows": max_rows, "sheet": sheet}
+    options |= {"encoding": encoding, "delimiter": delimiter, "header": header}
     with _opened(source, name) as file:
         parts = child_process.run("core.ingest.read:serve_table", file, options, progress=progress)
         described: dict[str, Any] = next(parts)
@@ -86,6 +88,7 @@ def parse_table(
     name: str,
     encoding: str | None = None,
     delimiter: str | None = None,
+    header: Header | None = None,
     sheet: str | None = None,
     progress: Progress = lambda _share: None,
     row_limit: int = ROW_LIMIT,
@@ -109,7 +112,7 @@ def parse_table(
         table = read_sheet(stream, name=name, format=format, sheet=sheet, progress=progress, max_rows=max_rows)
     else:
         bounds = {"size": size, "limit": row_limit, "max_rows": max_rows, "progress": progress}
-        table = _read_text(stream, head, format, promised, name, encoding, delimiter, bounds)
+        table = _read_text(stream, head, format, promised, name, encoding, delimiter, header, bounds)
     if max_rows is not None and table.read >= max_rows:
         table = replace(table, notes=(*table.notes, f"Only the first {max_rows:,} rows were read."))
     progress(1.0)
@@ -156,6 +159,7 @@ def _read_text(
     name: str,
     encoding: str | None,
     delimiter: str | None,
+    header: Header | None,
     bounds: dict[str, Any],
 ) -> Table:
     """Return the table in a text file. ``bounds`` are the size, the limits and the progress that line readers take."""
@@ -167,7 +171,8 @@ def _read_text(
     if promised is None and start in ("{", "["):
         format = "json"
     if format not in ("json", "jsonl"):
-        return read_delimited(stream, name=name, format=format, decoding=decoding, delimiter=delimiter, **bounds)
+        given: dict[str, Any] = {"delimiter": delimiter, "header": header}
+        return read_delimited(stream, name=name, format=format, decoding=decoding, **given, **bounds)
     whole: NotJson | None = None
     if format == "json" or start == "[":
         try:

@@ -20,6 +20,7 @@ from core.formatting import join_names
 
 T = TypeVar("T")
 Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json", "parquet"]
+Header: TypeAlias = Literal["first line", "none"]
 
 MAX_COLUMNS = 4096
 RAW_LIMIT = 10_000
@@ -51,6 +52,8 @@ class Table:
     encoding: str = ""
     delimiter: str = ""
     """Empty for a file of one column and for formats that have none."""
+    header: Header = "first line"
+    """Where the names of the columns are from; changes only the reading of csv and tsv."""
     notes: tuple[str, ...] = ()
     """Notes for the user on how the file was read."""
     sheets: tuple[str, ...] = ()
@@ -105,6 +108,7 @@ def join_tables(tables: Sequence[Table]) -> Table:
 
     A new column ``file`` has the name of each row's file. A column that a file lacks is empty in its rows, and a note
     says so. Row numbers count over all files, lines within each file. Encoding and delimiter are empty if they differ.
+    The header is that of the first file.
     InputError for more than ``MAX_COLUMNS`` columns.
     """
     if len(tables) == 1:
@@ -144,6 +148,7 @@ def join_tables(tables: Sequence[Table]) -> Table:
         ),
         encoding="".join(encodings) if len(encodings) == 1 else "",
         delimiter="".join(delimiters) if len(delimiters) == 1 else "",
+        header=tables[0].header,
         notes=tuple(notes),
         file_column=file_column,
     )
@@ -181,6 +186,16 @@ def header_row(rows: Sequence[Sequence[Any]]) -> int:
         if 3 * len(cells) > width or len(as_text(rows[place][0]).split()) == 1:
             return 0
     return 0
+
+
+def is_header(row: Sequence[str]) -> bool:
+    """Return True if all cells look like names of columns: short, of few words, and without the end of a sentence."""
+    return all(
+        len(cell) <= _LONGEST_NAME
+        and len(cell.split()) < _SENTENCE_WORDS
+        and not cell.rstrip().endswith((".", "!", "?"))
+        for cell in row
+    )
 
 
 def left_out_note(rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:

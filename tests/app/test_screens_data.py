@@ -164,6 +164,13 @@ def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> N
     assert at.selectbox(key="map-text").value == "text"
 
 
+def test_first_line_is_imported_if_the_file_has_no_header(session: ProjectSession) -> None:
+    at = upload(b"The soup was cold.\nThe bed was hard.\n", "b.csv")
+    assert any(button.label == "Import 1" for button in at.button)
+    at.selectbox(key="read-header").set_value("none").run()
+    assert any(button.label == "Import 2" for button in at.button)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [(b"", "is empty"), (b"id,text\n", "but no rows"), (b"PK\x03\x04" + b"\x00\xff" * 200, "is not text")],

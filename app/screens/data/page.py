@@ -82,7 +82,7 @@ def first_import(session: ProjectSession) -> None:
     with right:
         st.html(
             '<div class="moot-rows"><b>Next steps</b>'
-            "<span>Check the detected encoding, delimiter and sheet; change them if needed.</span>"
+            "<span>Check the detected encoding, delimiter, header and sheet; change them if needed.</span>"
             "<span>Choose the text column, and the columns with gold labels if there are any.</span>"
             "<span>Check the rejected rows: each is listed with its reason and can be downloaded.</span></div>"
         )
@@ -152,6 +152,7 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
 
 ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+HEADERS = ("first line", "none")
 JOB_WAIT = 0.6
 """Seconds that the page waits for an import before it shows a progress bar."""
 DESTINATIONS = {"add": "Add to documents", "replace": "Replace documents", "new": "New project"}
@@ -271,7 +272,7 @@ class ImportPage:
                 )
 
     def read_options(self) -> None:
-        """Draw encoding, delimiter and sheet: detected values that the user can change."""
+        """Draw encoding, delimiter, header and sheet: detected values that the user can change."""
         draft, table = self.draft, self.draft.table
         cells = iter(st.columns(3))
 
@@ -288,7 +289,7 @@ class ImportPage:
             next(cells).selectbox(
                 part.capitalize(), ["", *dict.fromkeys([*options, *filter(None, [chosen])])],
                 format_func=lambda one: DELIMITERS.get(one, one) or f"{DELIMITERS.get(found, found)} (detected)",
-                accept_new_options=part != "sheet",
+                accept_new_options=part in ("encoding", "delimiter"),
                 **bound(f"read-{part}", chosen or "", partial(reread, part)),
             )  # fmt: skip
 
@@ -296,6 +297,7 @@ class ImportPage:
             choice("encoding", ENCODINGS, table.encoding)
         if table.format in ("csv", "tsv"):
             choice("delimiter", list(DELIMITERS), table.delimiter or "none")
+            choice("header", HEADERS, table.header)
         if len(table.sheets) > 1:
             choice("sheet", table.sheets, table.sheets[0])
 

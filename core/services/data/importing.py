@@ -29,7 +29,7 @@ from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
 from core.ingest.read import read_table
-from core.ingest.table import Table, join_tables
+from core.ingest.table import Header, Table, join_tables
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, Progress, in_thread
 from core.services.codebooks.codebook import prefill
@@ -55,7 +55,7 @@ ID_COLUMN, TEXT_COLUMN = "document id", "document text"
 class ImportDraft:
     """One or several files that were read, and how to import them. The project does not contain any of it yet.
 
-    ``encoding``, ``delimiter`` and ``sheet`` are the user's choices; None leaves them to detection.
+    ``encoding``, ``delimiter``, ``header`` and ``sheet`` are the user's choices; None leaves them to detection.
     """
 
     name: str
@@ -64,6 +64,7 @@ class ImportDraft:
     mapping: Mapping
     encoding: str | None = None
     delimiter: str | None = None
+    header: Header | None = None
     sheet: str | None = None
     duplicates: Duplicates = "keep"
     empties: Empties = "drop"
@@ -135,6 +136,7 @@ def read_files(
     *,
     encoding: str | None = None,
     delimiter: str | None = None,
+    header: Header | None = None,
     sheet: str | None = None,
     progress: Progress | None = None,
 ) -> ImportDraft:
@@ -146,13 +148,14 @@ def read_files(
     def report(number: int) -> Callable[[float], None] | None:
         return (lambda share: progress((number + share) / len(files), "Reading")) if progress is not None else None
 
+    options: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
     table = join_tables(
         [
-            read_table(source, name=name, encoding=encoding, delimiter=delimiter, sheet=sheet, progress=report(number))
+            read_table(source, name=name, **options, progress=report(number))
             for number, (name, source) in enumerate(files)
         ]
     )
-    return ImportDraft(table.name, tuple(files), table, propose_mapping(table, codebook), encoding, delimiter, sheet)
+    return ImportDraft(table.name, tuple(files), table, propose_mapping(table, codebook), **options)
 
 
 def read_again(
@@ -162,12 +165,12 @@ def read_again(
     /,
     **changed: str | None,
 ) -> ImportDraft:
-    """Read the files again with another ``encoding``, ``delimiter`` or ``sheet``, or together with further files.
+    """Read the files again with another ``encoding``, ``delimiter``, ``header`` or ``sheet``, or with further files.
 
     The mapping is kept if all of its columns still exist.
     """
-    options = {"encoding": draft.encoding, "delimiter": draft.delimiter, "sheet": draft.sheet} | changed
-    fresh = read_files([*draft.files, *more_files], codebook, **options)  # type: ignore[arg-type]
+    options = {part: getattr(draft, part) for part in ("encoding", "delimiter", "header", "sheet")} | changed
+    fresh = read_files([*draft.files, *more_files], codebook, **options)
     kept = draft.mapping
     used = {kept.text, *kept.context, *(source.column for source in kept.gold)}
     used.update(filter(None, (kept.id, kept.group, kept.order)))
@@ -369,6 +372,7 @@ def _options_record(draft: ImportDraft) -> dict[str, Any]:
         **asdict(replace(draft.mapping, reasons=())),
         "encoding": draft.table.encoding,
         "delimiter": draft.table.delimiter,
+        "header": draft.table.header,
         "sheet": draft.sheet,
         "duplicates": draft.duplicates,
         "empties": draft.empties,

@@ -297,3 +297,31 @@ def test_file_without_a_header_is_noted():
     assert note in read_table(b"1,Great food here and there,x\n2,Dirty,y\n", name="t.csv").notes
     assert read_table(b"id,What did you like most?,2024\n2,Dirty,y\n", name="t.csv").notes == (note,)
     assert read_table(b"id,What did you like most?,year\n2,Dirty,y\n", name="t.csv").notes == ()
+
+
+PROSE = "We sat at the bar, and waited.\nThe food, was good.\nNo, thanks.\n"
+
+
+def test_first_line_of_a_txt_that_reads_like_a_text_is_a_row() -> None:
+    table = read(PROSE, "notes.txt")
+    assert (table.columns, table.header, table.delimiter) == (("text",), "none", "")
+    assert table.column("text") == tuple(PROSE.splitlines())
+    assert table.line_numbers == (1, 2, 3)
+
+
+@pytest.mark.parametrize("first", ["review", "What they liked", "id,text"])
+def test_first_line_of_a_txt_that_names_columns_is_the_header(first: str) -> None:
+    table = read(f"{first}\n1,The food was good.\n2,The soup was cold.\n", "notes.txt")
+    assert (table.header, len(table)) == ("first line", 2)
+
+
+def test_header_is_a_choice() -> None:
+    table = read("We waited at the bar.\nThe food was good.\n", "notes.txt", header="first line")
+    assert (table.columns, len(table)) == (("We waited at the bar.",), 1)
+    assert table.notes == ("The first line is the name of the column.",)
+    table = read("1;Good\n2;Bad\n", header="none")
+    assert (table.columns, table.column("column_2"), table.header) == (
+        ("column_1", "column_2"),
+        ("Good", "Bad"),
+        "none",
+    )
