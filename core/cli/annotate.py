@@ -21,6 +21,7 @@ from core.cli.console import (
     connection_option,
     help_examples,
     json_option,
+    known_run,
     open_workspace,
     pairs_option,
     print_error,
@@ -33,21 +34,32 @@ from core.cli.console import (
 )
 from core.codebook import Codebook
 from core.debate.events import RunStatus
+from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.formatting import format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings
-from core.services import command_line_runs, few_shot_examples, personas
+from core.services import few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import read_codebook
-from core.services.data.importing import ImportOptions, preview_file
+from core.services.data.importing import ImportOptions, ImportPreview, preview_file, store_documents
 from core.services.evaluation import ambiguity, report
 from core.services.models import Price
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning, rerun
-from core.services.runs.cost_estimate import context_overflows, describe_truncation, longest_document
-from core.services.workspace import Workspace
+from core.services.runs.cost_estimate import (
+    adaptive_savings,
+    context_overflows,
+    describe_truncation,
+    longest_document,
+)
+from core.services.workspace import Workspace, check_path
 from core.text_file import read_text
 
 SHOWN_REJECTED = 5
+SUMMED = (
+    "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "prompt_tokens", "completion_tokens",
+    "cached_tokens", "cost_usd", "seconds",
+)  # fmt: skip
+"""Figures of a run that are added up over several iterations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +112,8 @@ def annotate_file(
     built = to_import.built
     plan, sources = personas.resolve_files(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
-    command_line_runs.check_templates_on(built.documents, settings)
-    command_line_runs.check_path(path)
+    check_templates_on(built.documents, settings)
+    check_path(path)
     if path.exists():
         workspace.open(path, create=False)  # report a locked or foreign file before any call
     if plan.ambiguous:
@@ -122,12 +134,42 @@ def annotate_file(
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
         print_message(f"moot: {message}")
-    rows = command_line_runs.start_runs(session, to_import, codebook, plan, lambda note: print_message(f"moot: {note}"))
+    rows = start_runs(session, to_import, codebook, plan)
     for note in few_shot_examples.example_warnings(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
     ):
         print_message(f"moot: {note}")
     return _drive(session, [row.run_id for row in rows])
+
+
+def start_runs(
+    session: ProjectSession, preview: ImportPreview, codebook: Codebook, plan: planning.Plan
+) -> list[RunRow]:
+    """Store documents and codebook in the project and queue the plan's runs on the documents.
+
+    Raises InputError, UsageError and, before anything is stored, PromptError for one of the project's templates that
+    cannot be rendered.
+    """
+    own = prompt_templates.promoted_templates(session)
+    check_templates_on(preview.built.documents, planning.build_settings(plan, codebook, 0, session.models, own))
+    if conflicts := store_documents(session, preview).counts["gold_conflicts"]:
+        print_message(
+            f"moot: {format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
+            f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
+        )
+    session.store.codebooks.save(codebook, note=f"from {preview.draft.name}", keep_draft=True)
+    settings = planning.project_settings(session, plan)
+    chosen = ambiguity.select_documents(session, plan, [document.id for document in preview.built.documents])
+    return planning.create_runs(
+        session, settings, chosen, iterations=plan.iterations, rejected=len(preview.built.rejected)
+    )
+
+
+def check_templates_on(documents: Sequence[Document], settings: RunSettings) -> None:
+    """Render a run's prompts on the first documents and the longest one, before they are stored. Raises PromptError."""
+    longest = longest_document(documents)
+    first = documents[: prompt_templates.SAMPLED_DOCUMENTS - 1]
+    prompt_templates.check_templates(settings, first if longest is None else [*first, longest])
 
 
 def resume_run(
@@ -138,7 +180,7 @@ def resume_run(
     ``budget`` is a new limit in dollars for the whole run; None keeps the current one.
     """
     session = workspace.open(path, create=False)
-    row = command_line_runs.known_run(session, run_id)
+    row = known_run(session, run_id)
     _require_connections(workspace, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     again = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
@@ -154,7 +196,7 @@ def warn_ignored_options(
     workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given: set[str]
 ) -> None:
     """Warn about ``given`` options that do not apply to a resumed run, whose settings are frozen."""
-    before = command_line_runs.known_run(workspace.open(path, create=False), run_id).settings
+    before = known_run(workspace.open(path, create=False), run_id).settings
     try:
         wanted = planning.build_settings(plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models)
     except MootError:
@@ -171,15 +213,17 @@ def warn_ignored_options(
 def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOptions, limit: int | None) -> None:
     """Add new documents of a file to a run before it resumes."""
     session = workspace.open(path, create=False)
-    row = command_line_runs.known_run(session, run_id)
-    added = command_line_runs.extend_run(session, run_id, preview_file(source, row.settings.codebook), limit)
+    row = known_run(session, run_id)
+    preview = preview_file(source, row.settings.codebook)
+    store_documents(session, preview)
+    added = session.store.runs.extend(run_id, [document.id for document in preview.built.documents[:limit]])
     print_message(f"moot: {run_id}: added {format_count(added, 'document')}")
 
 
 def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any]) -> Outcome:
     """Create a run like another one, with the models and prompts in the options changed, and drive it."""
     session = workspace.open(path, create=False)
-    before = command_line_runs.known_run(session, run_id)
+    before = known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
     engine, params = planning.split_engine(name, options["params"])
     sampling, unknown = planning.split_params(params, None)
@@ -263,11 +307,11 @@ def _drive(
     try:
         found = [session.store.runs.known(run_id) for run_id in run_ids]
     except ProjectError as error:  # the disk failed in a write of the database, which then cannot be read either
-        known = [command_line_runs.with_status(row, reported[row.run_id]) for row in stored if row.run_id in reported]
+        known = [with_status(row, reported[row.run_id]) for row in stored if row.run_id in reported]
         if not known:
             raise
         print_error(error)
-        return Outcome(session, (), command_line_runs.totals(known, {}), INCOMPLETE)
+        return Outcome(session, (), totals(known, {}), INCOMPLETE)
     states = {run_id: status.state for run_id, status in reported.items()}
     rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in found)
     for row in rows:
@@ -276,7 +320,39 @@ def _drive(
         for why, count in session.store.transcripts.errors(row.run_id) if row.failed else ():
             print_message(f"moot: {row.run_id}: {count} failed: {why}")
     code = INCOMPLETE if problem else _exit_code(rows)
-    return Outcome(session, rows, command_line_runs.result(session, rows), code)
+    savings = ((row.run_id, adaptive_savings(session, row)) for row in rows)
+    result = totals(rows, {run_id: saved.to_json() for run_id, saved in savings if saved is not None})
+    return Outcome(session, rows, result, code)
+
+
+def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``moot annotate --json`` reports: the totals of a run, with the savings of adaptive runs by run id.
+
+    For several iterations: their sums under the first run's id, with each run under ``runs``. ``cost_usd`` is None if
+    any price is unknown.
+    """
+    each = [
+        ({"adaptive": savings[row.run_id]} if row.run_id in savings else {})
+        | {
+            "run_id": row.run_id,
+            **row.model_dump(include={*SUMMED, "rejected"}),
+            "seconds": round(row.seconds, 3),
+            "status": row.state,
+        }
+        for row in rows
+    ]
+    if len(each) == 1:
+        return each[0]
+    summed = {
+        name: None if any(one[name] is None for one in each) else sum(one[name] for one in each) for name in SUMMED
+    }
+    worst = next((row.state for row in rows if row.state != "done"), "done")
+    return {"run_id": each[0]["run_id"], **summed, "rejected": rows[0].rejected, "status": worst, "runs": each}
+
+
+def with_status(row: RunRow, status: RunStatus) -> RunRow:
+    """Return a run with the state and the totals that its engine reported."""
+    return row.model_copy(update={"state": status.state, **{name: getattr(status, name) for name in SUMMED}})
 
 
 def _print_stop(status: RunStatus) -> None:
@@ -350,7 +426,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
     The rows of several files are put together, with the column file for the name of each row's file.
     """
     with open_workspace(options["connections"]) as workspace:
-        path = project or command_line_runs.default_project(options["inputs"][0])
+        path = project or options["inputs"][0].with_suffix(".duckdb")
         if project is None:
             print_message(f"moot: the project is {path}")
         for spec, price in options["prices"].items():

@@ -23,6 +23,8 @@ from core.formatting import CONTROL, format_eta, format_money, printable
 
 if TYPE_CHECKING:
     from core.debate.events import Event, RunStatus
+    from core.runs import RunRow
+    from core.services.project_session import ProjectSession
 
 T = TypeVar("T")
 
@@ -276,3 +278,11 @@ def open_session(project: Path) -> Iterator[Any]:
     """Open an existing project."""
     with open_workspace() as workspace:
         yield workspace.open(project, create=False)
+
+
+def known_run(session: ProjectSession, run_id: str | None) -> RunRow:
+    """Return a run by id, or the latest. UsageError if there is none."""
+    latest = session.latest_run()
+    if latest is None:
+        raise UsageError(f"{session.path.name} has no runs yet.", "Start one with moot annotate or on the Run page.")
+    return session.run(run_id or latest)

@@ -14,6 +14,7 @@ from core.cli.console import (
     format_with_interval,
     help_examples,
     json_option,
+    known_run,
     open_session,
     print_json,
     print_line,
@@ -77,7 +78,6 @@ def evaluate_command(
 
     Print metrics per label, the effect of the debate, and stability.
     """
-    from core.services.command_line_runs import known_run
     from core.services.evaluation import ambiguity
     from core.services.evaluation.reference import check_annotator
     from core.services.evaluation.report import full_report, role_models, save_html_report
@@ -208,7 +208,6 @@ def regress_command(
 
     The correction uses the reviewed documents and their selection probabilities.
     """
-    from core.services.command_line_runs import known_run
     from core.services.evaluation import corrected_regression
 
     with open_session(project) as session:

@@ -11,6 +11,7 @@ from core.cli.console import (
     connection_option,
     help_examples,
     json_option,
+    known_run,
     open_session,
     open_workspace,
     print_json,
@@ -25,10 +26,14 @@ from core.cli.console import (
 @json_option
 def runs_command(project: Path, as_json: bool) -> None:
     """List the runs of a project, oldest first."""
-    from core.services.command_line_runs import listing
-
     with open_session(project) as session:
-        rows = [listing(row) for row in session.store.runs.all()]
+        rows = [
+            {
+                "run_id": row.run_id, "status": row.state, "protocol": row.settings.protocol,
+                **row.model_dump(include={"documents", "verdicts", "unresolved", "failed", "turns"}),
+            }
+            for row in session.store.runs.all()
+        ]  # fmt: skip
     if as_json:
         print_json({"runs": rows})
         return
@@ -65,7 +70,6 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
     """
     from core.services import bundle, classifier, export
     from core.services.codebooks import codebook
-    from core.services.command_line_runs import known_run
 
     with open_session(project) as session:
         if form.strip().lower() == bundle.NAME:

@@ -13,6 +13,7 @@ from core.llm.connections import connection
 from core.llm.models import ModelLibrary
 from core.services import preferences
 from core.services.project_session import ProjectSession
+from core.store.database import check_path as check_path
 from core.store.project import Project
 
 T = TypeVar("T")

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from core.cli.annotate import start_runs
 from core.codebook import Codebook, Label
 from core.llm.connections import connection
 from core.runs import RoleModel
-from core.services import command_line_runs
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation.scores import evaluate as evaluate_run
 from core.services.runs import planning
@@ -91,7 +91,7 @@ def import_texts(folder: Path, count: int) -> None:
         session = workspace.open(folder / "scale.duckdb")
         workspace.models.add(connection("mock", "http://127.0.0.1:1/v1"))
         plan = planning.Plan(default_model=RoleModel(connection="mock", model="mock"), concurrency=64)
-        command_line_runs.start_runs(session, preview, codebook, plan)
+        start_runs(session, preview, codebook, plan)
     workspace.close()
 
 
