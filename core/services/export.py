@@ -8,10 +8,9 @@ import tempfile
 import zipfile
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.annotations import VERDICT, Evidence
 from core.debate.turns import Turn
@@ -27,18 +26,12 @@ from core.services.runs.configuration import role_titles
 from core.store.document_records import DocumentRecord
 from core.store.review_pages import Viewpoint
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _QUOTE_KEYS = ("item", "quote", "field", "start", "end", "match")
 BATCH = 200
 """Debates that are read at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExportPreview:
-    """The beginning of a file: a table, or JSON text."""
-
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[Any, ...], ...] = ()
-    text: str = ""
 
 
 def formats() -> tuple[Format, ...]:
@@ -143,8 +136,11 @@ def media_type(format: str) -> str:
 @cached_until_commit
 def preview(
     session: ProjectSession, run_id: str, format: str, rows: int = 5, *, others: Sequence[str] = ()
-) -> ExportPreview:
-    """Return the first documents (or turns) of each run, written by the format's own writer."""
+) -> pd.DataFrame | str:
+    """Return the first documents (or turns) of each run as the format's own writer writes them: a table, or JSON."""
+    import pandas as pd
+    import pyarrow.parquet as pq
+
     runs = _runs(session, run_id, others)
     chosen = find_format(format)
     file, first, each = io.BytesIO(), list[Any](), -(-rows // len(runs))
@@ -152,14 +148,16 @@ def preview(
         with closing(_items(session, [run], chosen, _role_names(runs), batch=each)) as items:
             first += islice(items, each)
     chosen.write(first, runs[0].settings.codebook, file)
+    file.seek(0)
     match chosen.preview:
         case "csv":
-            return _table_of_csv(file.getvalue().decode("utf-8-sig"))
+            return pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
         case "parquet":
-            return _table_of_parquet(file)
+            table = pq.read_table(file)
+            return pd.DataFrame(table.to_pylist(), columns=table.column_names)
         case "json":
             lines = _objects(file.getvalue())[:2]
-            return ExportPreview(text="\n\n".join(json.dumps(line, indent=2, ensure_ascii=False) for line in lines))
+            return "\n\n".join(json.dumps(line, indent=2, ensure_ascii=False) for line in lines)
 
 
 def duckdb_example(session: ProjectSession) -> str:
@@ -287,18 +285,3 @@ def _objects(written: bytes) -> list[Any]:
         array: list[Any] = json.loads(written)
         return array
     return [json.loads(line) for line in written.splitlines()]
-
-
-def _table_of_csv(text: str) -> ExportPreview:
-    import csv
-
-    head, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
-    return ExportPreview(tuple(head), tuple(tuple(row) for row in rows))
-
-
-def _table_of_parquet(file: io.BytesIO) -> ExportPreview:
-    import pyarrow.parquet as pq
-
-    file.seek(0)
-    table = pq.read_table(file)
-    return ExportPreview(tuple(table.column_names), tuple(tuple(row.values()) for row in table.to_pylist()))

@@ -94,8 +94,6 @@ def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
 
 
 def _preview(session: ProjectSession, run: RunRow, chosen: str, others: list[str]) -> None:
-    import pandas as pd
-
     name = export.file_name(session, run.run_id, chosen)
     with layout.panel("Preview", name, key="export-preview") as head:
         with head:
@@ -110,19 +108,18 @@ def _preview(session: ProjectSession, run: RunRow, chosen: str, others: list[str
                 export.media_type(chosen), type="primary", key="export-download",
             )  # fmt: skip
         shown = export.preview(session, run.run_id, chosen, others=others)
-        if shown.columns:
+        if isinstance(shown, str):
+            st.code(shown or "No turns yet.", language=None, height=460, wrap_lines=True)
+        else:
             plain = (str, int, float, type(None))
-            cells = [[cell if isinstance(cell, plain) else str(cell) for cell in row] for row in shown.rows]
-            frame = pd.DataFrame(cells, columns=list(shown.columns))
-            st.dataframe(frame, hide_index=True, key=f"export-table-{chosen}")
+            cells = shown.map(lambda cell: cell if isinstance(cell, plain) else str(cell))
+            st.dataframe(cells, hide_index=True, key=f"export-table-{chosen}")
             st.caption(
-                f"First {format_count(len(shown.rows), 'row')}{' of the runs' if others else ''}, "
+                f"First {format_count(len(shown), 'row')}{' of the runs' if others else ''}, "
                 f"{format_count(len(shown.columns), 'column')}."
             )
             if export.has_guide(chosen):
                 facts(export.column_meanings(session, run.run_id, others=others))
-        else:
-            st.code(shown.text or "No turns yet.", language=None, height=460, wrap_lines=True)
         if files := export.zipped_files(session, run.run_id, chosen):
             st.caption(f"The download is a zip with {join_names(files)}.")
 

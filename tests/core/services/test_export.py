@@ -103,11 +103,11 @@ def test_transcript_has_one_line_per_turn(session, run_id):
 
 def test_preview_is_the_beginning_of_the_file(session, run_id):
     shown = export.preview(session, run_id, "csv", rows=2)
-    assert shown.columns[:2] == ("id", "stars")
-    assert [row[0] for row in shown.rows] == ["d0", "d1"]
-    assert export.preview(session, run_id, "parquet", rows=2).rows[0][0] == "d0"
-    assert '"document_id": "d0"' in export.preview(session, run_id, "jsonl").text
-    assert '"extractor on d0"' in export.preview(session, run_id, "transcript").text
+    assert list(shown.columns[:2]) == ["id", "stars"]
+    assert list(shown["id"]) == ["d0", "d1"]
+    assert export.preview(session, run_id, "parquet", rows=2)["id"][0] == "d0"
+    assert '"document_id": "d0"' in export.preview(session, run_id, "jsonl")
+    assert '"extractor on d0"' in export.preview(session, run_id, "transcript")
 
 
 def test_export_contents_are_counted(session, run_id):
@@ -145,7 +145,7 @@ def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     guide = (tmp_path / "out.README.md").read_bytes()
     assert guide == export.guide(session, run_id, "csv", others=[other])
     shown = export.preview(session, run_id, "csv", rows=4, others=[other])
-    assert [row[shown.columns.index("run_id")] for row in shown.rows] == [run_id, run_id, other, other]
+    assert list(shown["run_id"]) == [run_id, run_id, other, other]
     assert export.zipped_files(session, run_id, "csv") == []
     assert export.zipped_files(session, run_id, "argilla") == ["small-r0001.jsonl", "small-r0001.settings.json"]
     assert export.zipped_files(session, run_id, "huggingface") == ["data/train.parquet", "README.md"]
