@@ -202,26 +202,22 @@ def run_window(page: Path) -> None:
 
     Print an error of pywebview on stderr and exit with 1. A failure of Qt aborts the process with a message of its own.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the server, which then ends this process
     try:
-        _show_window(page)
+        import webview
+
+        webview.settings["ALLOW_DOWNLOADS"] = True
+        # as text: QtWebEngine forbids files to open the studio's address
+        webview.create_window("Moot", html=page.read_text(encoding="utf-8"), width=1440, height=900)
+        if sys.platform.startswith("linux"):
+            from webview.platforms import qt
+
+            qt.BrowserView.on_download_requested = _save_download
+            webview.start(gui="qt")
+        else:
+            webview.start()
     except Exception as error:
         raise SystemExit(f"moot: {error}") from error
-
-
-def _show_window(page: Path) -> None:
-    """Show an HTML file in a window. It is passed as text: QtWebEngine forbids files to open the studio's address."""
-    import webview
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the server, which then ends this process
-    webview.settings["ALLOW_DOWNLOADS"] = True
-    webview.create_window("Moot", html=page.read_text(encoding="utf-8"), width=1440, height=900)
-    if not sys.platform.startswith("linux"):
-        webview.start()
-        return
-    from webview.platforms import qt
-
-    qt.BrowserView.on_download_requested = _save_download
-    webview.start(gui="qt")
 
 
 def _save_download(view: Any, download: Any) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -157,7 +158,7 @@ class ProjectSession:
             live_run = self._live_runs.setdefault(run_id, LiveRunState(run_id))
             if (row := self.store.runs.get(run_id)) is not None:
                 live_run.publish(status_of(row, "queued"))
-            run_engine = self._make_engine(work, self._publisher(live_run))
+            run_engine = self._make_engine(work, partial(self._publish, live_run))
             self._engines[run_id] = run_engine
             if work.run.purpose == "lab":
                 self._lab_runs.add(run_id)
@@ -230,7 +231,7 @@ class ProjectSession:
 
     def _end_work(self) -> None:
         for run_id in self._open_runs():
-            self._notify(run_id, Engine.interrupt)
+            self.engine.loop.call_soon_threadsafe(self._engines[run_id].interrupt)
         with self._guard:
             futures = list(self._futures.values())
         for future in futures:
@@ -338,13 +339,10 @@ class ProjectSession:
                 folder = Path(engine.ray_dir or self.path.with_suffix(".ray")).expanduser() / work.run.run_id
                 return RayEngine(work, dependencies, models, folder.resolve())
 
-    def _publisher(self, live_run: LiveRunState) -> Listener:
-        def publish(event: Event) -> None:
-            live_run.publish(event)
-            for listener in self._listeners:
-                listener(event)
-
-        return publish
+    def _publish(self, live_run: LiveRunState, event: Event) -> None:
+        live_run.publish(event)
+        for listener in self._listeners:
+            listener(event)
 
     async def _execute(self, run_engine: Engine, lock: asyncio.Lock) -> RunStatus:
         async with lock:
@@ -376,9 +374,3 @@ class ProjectSession:
 
     async def _load(self, ids: Sequence[str]) -> Sequence[Document]:
         return await asyncio.to_thread(self.store.documents.load, ids, gold=False)
-
-    def _notify(self, run_id: str, order: Callable[[Engine], None]) -> None:
-        with self._guard:
-            run_engine = self._engines.get(run_id)
-        if run_engine is not None:
-            self.engine.loop.call_soon_threadsafe(order, run_engine)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -34,6 +34,7 @@ from core.codebook import normalise
 from core.csv_text import to_csv
 from core.documents import Document, Value
 from core.errors import ExportError, InputError
+from core.export import replacing
 from core.formatting import format_problem
 from core.hashing import digest
 from core.services.authors.labelling import (
@@ -87,7 +88,7 @@ class _QuestionRow(_Row):
 
 
 class _MessageRow(_Row):
-    role: str
+    role: Literal["author", "assistant"]
     text: str
 
 
@@ -125,10 +126,9 @@ def import_chats(session: ProjectSession, path: Path) -> int:
         try:
             row = _ChatRow.model_validate_json(line)
             chat = _entries(current, row, names, texts.setdefault(row.author, []))
-        except ValidationError as error:
-            raise InputError(f"{path.name}, line {number}: {format_problem(error)}.", "Correct the line.") from error
         except ValueError as error:
-            raise InputError(f"{path.name}, line {number}: {error}.", "Correct the line.") from error
+            problem = format_problem(error) if isinstance(error, ValidationError) else error
+            raise InputError(f"{path.name}, line {number}: {problem}.", "Correct the line.") from error
         submission = next(entry for entry in chat if isinstance(entry, Submission))
         if submission.document_id in known:
             continue
@@ -142,8 +142,8 @@ def import_chats(session: ProjectSession, path: Path) -> int:
 
 
 def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: list[str]) -> list[Entry]:
-    """Return the entries of one line. Raises ValueError for unknown labels, roles, answers and annotators."""
-    messages = [_message(one, names) for one in row.messages]
+    """Return the entries of one line. Raises ValueError for unknown labels, answers and annotators."""
+    messages = [Message(one.role, mask(one.text, names).text) for one in row.messages]
     if messages[-1].role != "author":
         raise ValueError("the last message is not the author's")
     counts = mask(row.messages[-1].text, names).counts
@@ -174,15 +174,6 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
         made.append(Impression(id, row.author, row.at, row.recommended, row.arm, matches))
         made += [Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks)]
     return made
-
-
-def _message(row: _MessageRow, names: tuple[str, ...]) -> Message:
-    text = mask(row.text, names).text
-    if row.role == "author":
-        return Message("author", text)
-    if row.role == "assistant":
-        return Message("assistant", text)
-    raise ValueError(f"the role '{row.role}' does not exist")
 
 
 def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow) -> Answer:
@@ -284,9 +275,6 @@ def save_labels(session: ProjectSession, path: Path) -> Path:
     """Write ``export_labels`` to a file, csv or jsonl by its ending. Raises ExportError if it cannot be written."""
     if path.suffix not in (".csv", ".jsonl"):
         raise ExportError(f"{path} is neither .csv nor .jsonl.", "Choose one of these endings.")
-    check_output_path(session.path, path)
-    try:
-        path.write_bytes(export_labels(session, path.suffix))
-    except OSError as error:
-        raise ExportError(f"{path} cannot be written: {error.strerror}.", "Choose another folder.") from error
+    with replacing(check_output_path(session.path, path)) as file:
+        file.write(export_labels(session, path.suffix))
     return path

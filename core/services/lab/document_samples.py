@@ -43,6 +43,11 @@ class Sample:
         return tuple(self.strata)
 
 
+def shuffled(ids: Iterable[str], seed: int) -> list[str]:
+    """Return ids in the order of a hash of seed and id."""
+    return sorted(ids, key=lambda id: hashlib.md5(f"{seed}:{id}".encode(errors="replace")).digest())
+
+
 def draw_stratified(
     known: Iterable[str], outcomes: Mapping[str, tuple[bool | None, bool]], size: int, seed: int
 ) -> dict[str, Stratum]:
@@ -51,7 +56,7 @@ def draw_stratified(
     ``outcomes`` gives for a document whether its verdict was right (None: unknown) and whether there was disagreement.
     The order within a stratum is that of a hash of seed and id. Pure.
     """
-    order = sorted(known, key=lambda id: hashlib.md5(f"{seed}:{id}".encode(errors="replace")).digest())
+    order = shuffled(known, seed)
     pools: dict[Stratum, list[str]] = {
         "wrong": [id for id in order if outcomes.get(id, (None, False))[0] is False],
         "right": [id for id in order if outcomes.get(id, (None, False))[0] is True],

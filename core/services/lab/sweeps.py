@@ -9,7 +9,6 @@ Progress is stored in the project, so that a sweep resumes after a pause, a cras
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -200,8 +199,8 @@ class _SweepRunner:
     def run(self) -> None:
         """Run all rungs from the stored progress."""
         grid = grid_cells(self.spec)
-        drawn = document_samples.project_sample(self.session, self.spec.size, self.spec.seed).ids
-        ids = sorted(drawn, key=lambda id: hashlib.md5(f"{self.spec.seed}:{id}".encode(errors="replace")).digest())
+        drawn = document_samples.project_sample(self.session, self.spec.size, self.spec.seed)
+        ids = document_samples.shuffled(drawn.ids, self.spec.seed)
         remaining = tuple(range(len(grid)))
         for rung, size in enumerate(rung_sizes(len(grid), self.spec.size)):
             scores: dict[int, float | None] = {}

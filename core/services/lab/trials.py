@@ -128,24 +128,6 @@ def prompt_change(
     )
 
 
-def latest_change(
-    session: ProjectSession, slot: prompt_templates.Slot, plan: planning.Plan | None = None
-) -> SettingsChange:
-    """Return the change from its base to the draft, or without a draft from the parent of the version in the editor.
-
-    Raises PromptError, and UsageError for the shipped version, which has no parent.
-    """
-    settings = base_settings(session, plan)
-    now = prompt_templates.template_status(session, slot, settings.protocol)
-    if now.changed:
-        return prompt_change(session, slot, plan)
-    known = {version.name: version for version in prompt_templates.versions(session, slot, settings.protocol)}
-    parent = known.get(now.base.parent)
-    if parent is None:
-        raise UsageError("The shipped template has no earlier version to compare with.", "Edit it first.")
-    return prompt_change(session, slot, plan, against=parent)
-
-
 def definition_change(session: ProjectSession, plan: planning.Plan | None = None) -> SettingsChange:
     """Return the change from the latest saved codebook to its draft. Raises CodebookError without a saved one."""
     settings = base_settings(session, plan)
@@ -173,8 +155,18 @@ def draft_change(session: ProjectSession, slot: prompt_templates.Slot | None, pl
 
 
 def held_out_change(session: ProjectSession, slot: prompt_templates.Slot | None, plan: planning.Plan) -> SettingsChange:
-    """Return the change that is scored on the held-out split: ``latest_change`` of a slot, else the definitions'."""
-    return definition_change(session, plan) if slot is None else latest_change(session, slot, plan)
+    """Return the change that is scored on the held-out split: as ``draft_change``, or of the latest version.
+
+    Without a draft, the version in the editor is compared with its parent. Raises PromptError, and UsageError for the
+    shipped version, which has no parent.
+    """
+    if slot is None or (now := prompt_templates.template_status(session, slot, plan.protocol)).changed:
+        return draft_change(session, slot, plan)
+    versions = prompt_templates.versions(session, slot, plan.protocol)
+    parent = next((version for version in versions if version.name == now.base.parent), None)
+    if parent is None:
+        raise UsageError("The shipped template has no earlier version to compare with.", "Edit it first.")
+    return prompt_change(session, slot, plan, against=parent)
 
 
 def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample, *, pace: float = 0.0) -> Trial:

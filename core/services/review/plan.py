@@ -169,29 +169,26 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     if not len(rows):
         return whole
     match plan.claim:
-        case "share" | "correct":
-            y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
-            found = sequential_tests.confidence_sequence(sample, y, f, over_all, planned=plan.reviews or 100)
-            if not found:
-                return whole
-            value = over_all + float(sample.estimates(y - f).mean())
-            narrow = found[-1].high - found[-1].low <= 2 * plan.points
-            estimate = Estimate(min(1.0, max(0.0, value)), found[-1])
-            return replace(whole, estimate=estimate, enough=narrow)
-        case "better":
-            whole = replace(whole, names=(run.title, session.run(plan.other).title))
-            also = others[0][rows]
-            gained = _gains(reference, predicted, also)
+        case "share" | "correct" | "better":
+            low, unsure = 0.0, None
+            if plan.claim == "better":
+                whole = replace(whole, names=(run.title, session.run(plan.other).title))
+                also = others[0][rows]
+                y, f, over_all = _gains(reference, predicted, also), np.zeros(len(rows)), 0.0
+                low, unsure = -1.0, np.any(np.abs(predicted - also) >= 0.5, axis=1)
+            else:
+                y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
             found = sequential_tests.confidence_sequence(
-                sample, gained, np.zeros(len(gained)), 0.0, planned=plan.reviews or 100, low=-1.0,
-                unsure=np.any(np.abs(predicted - also) >= 0.5, axis=1),
-            )  # fmt: skip
+                sample, y, f, over_all, planned=plan.reviews or 100, low=low, unsure=unsure
+            )
             if not found:
                 return whole
-            value, ends = float(sample.estimates(gained).mean()), found[-1]
+            value, ends = over_all + float(sample.estimates(y - f).mean()), found[-1]
+            estimate = Estimate(min(1.0, max(low, value)), ends)
             small = -plan.points < ends.low <= ends.high < plan.points
-            estimate = Estimate(min(1.0, max(-1.0, value)), ends)
-            return replace(whole, estimate=estimate, enough=bool(estimate.clear) or small)
+            narrow = ends.high - ends.low <= 2 * plan.points
+            enough = bool(estimate.clear) or small if plan.claim == "better" else narrow
+            return replace(whole, estimate=estimate, enough=enough)
         case "f1":
             if sample.drawn < plan.reviews and not sample.complete:
                 return whole

@@ -15,6 +15,10 @@ PROTOCOL, MODELS, PROMPTS, CODEBOOK, DOCUMENTS = "Protocol", "Models", "Prompts"
 SUMMARY = (PROTOCOL, MODELS, PROMPTS, CODEBOOK, "Parameters", DOCUMENTS, "Seed", "Iteration", "Engine")
 """Headings of a configuration that summarise it; the others are about one role each."""
 SHIPPED = "default"
+_SAMPLING = {
+    "top_p": "top p {:g}", "max_tokens": "at most {:,} tokens", "reasoning_effort": "{} effort", "seed": "seed {}",
+}  # fmt: skip
+"""Words for settings of a model's sampling, by name."""
 _ACRONYMS = {"ecj": "ECJ"}
 _MOST_MODELS = 3  # named one by one in a name
 
@@ -117,20 +121,12 @@ def describe_model(role_model: RoleModel) -> str:
     if role_model.is_builtin:
         return role_model.spec
     sampling = role_model.sampling
-    words = [role_model.model]
+    model = role_model.model
     if sampling.temperature is not None:
-        words[0] += f" at temperature {sampling.temperature:g}"
-    if sampling.top_p is not None:
-        words.append(f"top p {sampling.top_p:g}")
-    if sampling.max_tokens is not None:
-        words.append(f"at most {sampling.max_tokens:,} tokens")
-    if sampling.reasoning_effort is not None:
-        words.append(f"{sampling.reasoning_effort} effort")
-    if sampling.seed is not None:
-        words.append(f"seed {sampling.seed}")
-    if sampling.json_schema != "auto":
-        words.append({"on": "JSON replies", "off": "text replies"}[sampling.json_schema])
-    return ", ".join(words)
+        model += f" at temperature {sampling.temperature:g}"
+    words = [form.format(value) for name, form in _SAMPLING.items() if (value := getattr(sampling, name)) is not None]
+    schema = {"auto": [], "on": ["JSON replies"], "off": ["text replies"]}[sampling.json_schema]
+    return ", ".join([model, *words, *schema])
 
 
 def model_names(role_models: Iterable[RoleModel]) -> list[str]:

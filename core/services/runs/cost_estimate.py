@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from core.debate import protocols
@@ -13,7 +13,7 @@ from core.formatting import format_count
 from core.llm.batch_api import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
-from core.runs import EngineSettings, RoleModel, RunRow, RunSettings, total_cost
+from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import first_messages, prompt_tokens
 from core.services.result_cache import cached_until_commit
@@ -82,30 +82,25 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
         tokens = _rendered_usage(settings, sample)
         documents_seen = format_count(len(sample), "document")
         source = f"prompts of {documents_seen}, assuming {REPLY_TOKENS} tokens per reply"
-    extra_tokens = (_mean_length(session) - sample_length) / CHARACTERS_PER_TOKEN
-    roles = tuple(
-        _estimate_role(
-            session.models,
-            role.name,
-            role.title,
-            settings.role_models[role.name],
-            documents * iterations * asks[role.name].maximum,
-            _adjust_prompt(tokens.get(role.name) or _largest_usage(tokens), extra_tokens),
-            settings.engine,
-        )
-        for role in spec.roles(settings.params)
-    )
+    extra_tokens = round((_mean_length(session) - sample_length) / CHARACTERS_PER_TOKEN)
+    largest = max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
+    roles = []
+    for role in spec.roles(settings.params):
+        role_model, calls = settings.role_models[role.name], documents * iterations * asks[role.name].maximum
+        each = tokens.get(role.name, largest)  # the prompts of some roles depend on earlier turns
+        prompt = max(each.prompt_tokens // 10, each.prompt_tokens + extra_tokens)  # at least a tenth
+        used = Usage(prompt * calls, each.completion_tokens * calls)
+        cost = session.models.prices.cost(session.models.place(role_model.connection), role_model.model, used)
+        if cost is not None and settings.engine.name == "batch":
+            cost *= BATCH_SHARE
+        tokens_used = used.prompt_tokens, used.completion_tokens
+        roles.append(RoleEstimate(role.name, role.title, role_model, calls, *tokens_used, cost))
     if any(count.minimum < count.maximum for count in asks.values()):
         source += "; the number of calls is an upper bound, because a debate may end early"
     basis = _basis(session.models, roles, source)
     if settings.engine.name == "batch" and any(role.cost_usd for role in roles):
         basis += " Batch prices are half of the list price."
-    return Estimate(documents, iterations, roles, basis)
-
-
-def _largest_usage(tokens: Mapping[str, Usage]) -> Usage:
-    """Return the largest known usage, for a role whose prompts depend on earlier turns."""
-    return max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
+    return Estimate(documents, iterations, tuple(roles), basis)
 
 
 @cached_until_commit
@@ -115,21 +110,6 @@ def _mean_length(session: ProjectSession, run_id: str | None = None) -> float:
 
 def _length(document: Document) -> int:
     return sum(map(len, document.fields.values()))
-
-
-def _adjust_prompt(each: Usage, tokens: float) -> Usage:
-    """Return the usage with its prompt tokens changed by ``tokens``, keeping at least a tenth."""
-    return replace(each, prompt_tokens=max(each.prompt_tokens // 10, each.prompt_tokens + round(tokens)))
-
-
-def _estimate_role(
-    models: ModelLibrary, role: str, title: str, role_model: RoleModel, calls: int, each: Usage, engine: EngineSettings
-) -> RoleEstimate:
-    whole = Usage(each.prompt_tokens * calls, each.completion_tokens * calls)
-    cost = models.prices.cost(models.place(role_model.connection), role_model.model, whole)
-    if cost is not None and engine.name == "batch":
-        cost *= BATCH_SHARE
-    return RoleEstimate(role, title, role_model, calls, whole.prompt_tokens, whole.completion_tokens, cost)
 
 
 def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> str:

@@ -94,7 +94,7 @@ def test_export_names_the_source_of_each_label(session: ProjectSession, tmp_path
         ("{", "line 1"),
         ('{"author": "a"}', "conversation"),
         ('{"author": "a", "conversation": "c", "at": 1, "messages": []}', "messages"),
-        ('{"author": "a", "conversation": "c", "at": 1, "messages": [{"role": "bot", "text": "Hi"}]}', "role 'bot'"),
+        ('{"author": "a", "conversation": "c", "at": 1, "messages": [{"role": "bot", "text": "Hi"}]}', "> role: Input"),
         (
             '{"author": "a", "conversation": "c", "at": 1, "messages": [{"role": "author", "text": "Is it a tent?"}], '
             '"questions": [{"label": "Unknown", "question": "?", "answer": "x"}]}',
