@@ -164,6 +164,16 @@ def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> N
     assert at.selectbox(key="map-text").value == "text"
 
 
+def test_chosen_kind_of_gold_without_a_column_is_said(session: ProjectSession) -> None:
+    at = upload(b"id,text,mood\n1,The soup was cold.,fine words\n2,The bed was hard.,more words\n")
+    assert "No gold column is chosen" not in html(at)
+    at.segmented_control(key="gold_kind").set_value("list").run()
+    at.multiselect(key="map-gold-list").set_value([]).run()
+    assert "No gold column is chosen" in html(at)
+    at.multiselect(key="map-gold-list").set_value(["mood"]).run()
+    assert "No gold column is chosen" not in html(at)
+
+
 def test_first_line_is_imported_if_the_file_has_no_header(session: ProjectSession) -> None:
     at = upload(b"The soup was cold.\nThe bed was hard.\n", "b.csv")
     assert any(button.label == "Import 1" for button in at.button)

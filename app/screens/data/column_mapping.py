@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from app.state import DataState, bound, reset_widgets
+from app.widgets.alerts import notice
 from app.widgets.elements import line
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
@@ -115,6 +116,8 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
         _by_label(draft, codebook, keep)
     else:
         _by_column(draft, kind, keep)
+    if not draft.mapping.gold:
+        notice("warn", "No gold column is chosen", "The documents would be imported without gold labels.")
 
 
 def _by_column(draft: ImportDraft, kind: str, keep: Keep) -> None:
