@@ -114,6 +114,6 @@ function evidenceNode(debate, label) {
   );
   const found = [...unique.values()].filter(isSupported).length;
   if (found < unique.size) return found ? `${found} of ${unique.size} found` : el("span", "wrong", "not in the text");
-  if (found) return values ? `${found} kept` : formatPlural(found, "quote");
+  if (found) return formatPlural(found, "quote");
   return assigned ? "no quote" : "";
 }

@@ -49,11 +49,11 @@ def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> 
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
     description.fill("The teapots.")
     description.press("Tab")
-    wait_for_result(page, "test 1, draft against v1 on 20 documents")
+    wait_for_result(page, "Test no. 1: draft against v1 on 20 documents")
     clear = page.get_by_role("button", name="Clear all").first
     clear.click()
     page.get_by_text("v1 against the draft, 2 changes").wait_for()
-    wait_for_result(page, "test 2, draft against v1 on 20 documents")
+    wait_for_result(page, "Test no. 2: draft against v1 on 20 documents")
     expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
     broken, _ = broken_and_fixed(page)
     assert broken > 0

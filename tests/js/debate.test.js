@@ -140,7 +140,7 @@ test("the label table shows marks and evidence", () => {
   const cells = () => texts(labelTable(debate, run, new Set()), "tr td:last-child");
   assert.deepEqual(cells(), ["1 quote", "not in the text", ""]);
   debate.verdict = { values: { a: true, b: false, c: null } };
-  assert.deepEqual(cells(), ["1 kept", "removed", "unresolved"]);
+  assert.deepEqual(cells(), ["1 quote", "removed", "unresolved"]);
   debate.verdict = { status: "failed", values: { a: null, b: null, c: null } };
   assert.deepEqual(cells(), ["failed", "failed", "failed"]);
   assert.equal(labelTable(debate, run, new Set()).querySelectorAll("th .avatar").length, 2); // the critic assigned none

@@ -86,8 +86,8 @@ def _summary(trial: Trial | None) -> str:
     sample = trial.sample
     documents = format_count(len(sample["strata"]), "document")
     where = f"the held-out split ({documents})" if trial.held_out else documents
-    seed = f", seed {sample['seed']}" if len(sample["strata"]) > 1 and not trial.held_out else ""
-    return f"test {trial.trial}, {trial.after} against {trial.before} on {where}{seed}"
+    seed = f", drawn with seed {sample['seed']}" if len(sample["strata"]) > 1 and not trial.held_out else ""
+    return f"Test no. {trial.trial}: {trial.after} against {trial.before} on {where}{seed}"
 
 
 def _cost(tried: TrialStatus) -> str:

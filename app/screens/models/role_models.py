@@ -38,10 +38,10 @@ WIDTHS = (1.4, 1.25, 1.75, 0.7, 0.7, 0.85, 1.05, 0.7, 1.5, 1.0)
 HEADS = ("Role", "Connection", "Model", "Temp.", "Top p", "Max tokens", "Reasoning", "Seed", "Replies", "")
 AUTO = "auto"
 EFFORTS = (AUTO, "minimal", "low", "medium", "high")
-REPLIES = {"off": "text", "auto": "retry JSON", "on": "JSON"}
+REPLIES = {"off": "text", "auto": "text, then JSON", "on": "JSON"}
 REPLIES_HELP = (
     "Text: replies are plain text and are streamed. JSON: deciding replies must follow a JSON schema, if the server "
-    "supports it. Retry JSON: the schema is used only when a reply could not be read."
+    "supports it. Text, then JSON: the schema is used only when a reply could not be read."
 )
 SCHEMA_SUPPORT = {
     "none": "does not support JSON schemas",

@@ -107,7 +107,7 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
     codebook = run.settings.codebook
     if codebook.kind == "rating" or not use.rater_quality(session, run, codebook.items[0]):
         return
-    with layout.panel("Annotators against the latent truth", key="agreement-latent") as head:
+    with layout.panel("Annotators against the estimated truth", key="agreement-latent") as head:
         item = codebook.items[0]
         with head:
             if len(codebook.items) > 1:

@@ -192,8 +192,8 @@ SPEC = ProtocolSpec(
     params=(
         Param("extra_rounds", "Extra rounds", 0, "Additional rounds of extractor and critic before the judge.",
               minimum=0, maximum=5),
-        Param("scope", "Scope", "all", "One debate about all labels, or one debate for each label.",
-              {"all": "All labels at once", EACH: "One debate per label"}),
+        Param("scope", "Labels per debate", "all", "One debate about all labels, or one debate for each label.",
+              {"all": "All at once", EACH: "One each"}),
         *_ADAPTIVE_PARAMS,
     ),
     check=_check,

@@ -61,8 +61,9 @@ def warning(session: ProjectSession) -> str:
     """Return whose answers the latent truth rests on, and what it assumes."""
     names = refresh(session)
     return (
-        f"Latent truth of {join_names(names)} (Dawid and Skene, 1979). It assumes that they err independently. Models "
-        "that share errors confirm each other and look better than they are, and the evaluated run is one of them."
+        f"The truth is estimated from {join_names(names)} (Dawid and Skene, 1979), as if they erred independently. "
+        "Models that share errors confirm each other and look better than they are, and the evaluated run is one of "
+        "them."
     )
 
 

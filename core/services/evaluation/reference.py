@@ -46,7 +46,9 @@ def reference_names(reference: Reference) -> ReferenceNames:
         case "reviewed":
             return ReferenceNames("Reviewed", "review", "the review says", "a review")
         case "latent":
-            return ReferenceNames("Latent truth", "latent truth", "the latent truth says", "a latent label")
+            return ReferenceNames(
+                "Estimated truth", "estimated truth", "the estimated truth says", "an estimated label"
+            )
         case "run":
             role = "" if source.role == VERDICT else f", {source.role}"
             what = f"a verdict of {who}" if not role else f"a list of {who}{role}"
