@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, fields
+from typing import Self, TypeAlias
 
 from core.debate.turns import Turn, Verdict
-from core.runs import State, StopCode
+from core.runs import RunRow, State, StopCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class VerdictReached:
     unix_time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunStatus:
     """The state and the totals of a run, sent on every change of state and at most a few times a second in between.
 
@@ -89,6 +89,12 @@ class RunStatus:
     message: str = ""
     cached_tokens: int = 0
     stop_code: StopCode = ""
+
+    @classmethod
+    def of(cls, run: RunRow) -> Self:
+        """Return the status of a stored run."""
+        shared = {one.name: getattr(run, one.name) for one in fields(cls) if one.name in RunRow.model_fields}
+        return cls(**shared, in_flight=0, rate=0.0, eta_seconds=None)
 
     @property
     def ended(self) -> int:

@@ -17,7 +17,7 @@ from core.engine.debate_runner import Debate, PendingTurn
 from core.engine.interfaces import Dependencies, Work
 from core.engine.model_calls import ModelCaller
 from core.errors import ContextTooLong, ProjectError, Refused
-from core.runs import NOT_STOPPED, RoleModel, RunRow, State, StopReason
+from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 
 STATUS_SECONDS = 0.25
 OUT_OF_BUDGET = "the rest may not cover another call"
@@ -55,35 +55,14 @@ class FailureStreak:
 
 
 @dataclass(slots=True)
-class Progress:
-    """Totals of a run over all its sessions, and the rate of this one. Times are seconds of a monotonic clock."""
+class Progress(RunStatus):
+    """Totals of a run over all its sessions, and the rate of this one.
 
-    run_id: str
-    documents: int
-    verdicts: int
-    unresolved: int
-    failed: int
-    calls: int
-    cached_calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    seconds_before: float
-    started: float
-    cached_tokens: int = 0
-    in_flight: int = 0
-    _ended: deque[float] = field(default_factory=deque)
+    ``seconds`` are those of earlier sessions; ``started`` is the time of a monotonic clock.
+    """
 
-    @classmethod
-    def of(cls, run: RunRow, now: float) -> Progress:
-        """Return the progress of a run that starts or resumes now."""
-        totals = {one.name: getattr(run, one.name) for one in fields(cls) if one.name in RunRow.model_fields}
-        return cls(**totals, seconds_before=run.seconds, started=now)
-
-    @property
-    def decided(self) -> int:
-        """Documents whose debate has ended in any way."""
-        return self.verdicts + self.unresolved + self.failed
+    started: float = 0.0
+    _ended_at: deque[float] = field(default_factory=deque)
 
     def paid(self, usage: Usage, cost_usd: float | None) -> None:
         """Count a new reply."""
@@ -98,7 +77,7 @@ class Progress:
         if self.cost_usd is not None:
             self.cost_usd = None if cost_usd is None else self.cost_usd + cost_usd
 
-    def ended(self, status: str, now: float) -> None:
+    def conclude(self, status: str, now: float) -> None:
         """Count a finished debate."""
         match status:
             case "verdict":
@@ -107,25 +86,23 @@ class Progress:
                 self.unresolved += 1
             case _:
                 self.failed += 1
-        self._ended.append(now)
+        self._ended_at.append(now)
 
     def status(self, state: State, now: float, reason: StopReason) -> RunStatus:
         """Return the progress as an event."""
-        while self._ended and self._ended[0] < now - RATE_WINDOW:
-            self._ended.popleft()
+        while self._ended_at and self._ended_at[0] < now - RATE_WINDOW:
+            self._ended_at.popleft()
         span = min(now - self.started, RATE_WINDOW)
-        rate = len(self._ended) / span * 60 if span > 0 else 0.0
-        left = self.documents - self.decided
-        shared = {one.name for one in fields(RunStatus)} & {one.name for one in fields(self)}
-        return RunStatus(
-            **{name: getattr(self, name) for name in shared},
-            state=state,
-            seconds=self.seconds_before + now - self.started,
-            rate=rate,
-            eta_seconds=left / rate * 60 if rate > 0 else None,
-            message=reason.message,
-            stop_code=reason.code,
-        )
+        rate = len(self._ended_at) / span * 60 if span > 0 else 0.0
+        totals = {one.name: getattr(self, one.name) for one in fields(RunStatus)}
+        return RunStatus(**totals | {
+            "state": state,
+            "seconds": self.seconds + now - self.started,
+            "rate": rate,
+            "eta_seconds": (self.documents - self.ended) / rate * 60 if rate > 0 else None,
+            "message": reason.message,
+            "stop_code": reason.code,
+        })  # fmt: skip
 
 
 class Engine(ABC):
@@ -142,7 +119,7 @@ class Engine(ABC):
         self.store = dependencies.store
         self.sink = dependencies.sink
         self.publish = dependencies.publish
-        self.progress = Progress.of(work.run, time.monotonic())
+        self.progress = Progress.of(work.run)
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
         self.note = ""
         """Reason for a wait, shown with the status of the run."""
@@ -191,7 +168,7 @@ class Engine(ABC):
         ticker = asyncio.create_task(self._tick())
         try:
             await self._execute()
-            if self.progress.decided + len(self._held) == self.progress.documents:
+            if self.progress.ended + len(self._held) == self.progress.documents:
                 self._pending = None  # the last calls in flight finished the run
             if self._pending is None:
                 await self._commit_held()
@@ -287,7 +264,7 @@ class Engine(ABC):
 
     async def _commit(self, reached: VerdictReached) -> None:
         await self.sink.verdict(reached)
-        self.progress.ended(reached.verdict.status, time.monotonic())
+        self.progress.conclude(reached.verdict.status, time.monotonic())
         self.publish(reached)
 
     async def _tick(self) -> None:

@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 from core.debate.events import Delta, Event, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
@@ -348,8 +348,7 @@ class LiveRunState:
 
 def status_of(run: RunRow, state: State | None = None) -> RunStatus:
     """Return the status of a stored run as an event, with another state if one is given."""
-    shared = {one.name: getattr(run, one.name) for one in fields(RunStatus) if one.name in RunRow.model_fields}
-    status = RunStatus(**shared, in_flight=0, rate=0.0, eta_seconds=None)
+    status = RunStatus.of(run)
     return status if state is None else replace(status, state=state, message="", stop_code="")
 
 

@@ -131,9 +131,6 @@ class Statements:
 
     def _line(self, line: str) -> bool:
         self._columns = None
-        if not line.strip():
-            self.unfinished = False
-            return False
         bullet, rest = BULLET.match(line), without_bullet(line)
         tokens = _answered(tokenise(rest, self.names))
         if bullet and bullet["mark"] in ("+", "-") and any(token.kind == "name" for token in tokens):
@@ -346,8 +343,6 @@ class _Sentence:
     def _denied(self, bracket: Token) -> list[str]:
         """Return the labels that a bracket says are absent, if it says nothing else: "(Price is not mentioned)"."""
         inner = Statements(self.out.names)
-        if not _name_labels(bracket.inner):
-            return []
         with suppress(Unreadable):
             inner.read(self.text[bracket.start + 1 : bracket.end - 1])
         return list(inner.values) if all(values == {False} for values in inner.values.values()) else []
