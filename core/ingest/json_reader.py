@@ -15,6 +15,7 @@ from core.ingest.label_studio import is_task, task_rows
 from core.ingest.table import Format, RowLog, Table, check_width, clean_columns, clean_value
 
 _LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
+_KINDS = {type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text"}
 Element: TypeAlias = tuple[int, Any, str, str]
 """Number of the line or element, its value, and when it could not be read the reason with what stood there."""
 
@@ -161,7 +162,7 @@ def _table(
     keys: dict[str, None] = {}
     for line, value, reason, raw in elements:
         if not reason and not isinstance(value, dict):
-            reason, raw = f"{_kind(value)}, expected an object", raw or str(value)
+            reason, raw = f"{_KINDS.get(type(value), 'an array')}, expected an object", raw or str(value)
         if reason:
             rows.reject(line, reason, raw)
             continue
@@ -185,17 +186,3 @@ def _table(
         encoding=decoding.encoding,
         notes=renamed + notes(),
     )
-
-
-def _kind(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case _:
-            return "an array"

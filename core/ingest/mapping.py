@@ -157,14 +157,12 @@ def _parse(text: str, table: Table, codebook: Codebook | None) -> GoldSource:
             return GoldSource(column, "label", name, rater)
         is_list = guess_kind(table.column(column)[:1000]) == "list"
         return GoldSource(column, "list" if is_list else "choice", rater=rater)
-    if codebook.kind != "multilabel" and whole and codebook.find(name) is None:
-        source = GoldSource(column, "choice", rater=rater)
-    elif whole and codebook.find(name) is None:
-        source = GoldSource(column, "list", rater=rater)
-    elif codebook.kind == "choice":
-        source = GoldSource(column, "choice" if whole else "label", "" if whole else name, rater)
+    if whole and (codebook.kind == "choice" or codebook.find(name) is None):
+        source = GoldSource(column, "list" if codebook.kind == "multilabel" else "choice", rater=rater)
     else:
-        source = GoldSource(column, "label", require_label(codebook, name), rater)
+        source = GoldSource(
+            column, "label", name if codebook.kind == "choice" else require_label(codebook, name), rater
+        )
     check_gold(source, codebook)
     return source
 

@@ -316,14 +316,9 @@ async def _ask_builtin(
     else:  # the words of a short text are found sooner than a thread is started
         text = baseline.write_reply(ask, codebook, document)
     if settings.pace > 0:
-        for piece in _words(text):
-            on_delta(piece, False)
+        for word in re.findall(r"[^ ]* |[^ ]+", text):
+            on_delta(word, False)
             await asyncio.sleep(1 / settings.pace)
     else:
         on_delta(text, False)
     return Reply(text, usage=estimate_usage(ask.characters, len(text)), cost_usd=0.0)
-
-
-def _words(text: str) -> list[str]:
-    pieces = text.split(" ")
-    return [piece + " " for piece in pieces[:-1]] + pieces[-1:]

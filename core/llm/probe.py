@@ -109,9 +109,9 @@ async def fetch_model_info(session: aiohttp.ClientSession, place: Connection, ke
     """
     if place.dialect == "builtin":
         return ModelInfo()
-    published = await _published(place, model)
-    if published.context:
-        return published
+    provider = provider_of(place)
+    if provider and (context := await asyncio.to_thread(_context_window, provider, model)):
+        return ModelInfo(context)
     headers = {"authorization": f"Bearer {key}"} if key else {}
     try:
         async with asyncio.timeout(FACT_SECONDS):
@@ -147,11 +147,6 @@ def _of_ollama(shown: Any) -> ModelInfo:
     told = info if isinstance(info, dict) else {}
     context = next((_count(value) for name, value in told.items() if str(name).endswith(".context_length")), None)
     return ModelInfo(context=context, reasons="thinking" in able if isinstance(able, list) else None)
-
-
-async def _published(place: Connection, model: str) -> ModelInfo:
-    provider = provider_of(place)
-    return ModelInfo(context=await asyncio.to_thread(_context_window, provider, model)) if provider else ModelInfo()
 
 
 def _context_window(provider: str, model: str) -> int | None:

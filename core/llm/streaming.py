@@ -145,20 +145,11 @@ def _decode_leniently(line: bytes) -> Any:
     That is JSON with an escaped lone surrogate, which is valid, and with invalid UTF-8, which is replaced as the
     standard for event streams requires.
     """
+    text = line.decode("utf-8", "replace")
     try:
-        if b"\\ud" in line.lower():
-            return json.loads(line.decode("utf-8", "replace"))
-        return orjson.loads(line.decode("utf-8", "replace")) if not _is_utf8(line) else None
+        return json.loads(text) if "\\ud" in text.lower() else orjson.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 CONNECT_SECONDS = 10.0

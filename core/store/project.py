@@ -6,7 +6,6 @@ import os
 import shutil
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import NoReturn, Self
 
 from core.errors import ProjectError, ProjectGone, StorageFull
@@ -186,7 +185,5 @@ class Project:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

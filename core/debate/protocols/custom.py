@@ -157,15 +157,13 @@ _Title: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_
 _Location: TypeAlias = tuple[str | int, ...]
 
 
-def _as_list(data: Any) -> Any:
-    return [data] if isinstance(data, str) else data
-
-
 def _as_loop(data: Any) -> Any:
     return data if isinstance(data, dict) else {"repeat": [data], "times": 1}
 
 
-_Stage: TypeAlias = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_list)]
+_Stage: TypeAlias = Annotated[
+    tuple[str, ...], Field(min_length=1), BeforeValidator(lambda data: [data] if isinstance(data, str) else data)
+]
 """Roles that are asked in parallel."""
 
 
