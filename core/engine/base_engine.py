@@ -214,14 +214,10 @@ class Engine(ABC):
         return ModelCaller(
             run_id=self.run_id,
             settings=self.settings,
-            models=self.dependencies.models,
-            store=self.store,
-            sink=self.sink,
-            publish=self.publish,
+            dependencies=self.dependencies,
             budget=self.budget,
             on_paid=lambda reply: self.progress.paid(reply.usage, reply.cost_usd),
             on_lost=self.progress.billed,
-            slots=asyncio.Semaphore(self.settings.concurrency),
             on_limit=self._note_limit,
         )
 

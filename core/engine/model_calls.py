@@ -11,7 +11,7 @@ from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Reply, Usage
 from core.engine.budget import Budget, BudgetSpent, Settle
 from core.engine.debate_runner import PendingTurn, paid_reply
-from core.engine.interfaces import FailedAttempt, Models, Publish, ReplyStore, RunSink
+from core.engine.interfaces import Dependencies, FailedAttempt, Publish
 from core.engine.rate_limit import ServerLimiter
 from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
@@ -113,21 +113,19 @@ class ModelCaller:
 
     run_id: str
     settings: RunSettings
-    models: Models
-    store: ReplyStore
-    sink: RunSink
-    publish: Publish
+    dependencies: Dependencies
     budget: Budget
     on_paid: Callable[[Reply], None]
     on_lost: Callable[[Usage, float | None], None]
-    slots: asyncio.Semaphore
-    on_limit: Callable[[RoleModel, int], None] = lambda _role_model, _at_once: None
+    on_limit: Callable[[RoleModel, int], None]
     _calls: dict[str, asyncio.Future[Reply]] = field(default_factory=dict)
     _limiters: dict[str, ServerLimiter] = field(default_factory=dict)
+    _slots: asyncio.Semaphore = field(init=False)
     _batcher: DeltaBatcher = field(init=False)
 
     def __post_init__(self) -> None:
-        self._batcher = DeltaBatcher(self.publish)
+        self._slots = asyncio.Semaphore(self.settings.concurrency)
+        self._batcher = DeltaBatcher(self.dependencies.publish)
 
     async def call(self, key: str, pending: PendingTurn) -> tuple[Reply, bool]:
         """Make a call and return its committed reply, and True if another debate made the call.
@@ -156,7 +154,7 @@ class ModelCaller:
         buffer = StreamBuffer(self.run_id, pending, self._batcher)
 
         def on_wait(kind: str, seconds: float) -> None:
-            self.publish(TurnWaiting(self.run_id, pending.document.id, pending.turn, kind, seconds))
+            self.dependencies.publish(TurnWaiting(self.run_id, pending.document.id, pending.turn, kind, seconds))
 
         try:
             return await with_retries(lambda: self._attempt(key, pending, buffer), on_wait=on_wait)
@@ -170,13 +168,13 @@ class ModelCaller:
         # Providers count the prompt and the output limit of a request before it is answered.
         await limiter.enter(request.characters // CHARACTERS_PER_TOKEN + request.output_limit(role_model))
         try:
-            most = self.models.max_cost(role_model, request)
-            async with self.slots, self.budget.reserve(most) as settle:
+            most = self.dependencies.models.max_cost(role_model, request)
+            async with self._slots, self.budget.reserve(most) as settle:
                 began = time.monotonic()
-                self.publish(TurnStarted(pending.started(self.run_id)))
+                self.dependencies.publish(TurnStarted(pending.started(self.run_id)))
                 reply = await self._ask(key, pending, buffer, settle, most)
                 reply = paid_reply(reply, key, seconds=time.monotonic() - began, run_id=self.run_id)
-                await self.store.commit(reply)
+                await self.dependencies.store.commit(reply)
                 buffer.end()
                 self.on_paid(reply)
         except ModelError as error:
@@ -192,13 +190,13 @@ class ModelCaller:
     async def _ask(self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle, most: float) -> Reply:
         """Return the model's reply; record an attempt without a reply and its billed tokens."""
         began = time.monotonic()
-        request, role_model = pending.request, pending.role_model
+        request, role_model, models = pending.request, pending.role_model, self.dependencies.models
 
         def failed(kind: str, message: str, text: str, usage: Usage) -> None:
-            cost = self.models.cost(role_model, usage)
+            cost = models.cost(role_model, usage)
             settle(cost)
             self.on_lost(usage, cost)
-            self.sink.attempt(
+            self.dependencies.sink.attempt(
                 FailedAttempt(
                     run_id=self.run_id,
                     document_id=pending.document.id,
@@ -221,12 +219,12 @@ class ModelCaller:
             if buffer.length - checked >= BUDGET_CHARACTERS:
                 checked = buffer.length
                 usage = estimate_usage(request.characters, buffer.length)
-                if self.budget.exceeded((self.models.cost(role_model, usage) or 0.0) - most):
+                if self.budget.exceeded((models.cost(role_model, usage) or 0.0) - most):
                     raise BudgetSpent
 
         try:
             document = request.document or pending.document
-            reply = await self.models.ask(role_model, request, self.settings, document, on_delta)
+            reply = await models.ask(role_model, request, self.settings, document, on_delta)
         except BudgetSpent:
             usage = estimate_usage(request.characters, buffer.length)
             failed(OVER_BUDGET, "stopped because the reply exceeded the budget", buffer.received, usage)
@@ -247,7 +245,9 @@ class ModelCaller:
         limiter = self._limiters.get(role_model.base_url)
         if limiter is None:
             own = self.settings.handling
-            limits = self.models.limits(role_model).and_also(own.requests_per_minute, own.tokens_per_minute)
+            limits = self.dependencies.models.limits(role_model).and_also(
+                own.requests_per_minute, own.tokens_per_minute
+            )
             limiter = self._limiters[role_model.base_url] = ServerLimiter(
                 limits, self.settings.concurrency, lambda now: self.on_limit(role_model, now)
             )
