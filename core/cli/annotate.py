@@ -122,6 +122,8 @@ def annotate_file(
         )  # fails before anything is written if the prepass does not exist
     for note in (*built.notes, *planning.settings_warnings(settings)):
         print_message(f"moot: {note}")
+    if built.unknown_gold:
+        print_message("moot: such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")
     if built.rejected:
         rejected = len(built.rejected)
         print_message(f"moot: read {built.read}, kept {built.kept}, rejected {rejected} (stored in the project):")
@@ -388,7 +390,7 @@ SEED = click.IntRange(-(2**53), 2**53)
 @click.option("--gold", multiple=True, metavar="LABEL=COL[@RATER]", help="Column with gold for one label. Repeatable.")
 @click.option(
     "--gold-value", "gold_values", multiple=True, metavar="TEXT=VALUE",
-    help="Meaning of a gold cell, e.g. x=present. Repeatable.",
+    help="Meaning of a gold cell, e.g. x=present, or =absent for empty cells. Repeatable.",
 )  # fmt: skip
 @click.option("--group", metavar="COL", help="Column that groups rows.")
 @click.option("--order", metavar="COL", help="Numeric column that orders the rows of a group.")

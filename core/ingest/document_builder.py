@@ -15,7 +15,7 @@ from typing import Any, Literal
 from core.codebook import RESERVED_NAMES, Codebook, normalise, parse_codebook
 from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
-from core.ingest.gold import CellReader, cell_reader, parse_rating, split_list
+from core.ingest.gold import CellReader, cell_reader, normalise_cell, parse_rating, split_list
 from core.ingest.mapping import Mapping, check_mapping
 from core.ingest.table import Table, as_text, clip
 
@@ -27,17 +27,24 @@ _ENOUGH = 20
 
 @dataclass(frozen=True, slots=True)
 class UnknownGold:
-    """A gold value that is not understood: it is ignored until the user maps it to a meaning."""
+    """A gold value that is not understood: it is ignored until the user maps it to a meaning.
 
-    column: str
+    The empty value stands for empty cells, which may mean that labels are absent, or that nobody has looked.
+    """
+
     value: str
+    columns: tuple[str, ...]
+    """The columns with this value, which is compared without case."""
     count: int
     line: int
     """The first row with the value."""
 
     def __str__(self) -> str:
         more = f" ({self.count:,} times)" if self.count > 1 else ""
-        return f"row {self.line}: '{clip(self.value, 80)}' in {self.column} is not a gold value{more}"
+        columns = self.columns[0] if len(self.columns) == 1 else f"{len(self.columns)} columns"
+        if not self.value:
+            return f"row {self.line}: an empty cell in {columns} may mean absent{more}"
+        return f"row {self.line}: '{clip(self.value, 80)}' in {columns} is not a gold value{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +245,9 @@ class _Gold:
         self._sources: list[tuple[str, str, tuple[Any, ...], CellReader]] = []
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lines: dict[tuple[str, str], int] = {}
+        self._conclusive: set[str] = set()
+        """Columns whose empty cells have no gold for sure: others say absent, or one is mapped to a meaning."""
+        self._filled: set[str] = set()
         if not mapping.gold:
             return
         labels = codebook if codebook is not None else codebook_from_gold(table, mapping)
@@ -245,6 +255,8 @@ class _Gold:
         for source in mapping.gold:
             read = cell_reader(source, labels, mapping.value_map, key)
             self._sources.append((source.rater, source.column, table.column(source.column), read))
+            if labels.kind != "multilabel" or "" in mapping.value_map:
+                self._conclusive.add(source.column)
 
     def of(self, index: int, line: int) -> AnyMapping[str, AnyMapping[str, Value]]:
         """Return the gold values of a row by rater; raters without a value are left out."""
@@ -255,16 +267,33 @@ class _Gold:
                 rater = self._file_raters[index]
             if values:
                 gold.setdefault(rater, {}).update(values)
+                if not any(values.values()):
+                    self._conclusive.add(column)
+            if values or unknown:
+                self._filled.add(column)
+            elif not as_text(cells[index]).strip():
+                unknown = ("",)
             for value in unknown:
                 self._counts[column, value] += 1
                 self._lines.setdefault((column, value), line)
         return gold
 
     def unknown(self) -> tuple[UnknownGold, ...]:
-        return tuple(
-            UnknownGold(column, value, count, self._lines[column, value])
-            for (column, value), count in self._counts.most_common()
+        """Return the values that are not understood, the most frequent first."""
+        alike: dict[str, list[tuple[str, str]]] = {}
+        for column, value in self._counts:
+            if value or column in self._filled - self._conclusive:
+                alike.setdefault(normalise_cell(value), []).append((column, value))
+        found = (
+            UnknownGold(
+                value=same[0][1],
+                columns=tuple(dict.fromkeys(column for column, _ in same)),
+                count=sum(self._counts[one] for one in same),
+                line=min(self._lines[one] for one in same),
+            )
+            for same in alike.values()
         )
+        return tuple(sorted(found, key=lambda one: -one.count))
 
 
 def _raw(row: tuple[Any, ...]) -> str:

@@ -47,8 +47,10 @@ ValueMap: TypeAlias = abc.Mapping[str, Value | None]
 BINARY: dict[str, bool] = {
     "1": True, "true": True, "yes": True, "y": True, "present": True, "1.0": True,
     "0": False, "false": False, "no": False, "n": False, "absent": False, "0.0": False,
+    **dict.fromkeys(("ja", "oui", "sí", "si", "sì", "sim", "да", "是", "wahr", "vrai", "✓", "✔", "☑"), True),
+    **dict.fromkeys(("nein", "non", "nee", "não", "нет", "否", "falsch", "faux", "✗", "✘", "☐"), False),
 }  # fmt: skip
-"""The conventions of a binary gold cell, casefolded."""
+"""The conventions of a binary gold cell, casefolded. An x is not among them: it may mean either."""
 
 NAME_KEYS = ("label", "labels", "category", "aspect", "name")
 """Keys of the label name in an object in a list of gold: the first one present counts."""
@@ -70,6 +72,11 @@ def normalise_cell(cell: Any) -> str:
 def parse_binary(cell: Any) -> bool | None:
     """Return True or False by the conventions of ``BINARY``, None for everything else and for empty cells."""
     return BINARY.get(normalise_cell(cell))
+
+
+def crossed(cells: abc.Iterable[Any]) -> bool:
+    """Return True for a column of crosses: each cell that is not empty is an x."""
+    return {normalise_cell(cell) for cell in cells} - {""} == {"x"}
 
 
 def parse_rating(cell: Any) -> int | float | None:
@@ -185,8 +192,9 @@ def _rejoin(parts: list[str], index: LabelIndex) -> list[str]:
 def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key: Key) -> CellReader:
     """Return a cached function that reads a cell of ``source``.
 
-    ``key`` gives the item's key for a label (its id, or its name without a codebook). The
-    source must suit the codebook (``check_mapping``).
+    ``key`` gives the item's key for a label (its id, or its name without a codebook). The source must suit the
+    codebook (``check_mapping``). An empty cell has no gold, unless ``value_map`` says for the empty text that a label,
+    or in a list every label, is absent.
     """
     mapped = {normalise_cell(text): value for text, value in value_map.items()}
     index = LabelIndex(codebook)
@@ -200,10 +208,11 @@ def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key
         assert label is not None, f"check_mapping let '{source.name}' pass"
         read = _rating(codebook, mapped, key(label)) if codebook.kind == "rating" else _binary(mapped, key(label))
     seen: dict[tuple[type, Any], CellReading] = {}
+    empty = read("")
 
     def read_cached(cell: Any) -> CellReading:
         if cell is None or cell == "":
-            return NO_GOLD
+            return empty
         if isinstance(cell, list | dict):
             return read(cell)
         known = (cell.__class__, cell)
@@ -224,7 +233,7 @@ def _binary(mapped: ValueMap, item: str) -> CellReader:
 
     def read(cell: Any) -> CellReading:
         text = normalise_cell(cell)
-        if not text:
+        if not text and text not in mapped:
             return NO_GOLD
         value = mapped[text] if text in mapped else BINARY.get(text, text)
         return by_value.get(value, ({}, (as_text(cell).strip(),)))
@@ -261,7 +270,7 @@ def _choice(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
 
 def _list(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
     def read(cell: Any) -> CellReading:
-        if not isinstance(cell, list) and not as_text(cell).strip():
+        if not isinstance(cell, list) and not as_text(cell).strip() and mapped.get("") is not False:
             return NO_GOLD
         found: set[str] = set()
         unknown: list[str] = []
@@ -285,7 +294,7 @@ def guess_kind(cells: abc.Sequence[Any]) -> Literal["binary", "rating", "list", 
     if not filled:
         return "empty"
     need = 0.9 * len(filled)
-    if sum(parse_binary(cell) is not None for cell in filled) >= need:
+    if sum(parse_binary(cell) is not None for cell in filled) >= need or crossed(filled):
         return "binary"
     if sum(parse_rating(cell) is not None for cell in filled) >= need:
         return "rating"

@@ -13,7 +13,17 @@ from core.codebook import Codebook, normalise
 from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
 from core.formatting import did_you_mean, format_count, format_percent
-from core.ingest.gold import GoldKind, GoldSource, LabelIndex, guess_kind, parse_binary, parse_rating, split_list
+from core.ingest.gold import (
+    GoldKind,
+    GoldSource,
+    LabelIndex,
+    crossed,
+    guess_kind,
+    normalise_cell,
+    parse_binary,
+    parse_rating,
+    split_list,
+)
 from core.ingest.table import Table, as_text
 
 
@@ -171,14 +181,16 @@ def parse_value_option(texts: Sequence[str], codebook: Codebook) -> dict[str, Va
     """Parse the values of ``--gold-value``: ``TEXT=VALUE``, split at the last ``=``, as a value map.
 
     VALUE is ``none`` (no gold), and by the codebook's kind ``present`` or ``absent`` (a label's name in a list), a
-    number on the scale, or a label's name or code. UsageError for anything else.
+    number on the scale, or a label's name or code. Without TEXT, empty cells are meant: those of a multilabel codebook
+    can be absent or have no gold. UsageError for anything else.
     """
     return dict(_value(text, codebook) for text in texts)
 
 
 def _value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
     cell, equals, meant = (part.strip() for part in text.rpartition("="))
-    if not equals or not cell or not meant:
+    empty = not cell and codebook.kind == "multilabel" and (normalise(meant) == "none" or parse_binary(meant) is False)
+    if not equals or not meant or not (cell or empty):
         raise UsageError(
             f"'{text}' is not a gold value.", "Write TEXT=VALUE, for example --gold-value 'rather good=4'."
         )
@@ -335,7 +347,7 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
     names = sorted(((normalise(name), name) for name in codebook.names), key=lambda pair: -len(pair[0]))
     for column, values in cells.items():
         filled = [cell for cell in values if as_text(cell).strip()]
-        if not filled or sum(good(cell) is not None for cell in filled) < 0.8 * len(filled):
+        if not crossed(filled) and sum(good(cell) is not None for cell in filled) < max(0.8 * len(filled), 1):
             continue
         folded = normalise(column)
         for key, label in names:
@@ -355,7 +367,7 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
 def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...], str]:
     kinds = {name: guess_kind(column) for name, column in cells.items()}
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
-    if all(len(set(map(parse_binary, cells[name]))) == 1 for name in binaries):
+    if all(len(set(map(normalise_cell, cells[name]))) == 1 for name in binaries):
         binaries = []  # such as a version number: 1 in every row
     rated = _by_rater(binaries)
     if rated and len(rated) == len(binaries):

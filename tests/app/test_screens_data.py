@@ -134,6 +134,17 @@ def test_unknown_gold_value_can_be_mapped(session: ProjectSession) -> None:
     ]  # fmt: skip
 
 
+def test_empty_gold_cells_can_mean_absent(session: ProjectSession) -> None:
+    session.store.codebooks.save(load_yaml("labels: [{name: Food}]"))
+    at = upload(b"id,text,Food\na,soup one,x\nb,soup two,\nc,soup three,\n")
+    assert "<b>empty</b> in Food, 2 times, first in row 3" in html(at)
+    at.segmented_control(key="map-value-0").set_value("absent").run()
+    at.segmented_control(key="map-value-0").set_value("present").run()  # x moved up
+    button(at, "Import 3")
+    food = label_id(session, "Food")
+    assert session.store.documents.gold_counts() == [("gold", food, False, 2), ("gold", food, True, 1)]
+
+
 def test_gold_of_a_second_rater_is_mapped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}]"))
     food = label_id(session, "Food")

@@ -185,40 +185,36 @@ def label_name(source: GoldSource, codebook: Codebook) -> str:
 def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook | None, keep: Keep) -> None:
     """Draw gold cells that are not understood, with their count, and ask for their meaning."""
     known = {text.strip().casefold(): value for text, value in draft.mapping.value_map.items()}
-    mapped = list(draft.mapping.value_map)
-    groups: dict[str, list[UnknownGold]] = {}
-    for one in built.unknown_gold:
-        if one.value.strip().casefold() not in known:
-            groups.setdefault(one.value.strip().casefold(), []).append(one)
-    rows = [(alike[0].value, _where(alike)) for alike in list(groups.values())[:MAX_UNKNOWN]]
-    rows += [(text, "your choice") for text in mapped]
+    left = [one for one in built.unknown_gold if one.value.strip().casefold() not in known]
+    rows = [(one.value, _where(one)) for one in left[:MAX_UNKNOWN]]
+    rows += [(text, "your choice") for text in draft.mapping.value_map]
     if not rows:
         return
     rating = codebook is not None and codebook.kind == "rating"
     by_label = any(source.kind == "label" for source in draft.mapping.gold)
     problem = "outside the rating scale" if rating else "neither present nor absent" if by_label else "not a label"
     st.html(
-        f'<div class="moot-fieldname">Values that are {problem} <small>{len(groups):,} '
+        f'<div class="moot-fieldname">Values that are {problem} <small>{len(left):,} '
         "left; without a meaning they are not used as gold</small></div>"
     )
 
-    meanings = importing.gold_value_options(draft, codebook)
-    titles = ["No gold", *meanings]
+    meanings = {text: importing.gold_value_options(draft, codebook, text) for text, _ in rows}
 
     def set_meaning(text: str, choice: str) -> None:
         values = {one: value for one, value in draft.mapping.value_map.items() if one != text}
-        if choice in meanings:
-            values[text] = meanings[choice]
+        if choice in meanings[text]:
+            values[text] = meanings[text][choice]
         keep(_mapped(draft, value_map=values))
 
     for number, (text, words) in enumerate(rows):
-        left, right = st.columns((2.6, 1), vertical_alignment="center")
-        left.html(f'<div class="moot-cell">{_value_html(text)} {escape(words)}</div>')
-        if not meanings:
+        wide, right = st.columns((2.6, 1), vertical_alignment="center")
+        wide.html(f'<div class="moot-cell">{_value_html(text)} {escape(words)}</div>')
+        if not meanings[text]:
             continue
         shown = "No gold"
         if (folded := text.strip().casefold()) in known:
-            shown = next((title for title, meaning in meanings.items() if meaning == known[folded]), shown)
+            shown = next((title for title, meaning in meanings[text].items() if meaning == known[folded]), shown)
+        titles = ["No gold", *meanings[text]]
         options = {**bound(f"map-value-{number}", shown, partial(set_meaning, text)), "label_visibility": "collapsed"}
         name = f"Meaning of value {number + 1}"
         if len(titles) <= MAX_SEGMENTS:
@@ -227,11 +223,11 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
             right.selectbox(name, titles, **options)
 
 
-def _where(alike: Sequence[UnknownGold]) -> str:
-    """Return where equal values are: "in Service, once, first in row 4"."""
-    columns = alike[0].column if len(alike) == 1 else format_count(len(alike), "column")
-    count = sum(one.count for one in alike)
-    return f"in {columns}, {_times(count)}, first in row {min(one.line for one in alike):,}"
+def _where(unknown: UnknownGold) -> str:
+    """Return where a value is: "in Service, once, first in row 4"."""
+    several = len(unknown.columns) > 1
+    columns = format_count(len(unknown.columns), "column") if several else unknown.columns[0]
+    return f"in {columns}, {_times(unknown.count)}, first in row {unknown.line:,}"
 
 
 def _times(count: int) -> str:
@@ -240,6 +236,8 @@ def _times(count: int) -> str:
 
 def _value_html(text: str) -> str:
     """Return a gold value as HTML: of a long one both ends, as long values often start the same."""
+    if not text:
+        return "<b>empty</b>"
     if len(text) <= LONGEST_VALUE:
         return f"<b>{escape(text)}</b>"
     return f'<b title="{escape(text)}">{escape(text[:36])} … {escape(text[-20:])}</b>'

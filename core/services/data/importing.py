@@ -248,12 +248,14 @@ def gold_kinds(codebook: Codebook | None) -> tuple[str, ...]:
     return {"multilabel": ("label", "list"), "choice": ("choice",), "rating": ("label",)}[codebook.kind]
 
 
-def gold_value_options(draft: ImportDraft, codebook: Codebook | None) -> dict[str, Value]:
+def gold_value_options(draft: ImportDraft, codebook: Codebook | None, cell: str) -> dict[str, Value]:
     """Return the values that an unknown gold cell can be mapped to, by name. "No gold" is not among them.
 
     Present and absent for one column per label, the points of all scales for a rating, otherwise the labels. In a list
-    a name can also be left out. Without a codebook there are no labels to offer.
+    a name can also be left out. Without a codebook there are no labels to offer. An empty cell can only mean absent.
     """
+    if not cell:
+        return {"absent": False}
     kinds = {source.kind for source in draft.mapping.gold}
     if codebook is not None and codebook.kind == "rating":
         points = sorted({point for scale in codebook.scales for point in scale.points})

@@ -210,12 +210,43 @@ def test_unknown_gold_values_are_reported_and_can_be_mapped() -> None:
     assert result.rejected == ()
     assert list(map(str, result.unknown_gold)) == [
         "row 3: 'maybe' in Price is not a gold value (2 times)",
+        "row 4: an empty cell in Price may mean absent",
         "row 5: '?' in Room is not a gold value",
     ]
     assert result.notes == tuple(map(str, result.unknown_gold))
-    mapped = build(data, ASPECTS, gold=gold, value_map={"Maybe": True, "?": None})
+    mapped = build(data, ASPECTS, gold=gold, value_map={"Maybe": True, "?": None, "": None})
     assert mapped.unknown_gold == ()
     assert mapped.documents[3].gold == {GOLD_RATER: {PRICE: True}}
+
+
+def test_crosses_and_empty_cells_are_reported_once_and_can_be_mapped() -> None:
+    data = "text,Price,Room\na,x,\nb,,X\nc,,\n"
+    gold = (GoldSource("Price"), GoldSource("Room"))
+    assert list(map(str, build(data, ASPECTS, gold=gold).unknown_gold)) == [
+        "row 2: an empty cell in 2 columns may mean absent (4 times)",
+        "row 2: 'x' in 2 columns is not a gold value (2 times)",
+    ]
+    mapped = build(data, ASPECTS, gold=gold, value_map=parse_value_option(["x=present", "=absent"], ASPECTS))
+    assert [document.gold[GOLD_RATER] for document in mapped.documents] == [
+        {PRICE: True, ROOM: False}, {PRICE: False, ROOM: True}, {PRICE: False, ROOM: False},
+    ]  # fmt: skip
+    assert mapped.unknown_gold == ()
+
+
+@pytest.mark.parametrize("others", ["0", "none", "[]"])
+def test_empty_cells_are_not_asked_about_if_other_cells_say_absent(others: str) -> None:
+    kind, present = ("label", "1") if others == "0" else ("list", "Price")
+    data = f"text,gold\na,{present}\nb,\nc,{others}\n"
+    result = build(data, ASPECTS, gold=(GoldSource("gold", kind, "Price" if kind == "label" else ""),))
+    assert result.unknown_gold == ()
+    assert result.documents[1].gold == {}
+
+
+def test_empty_list_can_mean_that_every_label_is_absent() -> None:
+    gold = (GoldSource("labels", "list"),)
+    assert [one.value for one in build("text,labels\na,Price\nb,\n", ASPECTS, gold=gold).unknown_gold] == [""]
+    mapped = build("text,labels\na,Price\nb,\n", ASPECTS, gold=gold, value_map={"": False})
+    assert not any(mapped.documents[1].gold[GOLD_RATER].values())
 
 
 def test_gold_of_several_raters() -> None:
@@ -296,7 +327,7 @@ def test_value_map_turns_words_into_ratings_and_names() -> None:
     mapped = build(data, codebook, gold=gold, value_map={"high": 5, "low": 1, "n/a": None, "so-so": 9})
     values = [{rater: values["c"] for rater, values in each.gold.items()} for each in mapped.documents]
     assert values == [{"gold": 5}, {"gold": 1, "second": 5}, {"second": 3}]
-    assert [(one.column, one.value) for one in mapped.unknown_gold] == [("a", "so-so")], "9 is outside the scale"
+    assert [(one.columns, one.value) for one in mapped.unknown_gold] == [(("a",), "so-so")], "9 is outside the scale"
     choice = Codebook(kind="choice", labels=(Label(name="Yes", id="y", code=1), Label(name="No", id="n", code=0)))
     mapped_choice = build(
         "text,g\nt1,aye\nt2,nay\nt3,1\nt4,?\n", choice, gold=(GoldSource("g", "choice"),),
@@ -337,6 +368,8 @@ def test_documents_show_their_neighbours_in_the_group() -> None:
         ("aye=present", "multilabel", ("aye", True)),
         ("aye=clean", "multilabel", ("aye", "Clean")),
         ("up=7", "choice", ("up", "Clean")),
+        ("=no", "multilabel", ("", False)),
+        ("=none", "multilabel", ("", None)),
     ],
 )
 def test_gold_value_options_are_parsed(text: str, kind: Any, expected: Any) -> None:
@@ -345,7 +378,8 @@ def test_gold_value_options_are_parsed(text: str, kind: Any, expected: Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"), [("nothing", "rating"), ("a=9", "rating"), ("=1", "rating"), ("a=dirty", "choice")]
+    ("text", "kind"),
+    [("nothing", "rating"), ("a=9", "rating"), ("=1", "rating"), ("=1", "multilabel"), ("a=dirty", "choice")],
 )
 def test_invalid_gold_value_options_are_rejected(text: str, kind: Any) -> None:
     with pytest.raises(UsageError):
@@ -606,7 +640,7 @@ def test_gold_outside_the_scale_of_its_dimension_is_ignored() -> None:
     given = {"kind": "rating", "labels": [{"name": "a", "scale": {"min": 0, "max": 2}}, {"name": "b"}]}
     data = table("text,a,b\nsome words,4,4\n")
     built = build_documents(data, Mapping(text="text", gold=(GoldSource("a"), GoldSource("b"))), parse_codebook(given))
-    assert [(one.column, one.value) for one in built.unknown_gold] == [("a", "4")]
+    assert [(one.columns, one.value) for one in built.unknown_gold] == [(("a",), "4")]
 
 
 def test_ratings_are_suggested_despite_cells_that_are_not_numbers() -> None:
