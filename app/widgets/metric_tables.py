@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from app.widgets import elements, layout
 from core.formatting import MISSING, format_number, format_percent, join_names
-from core.stats.intervals import Estimate, Interval, format_interval
+from core.stats.intervals import Estimate, Interval, format_estimate, format_interval
 from core.stats.metrics import Metric as ScoreMetric
 from core.stats.metrics import Scores, metrics
 
@@ -81,7 +81,7 @@ def score_metric(metric: ScoreMetric, estimate: Estimate, note: str) -> Metric:
     """Return a score as a metric: a share on a bar if the score has an interval, else text."""
     notes = tuple(filter(None, (note, format_interval(estimate.interval, named=not note))))
     if metric.interval is None or metric.kinds == ("rating",):
-        return Metric(metric.name, text=metric.format(estimate.value), notes=notes)
+        return Metric(metric.name, text=format_number(estimate.value), notes=notes)
     return Metric(metric.name, estimate, notes=(", ".join(notes),))
 
 
@@ -94,12 +94,9 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
     For several labels per document there is no value over all labels.
     """
     each = [metric for metric in metrics(scores.kind, per_label=True) if metric.key in AGREEMENT]
-    rows = [
-        [name, *(score_html(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()
-    ]
-    whole = {metric.key: metric for metric in metrics(scores.kind) if metric.key in AGREEMENT}
-    if whole:
-        rows.append(["All labels", *(score_html(metric, scores[name]) for name, metric in whole.items())])
+    rows = [[name, *(estimate_html(label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
+    if whole := [metric.key for metric in metrics(scores.kind) if metric.key in AGREEMENT]:
+        rows.append(["All labels", *(estimate_html(scores[name]) for name in whole)])
     undefined = [name for name, label in scores.labels.items() if any(label[key].value is None for key in AGREEMENT)]
     with layout.panel("Agreement", f"of verdict and {reference}, corrected for chance", counted=counted, key=key):
         elements.table(["Label", *(metric.name for metric in each)], rows)
@@ -111,9 +108,7 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
 def dimension_table(scores: Scores) -> None:
     """Draw all scores of each dimension of a rating, with intervals."""
     each = metrics(scores.kind, per_label=True)
-    rows = [
-        [name, *(score_html(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()
-    ]
+    rows = [[name, *(estimate_html(label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
     elements.table(["Dimension", *(metric.name for metric in each)], rows)
 
 
@@ -123,32 +118,27 @@ def score_tables(scores: Scores, *, key: str) -> None:
     with st.expander("All metrics", key=key):
         left, right = st.columns([1, 2.2], gap="small")
         overall = [
-            {"metric": metric.name, "value": _score_text(metric, scores[metric.key])} for metric in metrics(scores.kind)
+            {"metric": metric.name, "value": format_estimate(scores[metric.key])} for metric in metrics(scores.kind)
         ]
         left.dataframe(overall, hide_index=True, height="content", key=f"{key}-overall")
         rows = [
             {
                 "dimension" if scores.kind == "rating" else "label": name,
                 "n": label.n,
-                **{metric.name: _score_text(metric, label[metric.key]) for metric in each},
+                **{metric.name: format_estimate(label[metric.key]) for metric in each},
             }
             for name, label in scores.labels.items()
         ]
         right.dataframe(rows, hide_index=True, height="content", key=f"{key}-labels")
 
 
-def score_html(metric: ScoreMetric, estimate: Estimate) -> Markup:
-    """Return a score with its interval, which stays on one line, as HTML."""
-    return with_interval(metric.format(estimate.value), format_interval(estimate.interval))
-
-
 def estimate_html(estimate: Estimate, digits: int = 3) -> Markup:
-    """Return a number with its interval as HTML, as ``score_html``."""
+    """Return a number with its interval, which stays on one line, as HTML."""
     return with_interval(format_number(estimate.value, digits), format_interval(estimate.interval, digits=digits))
 
 
 def share_html(estimate: Estimate) -> Markup:
-    """Return a share in percent, with one decimal, and its interval as HTML, as ``score_html``."""
+    """Return a share in percent, with one decimal, and its interval as HTML, as ``estimate_html``."""
     return with_interval(format_percent(estimate.value, 1), format_interval(estimate.interval, "percent", digits=1))
 
 
@@ -156,8 +146,3 @@ def with_interval(value: str, interval: str) -> Markup:
     """Return a value and its interval in brackets as HTML; the interval stays on one line and may be empty."""
     shown = escape(value)
     return shown + Markup(' <span class="moot-interval">({})</span>').format(interval) if interval else shown
-
-
-def _score_text(metric: ScoreMetric, estimate: Estimate) -> str:
-    interval = format_interval(estimate.interval)
-    return metric.format(estimate.value) + (f" ({interval})" if interval else "")

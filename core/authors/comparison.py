@@ -25,7 +25,7 @@ import numpy.typing as npt
 from core.authors.questions import AUTHOR, Answer, Entry, Question, Submission
 from core.authors.requests import EarlierAnswer, Text
 from core.codebook import normalise
-from core.stats.agreement import Agreement, cohen_kappa, with_interval
+from core.stats.agreement import cohen_kappa, with_interval
 from core.stats.arrays import Ratings
 from core.stats.correlation import divergence
 from core.stats.intervals import Estimate
@@ -201,11 +201,10 @@ def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) 
     for place, row in enumerate(positions):
         coded[place, : len(row)] = [-1 if option is None else option for option in row]
 
-    def coefficient(answers: npt.NDArray[Any], weights: Ratings) -> Agreement:
-        found = [cohen_kappa(one, other, weights).value for one, other in combinations(answers.T, 2)]
+    def coefficient(answers: npt.NDArray[Any], weights: Ratings) -> float | None:
+        found = [cohen_kappa(one, other, weights) for one, other in combinations(answers.T, 2)]
         known = [value for value in found if value is not None]
-        several = (answers >= 0).sum(axis=1) > 1
-        return Agreement(mean(known) if known else None, round(weights[several].sum()), 0, None, None)
+        return mean(known) if known else None
 
     return with_interval(coefficient, coded, np.unique(np.array(units), return_inverse=True)[1])
 

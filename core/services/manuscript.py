@@ -22,7 +22,7 @@ from core.csv_text import to_csv
 from core.debate import protocols
 from core.documents import Value
 from core.errors import MootError
-from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
+from core.formatting import escape_markdown, format_count, format_number, format_percent, format_timestamp, join_names
 from core.runs import RunRow
 from core.services.evaluation import corrected_regression, run_data
 from core.services.evaluation.corrected_regression import Analysis
@@ -33,7 +33,6 @@ from core.services.review import plan
 from core.services.runs.configuration import describe_model
 from core.stats import metrics
 from core.stats.intervals import Estimate, format_interval
-from core.stats.metrics import Metric
 from core.store.annotators import REVIEWED, source_of
 
 Form: TypeAlias = Literal["markdown", "html", "latex"]
@@ -273,7 +272,7 @@ def _results(found: EvaluationReport, view: str) -> Iterable[Table]:
     overall = [metric for metric in metrics.metrics(found.scores.kind) if metric.headline]
     yield Table(
         ("Score", "Value", "95% interval"),
-        tuple((metric.name, *_cells(metric, found.scores[metric.key])) for metric in overall),
+        tuple((metric.name, *_cells(found.scores[metric.key])) for metric in overall),
         f"Scores over all labels against {reference_names(found.reference).noun}",
         view,
     )
@@ -281,7 +280,7 @@ def _results(found: EvaluationReport, view: str) -> Iterable[Table]:
     yield Table(
         ("Label", "n", *(name for metric in each for name in (metric.name, "95% interval"))),
         tuple(
-            (name, f"{own.n:,}", *(cell for metric in each for cell in _cells(metric, own[metric.key])))
+            (name, f"{own.n:,}", *(cell for metric in each for cell in _cells(own[metric.key])))
             for name, own in found.scores.labels.items()
         ),
         f"Scores of each label against {reference_names(found.reference).noun}; n: documents with the reference",
@@ -289,8 +288,8 @@ def _results(found: EvaluationReport, view: str) -> Iterable[Table]:
     )
 
 
-def _cells(metric: Metric, estimate: Estimate) -> tuple[str, str]:
-    return metric.format(estimate.value), format_interval(estimate.interval)
+def _cells(estimate: Estimate) -> tuple[str, str]:
+    return format_number(estimate.value), format_interval(estimate.interval)
 
 
 def _models(session: ProjectSession, run: RunRow) -> Table:

@@ -12,13 +12,12 @@ from the formulas: the package ``krippendorff`` is GPL, this project Apache-2.0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.arrays import Codes, Ratings, ratings
+from core.stats.arrays import Codes, Ratings, distinct_rows, ratings
 from core.stats.intervals import LEVEL, Estimate, t_quantile
 from core.stats.metric_intervals import Part, interval
 
@@ -26,41 +25,26 @@ _PATTERNS, _PARTS = 1_000, 200
 """Distinct rows of answers up to which a jackknife leaves out each, and the random parts that it else leaves out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Agreement coefficient with the numbers behind it."""
-
-    value: float | None
-    """None if it is 0/0: no unit to compare, or chance agreement is full (only one value was used)"""
-    n: int
-    """units with at least two ratings"""
-    excluded: int
-    """units with fewer ratings"""
-    observed: float | None
-    """observed agreement, 0 to 1 (for alpha: observed disagreement D_o, 0 or more)"""
-    expected: float | None
-    """agreement expected by chance (for alpha: expected disagreement D_e)"""
+Coefficient: TypeAlias = Callable[[npt.NDArray[Any], Ratings], float | None]
+"""Function of answers ``[unit, rater]`` and weights ``[unit]``."""
 
 
-def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Ratings | None = None) -> Agreement:
+def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Ratings | None = None) -> float | None:
     """Return Cohen's kappa of two raters, each ``[unit]``: (p_o - p_e) / (1 - p_e).
 
     p_e comes from each rater's own distribution. Source: Cohen 1960 (Educ. Psychol. Meas. 20). ``weights`` is
     ``[unit]``: how many units each one stands for, 1 by default. Raises ValueError for vectors of different lengths.
     """
-    answers = _nominal(_columns(first, second))
+    answers = _nominal(np.stack([np.asarray(first), np.asarray(second)], axis=-1))
     both = (answers >= 0).all(axis=1)
     times = np.ones(len(answers)) if weights is None else weights
-    n, size = float(times[both].sum()), int(answers.max(initial=-1)) + 1
-    if not n:
-        return Agreement(None, 0, round(times.sum()), None, None)
+    size = int(answers.max(initial=-1)) + 1
     counts = np.bincount(answers[both, 0] * size + answers[both, 1], times[both], size * size)
-    table = counts.reshape(size, size) / n
-    observed, expected = float(np.trace(table)), float(table.sum(axis=1) @ table.sum(axis=0))
-    return Agreement(_beyond_chance(observed, expected), round(n), round(times.sum() - n), observed, expected)
+    kappa = float(table_agreement(counts.reshape(size, size), "kappa"))
+    return None if np.isnan(kappa) else kappa
 
 
-def fleiss_kappa(answers: npt.ArrayLike, weights: Ratings | None = None) -> Agreement:
+def fleiss_kappa(answers: npt.ArrayLike, weights: Ratings | None = None) -> float | None:
     """Return Fleiss' kappa of any number of raters, ``[unit, rater]``: (p_o - p_e) / (1 - p_e).
 
     p_o is the share of pairs of raters that agree, averaged over units. p_e is the sum of squared shares of the
@@ -72,19 +56,19 @@ def fleiss_kappa(answers: npt.ArrayLike, weights: Ratings | None = None) -> Agre
     times = np.ones(len(table)) if weights is None else weights
     per_unit = table.sum(axis=1)
     several, rated = per_unit >= 2, per_unit > 0
-    n, units = float(times[several].sum()), float(times.sum())
+    n = float(times[several].sum())
     if not n:
-        return Agreement(None, 0, round(units), None, None)
+        return None
     m = per_unit[several]
     observed = float(times[several] @ (((table[several] ** 2).sum(axis=1) - m) / (m * (m - 1)))) / n
     shares = times[rated] @ (table[rated] / per_unit[rated][:, None]) / times[rated].sum()
     expected = float((shares**2).sum())
-    return Agreement(_beyond_chance(observed, expected), round(n), round(units - n), observed, expected)
+    return (observed - expected) / (1 - expected) if 1 - expected > 1e-12 else None
 
 
 def krippendorff_alpha(
     answers: npt.ArrayLike, level: Literal["nominal", "ordinal"] = "nominal", weights: Ratings | None = None
-) -> Agreement:
+) -> float | None:
     """Return Krippendorff's alpha, 1 - D_o / D_e, of any number of raters with gaps, ``[unit, rater]``.
 
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. His ordinal difference is the squared
@@ -116,19 +100,10 @@ def krippendorff_alpha(
         within = float(times @ (2 * per_unit * squares / (per_unit - 1)))
         middle = float((each * ranks).sum()) / total if total else 0.0
         between = 2 * total * float((each * (ranks - middle) ** 2).sum())
-    every = np.ones(len(pairable)) if weights is None else weights
-    n, units = round(every[pairable].sum()), round(every.sum())
-    if total <= 1:
-        return Agreement(None, 0, units, None, None)
-    observed, expected = within / total, between / (total * (total - 1))
-    return Agreement(1 - observed / expected if between > 1e-9 else None, n, units - n, observed, expected)
+    return 1 - (total - 1) * within / between if total > 1 and between > 1e-9 else None
 
 
-def with_interval(
-    coefficient: Callable[[npt.NDArray[Any], Ratings], Agreement],
-    answers: npt.NDArray[Any],
-    groups: Codes | None = None,
-) -> Estimate:
+def with_interval(coefficient: Coefficient, answers: npt.NDArray[Any], groups: Codes | None = None) -> Estimate:
     """Return a coefficient of answers ``[unit, rater]`` and weights ``[unit]`` with its interval: a jackknife.
 
     Units with equal codes in ``groups``, ``[unit]``, depend on each other: the sums over groups are then independent.
@@ -138,47 +113,32 @@ def with_interval(
     two independent units, where all answers of each unit agree, and if the coefficient is undefined without some unit.
     """
     coded = _nominal(answers)
-    rows, inverse, counts = _alike(coded)
+    rows, inverse, counts = distinct_rows(coded)
     patterns, times = answers[rows], counts.astype(np.float64)
     whole = coefficient(patterns, times)
     used = np.flatnonzero((coded[rows] >= 0).sum(axis=1) >= 2)
     own = np.isin(inverse, used)
     unit = np.unique((np.arange(len(answers)) if groups is None else groups)[own], return_inverse=True)[1]
     units = int(unit.max(initial=-1)) + 1
-    if whole.value is None or units < 2:
-        return Estimate(whole.value, None)
+    if whole is None or units < 2:
+        return Estimate(whole, None)
     place, by_part = inverse[own], len(used) > _PATTERNS
     if by_part:
         part = np.random.default_rng(0).permutation(units)[unit] % min(units, _PARTS)
         size, frequency = int(part.max()) + 1, np.ones(int(part.max()) + 1)
         taken = (np.bincount(place[part == number], None, len(rows)).astype(np.float64) for number in range(size))
     else:
-        size, frequency = whole.n, times[used]
+        size, frequency = round(times[used].sum()), times[used]
         taken = ((np.arange(len(rows)) == one).astype(np.float64) for one in used)
-    values = np.array([coefficient(patterns, times - one).value for one in taken], dtype=np.float64)
+    values = np.array([coefficient(patterns, times - one) for one in taken], dtype=np.float64)
     if np.isnan(values).any():
-        return Estimate(whole.value, None)
+        return Estimate(whole, None)
     changes = (size - 1) / size * (values - frequency @ values / size)
     if groups is not None and not by_part:
         changes = np.bincount(unit, changes[np.searchsorted(used, place)]).astype(np.float64)
         size, frequency = units, np.ones(units)
     variance = size / (size - 1) * float(frequency @ changes**2)
-    return Estimate(
-        whole.value, interval(Part("correlation", whole.value, variance, units, units), t_quantile(units - 1), LEVEL)
-    )
-
-
-def _alike(coded: Codes) -> tuple[Codes, Codes, Codes]:
-    """Return the first row of each distinct row, the place of each row among these, and their counts.
-
-    Rows are compared as single numbers while these fit into 64 bits: much quicker than row by row.
-    """
-    base = int(coded.max(initial=-1)) + 2
-    keys: npt.NDArray[Any] = coded
-    if base ** coded.shape[1] < 2**63:
-        keys = (coded + 1) @ np.array([base**place for place in range(coded.shape[1])], dtype=np.int64)
-    _, first, inverse, counts = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    return first, inverse.reshape(-1), counts
+    return Estimate(whole, interval(Part("correlation", whole, variance, units, units), t_quantile(units - 1), LEVEL))
 
 
 def mid_ranks(values: Ratings, weights: Ratings) -> Ratings:
@@ -213,17 +173,6 @@ def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"
             expected = ((2 * whole * (shares**2).sum(axis=-1)) - 1) / (2 * whole - 1)
     left = 1 - expected
     return np.asarray(np.divide(observed - expected, left, out=np.full(np.shape(n), np.nan), where=left > 1e-12))
-
-
-def _beyond_chance(observed: float, expected: float) -> float | None:
-    return (observed - expected) / (1 - expected) if 1 - expected > 1e-12 else None
-
-
-def _columns(first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.generic]:
-    a, b = np.asarray(first), np.asarray(second)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"expected two vectors of one length, got {a.shape} and {b.shape}")
-    return np.stack([a, b], axis=1)
 
 
 def _nominal(answers: npt.ArrayLike) -> Codes:

@@ -11,7 +11,7 @@ and the annotator lacks a value. Without gold it is neither.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +22,7 @@ Ratings: TypeAlias = npt.NDArray[np.float64]
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-
-def binary_grid(values: npt.ArrayLike) -> BinaryGrid:
-    """Return a 2-d array of 1, 0, True, False with None, NaN or a negative for "no value" as a binary grid.
-
-    Raises ValueError for another shape or another value.
-    """
-    grid = codes(values)
-    if grid.ndim != 2:
-        raise ValueError(f"expected [document, item], got {grid.ndim} dimensions")
-    if grid.size and grid.max() > 1:
-        raise ValueError(f"expected 1, 0 or no value, got {grid.max()}")
-    return grid.astype(np.int8)
+_NO_VALUE = -1e300  # orders rows without a value
 
 
 def codes(values: npt.ArrayLike) -> Codes:
@@ -70,6 +59,19 @@ def one_hot(chosen: Codes, labels: int) -> BinaryGrid:
     grid: BinaryGrid = (chosen[:, None] == np.arange(labels)[None, :]).astype(np.int8)
     grid[chosen < 0] = -1
     return grid
+
+
+def distinct_rows(rows: npt.NDArray[Any]) -> tuple[Codes, Codes, Codes]:
+    """Return the place of the first of each distinct row in lexical order, the number of each row, and the counts.
+
+    NaN equals NaN. Rows of codes are compared as single numbers while these fit into 64 bits, which is ten times as
+    quick.
+    """
+    keys = np.nan_to_num(rows, nan=_NO_VALUE)
+    if rows.dtype.kind == "i" and (base := int(rows.max(initial=-1)) + 2) ** rows.shape[1] < 2**63:
+        keys = (rows.astype(np.int64) + 1) @ base ** np.arange(rows.shape[1] - 1, -1, -1, dtype=np.int64)
+    _, first, inverse, counts = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    return first, inverse.reshape(-1), counts
 
 
 def check_shapes(first: npt.NDArray[np.generic], *others: npt.NDArray[np.generic]) -> None:

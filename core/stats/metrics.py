@@ -27,12 +27,21 @@ import numpy.typing as npt
 
 from core.annotations import NEAR
 from core.codebook import Kind
-from core.formatting import format_number
 from core.stats import metric_intervals
 from core.stats.agreement import krippendorff_alpha, table_agreement
-from core.stats.arrays import BinaryGrid, Codes, Mask, Ratings, binary_grid, check_shapes, codes, one_hot, ratings
+from core.stats.arrays import (
+    BinaryGrid,
+    Codes,
+    Mask,
+    Ratings,
+    check_shapes,
+    codes,
+    counted_documents,
+    distinct_rows,
+    one_hot,
+    ratings,
+)
 from core.stats.correlation import divergence, kendall, pearson, spearman
-from core.stats.counts import Counts
 from core.stats.intervals import LEVEL, Estimate, Interval, combine, ends
 from core.stats.intervals import difference as mover_difference
 from core.stats.metric_intervals import Design, Part, Shape
@@ -41,8 +50,6 @@ Average: TypeAlias = Literal["macro", "micro", "weighted"]
 CLASSIFICATION: tuple[Kind, ...] = ("multilabel", "choice")
 
 _CELLS = 2_000_000  # drawn at a time, to bound memory
-_DIGITS = 26  # of a number in base 5 that 64 bits hold
-_NO_VALUE = -1e300  # orders rows without a reference
 _STEP = 1e-5
 """Change of weight by which an influence is measured."""
 _CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
@@ -53,6 +60,21 @@ _PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
 SWAPS = 2000
 """Number of random exchanges of two annotators in ``swap_test``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Documents by the value of a label in the reference and by the annotator."""
+
+    tp: int = 0
+    fp: int = 0
+    fn: int = 0
+    tn: int = 0
+
+    @property
+    def positives(self) -> int:
+        """Documents that have the label in the reference."""
+        return self.tp + self.fn
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,11 +175,8 @@ class Metric:
     """of a mean over labels: which one"""
     base: str = ""
     """of a mean over labels: the key of the metric that it averages, whose interval it has over a single label"""
-    higher_is_better: bool | None = True
-    """None for a metric without a direction, such as a bias"""
     headline: bool = False
     """one of the key numbers at the top of the page; of a score per label, its macro and micro means are"""
-    format: Callable[[float | None], str] = format_number
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -576,17 +595,11 @@ def _registry(*entries: Metric) -> tuple[Metric, ...]:
 
 
 def _of_tables(
-    key: str,
-    name: str,
-    function: Callable[[Ratings], Ratings],
-    *,
-    interval: Shape | None = "correlation",
-    higher_is_better: bool = True,
+    key: str, name: str, function: Callable[[Ratings], Ratings], *, interval: Shape | None = "correlation"
 ) -> tuple[Metric, Metric]:
     """Return a score of each label, and of a choice, from a function of confusion matrices ``[..., q, q]``."""
     of_label = Metric(
-        key, name, CLASSIFICATION, lambda s: function(_tables(s)),
-        per_label=True, interval=interval, cases=_given, higher_is_better=higher_is_better,
+        key, name, CLASSIFICATION, lambda s: function(_tables(s)), per_label=True, interval=interval, cases=_given
     )  # fmt: skip
     return of_label, replace(
         of_label, kinds=("choice",), compute=lambda s: function(s.confusion), per_label=False, cases=None
@@ -623,7 +636,7 @@ METRICS: tuple[Metric, ...] = _registry(
     Metric(
         "hamming_loss", "Hamming loss", ("multilabel",),
         lambda s: _share((s.fp + s.fn).sum(axis=1), s.cells.sum(axis=1)),
-        interval="share", cases=_all_cells, higher_is_better=False,
+        interval="share", cases=_all_cells,
     ),
     # A single choice
     Metric(
@@ -636,8 +649,7 @@ METRICS: tuple[Metric, ...] = _registry(
     *_of_tables("ac1", "Gwet's AC1", lambda tables: table_agreement(tables, "ac1")),
     *_of_tables("alpha", "Krippendorff's alpha", lambda tables: table_agreement(tables, "alpha")),
     *_of_tables(
-        "kl", "KL divergence", lambda tables: divergence(tables.sum(axis=-1), tables.sum(axis=-2)),
-        interval=None, higher_is_better=False,
+        "kl", "KL divergence", lambda tables: divergence(tables.sum(axis=-1), tables.sum(axis=-2)), interval=None
     ),
     # Ratings
     Metric(
@@ -657,11 +669,11 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     Metric(
         "mae", "Absolute error", ("rating",), _mean_of_cells(lambda gold, given: np.abs(given - gold)),
-        per_label=True, interval="mean", averages=("macro",), higher_is_better=False, headline=True,
+        per_label=True, interval="mean", averages=("macro",), headline=True,
     ),
     Metric(
         "bias", "Bias", ("rating",), _mean_of_cells(lambda gold, given: given - gold),
-        per_label=True, interval="signed", averages=("macro",), higher_is_better=None,
+        per_label=True, interval="signed", averages=("macro",),
     ),
     Metric(
         "exact", "Exact match", ("rating",), _mean_of_cells(lambda gold, given: (given == gold).astype(np.float64)),
@@ -672,7 +684,7 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     Metric(
         "alpha", "Krippendorff's alpha", ("rating",), _of_ratings(
-            lambda gold, given, weights: krippendorff_alpha(np.column_stack([gold, given]), "ordinal", weights).value
+            lambda gold, given, weights: krippendorff_alpha(np.column_stack([gold, given]), "ordinal", weights)
         ),
         per_label=True, interval="correlation", averages=("macro",), headline=True,
     ),
@@ -730,14 +742,10 @@ class _Data:
     def of_grids(cls, kind: Kind, grids: Sequence[npt.NDArray[Any]], design: Design, level: float) -> _Data:
         """Return the data of grids ``[document, label]``: of ratings numbers, else 1 and 0, and -1 for no value."""
         known = [~np.isnan(grid) if kind == "rating" else grid >= 0 for grid in grids]
-        judged = known[0].any(axis=1)
-        complete = np.logical_and.reduce([one.all(axis=1) for one in known[1:]])
-        counted = judged & complete
+        counted, excluded = counted_documents(*known)
         kept = [grid[counted] for grid in grids]
-        if kind == "rating":
-            first, inverse, frequency = _distinct(np.concatenate(kept, axis=1))
-        else:
-            first, inverse, frequency = _patterns(np.concatenate([_outcomes(kept[0], one) for one in kept[1:]], axis=1))
+        rows = kept if kind == "rating" else [_outcomes(kept[0], one) for one in kept[1:]]
+        first, inverse, frequency = distinct_rows(np.concatenate(rows, axis=1))
         reference, *others = (grid[first].astype(np.float64) for grid in kept)
         if kind != "rating":
             reference = np.where(reference < 0, np.nan, reference)
@@ -750,7 +758,7 @@ class _Data:
             rows=np.flatnonzero(counted),
             documents=len(counted),
             n=int(counted.sum()),
-            excluded=int((judged & ~complete).sum()),
+            excluded=excluded,
             cells=known[0][counted].sum(axis=0).astype(np.float64),
             design=design,
             level=level,
@@ -990,9 +998,11 @@ def _range(metric: Metric, output: Estimate) -> Interval:
 
 def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
     """Return values as a binary grid ``[document, label]``, of a choice one-hot."""
-    if kind == "multilabel":
-        return binary_grid(values)
     chosen = codes(values)
+    if kind == "multilabel":
+        if chosen.max(initial=-1) > 1:
+            raise ValueError(f"expected 1, 0 or no value, got {chosen.max()}")
+        return chosen.astype(np.int8)
     chosen = chosen[:, 0] if chosen.ndim == 2 and chosen.shape[1] == 1 else chosen
     if chosen.ndim != 1 or chosen.max(initial=-1) >= labels:
         raise ValueError(f"expected codes [document] below {labels}")
@@ -1002,27 +1012,6 @@ def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
 def _outcomes(reference: BinaryGrid, predicted: BinaryGrid) -> BinaryGrid:
     """Return 0 true negative, 1 false positive, 2 false negative, 3 true positive, -1 no reference."""
     return np.where(reference < 0, np.int8(-1), 2 * reference + predicted).astype(np.int8)
-
-
-def _patterns(outcomes: BinaryGrid) -> tuple[Codes, ...]:
-    """Return the first row of each distinct pattern in lexical order, the pattern of each row, and its frequency.
-
-    Rows are compared as numbers in base 5 while they fit into 64 bits: ten times as quick as row by row.
-    """
-    width = outcomes.shape[1]
-    if width > _DIGITS:
-        return _distinct(outcomes)
-    numbers = (outcomes.astype(np.int64) + 1) @ 5 ** np.arange(width - 1, -1, -1, dtype=np.int64)
-    _, first, inverse, frequency = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
-    return first, inverse, frequency
-
-
-def _distinct(rows: npt.NDArray[Any]) -> tuple[Codes, ...]:
-    """Return what ``_patterns`` returns, for rows of any numbers."""
-    _, first, inverse, frequency = np.unique(
-        np.nan_to_num(rows, nan=_NO_VALUE), axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
-    return first, inverse.reshape(-1), frequency
 
 
 def _two_dimensional(values: Ratings) -> Ratings:

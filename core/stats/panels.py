@@ -163,7 +163,7 @@ def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: 
         "spearman": lambda frequency: spearman(x, y, frequency[known]),
         "kendall": lambda frequency: kendall(x, y, frequency[known]),
         "pearson": lambda frequency: pearson(x, y, frequency[known]),
-        "alpha": lambda frequency: krippendorff_alpha(stack.T, "ordinal", frequency).value,
+        "alpha": lambda frequency: krippendorff_alpha(stack.T, "ordinal", frequency),
     }
     found = {name: [measure(frequency) for frequency in weights] for name, measure in measures.items()}
     return {name: Drawn(own[0], np.array(own[1:], dtype=np.float64)) for name, own in found.items()}

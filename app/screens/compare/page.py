@@ -15,7 +15,7 @@ from app.widgets import charts, layout
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.elements import download, facts, line, literal, sentences, table
 from app.widgets.empty_state import empty_page
-from app.widgets.metric_tables import estimate_data, score_html
+from app.widgets.metric_tables import estimate_data, estimate_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text
 from core.annotations import Reference
@@ -293,7 +293,7 @@ def _defined_metrics(found: Comparison) -> list[Metric]:
 def _score_table(found: Comparison) -> None:
     """Draw the table of metrics with their intervals."""
     rows = [
-        [metric.name, *(score_html(metric, column.scores[metric.key]) for column in found.columns)]
+        [metric.name, *(estimate_html(column.scores[metric.key]) for column in found.columns)]
         for metric in _defined_metrics(found)
     ]
     rows += [

@@ -94,10 +94,11 @@ def _picked(found: EvaluationReport) -> tuple[str, str] | None:
         ]
         return max(wrong)[1:] if wrong else None
     counts = found.scores.counts
-    worst = max(labels.values(), key=lambda label: counts[label.name].wrong)
-    if not counts[worst.name].wrong:
+    errors = {label.id: (counts[label.name].fn, counts[label.name].fp) for label in labels.values()}
+    worst = max(errors, key=lambda label: sum(errors[label]))
+    if not any(errors[worst]):
         return None
-    return worst.id, "fn" if counts[worst.name].fn >= counts[worst.name].fp else "fp"
+    return worst, "fn" if errors[worst][0] >= errors[worst][1] else "fp"
 
 
 def _cases(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:

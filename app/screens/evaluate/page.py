@@ -45,7 +45,7 @@ from core.services.evaluation.reference import available_references, reference_n
 from core.services.evaluation.report import prefetch_tabs
 from core.services.evaluation.scores import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.project_session import ProjectSession
-from core.stats.intervals import format_estimate, format_interval
+from core.stats.intervals import format_estimate
 from core.stats.metrics import Scores, main_metric, metrics
 
 
@@ -193,8 +193,7 @@ def _key_numbers(found: EvaluationReport) -> None:
     excluded = sum(counted.left_out.values()) - without
     main = main_metric(scores.kind)
     if excluded and (strict := found.strict.get(main.key)) is not None and strict.value is not None:
-        span = f" ({format_interval(strict.interval)})" if strict.interval else ""
-        notes.append(f"{main.name} {main.format(strict.value)}{span} with these as wrong")
+        notes.append(f"{main.name} {format_estimate(strict)} with these as wrong")
     share = f" ({format_percent(excluded / (found.n + excluded))})" if excluded else ""
     notes = notes or ["All documents are scored."]
     metric_strip([*numbers, Metric("Left out", text=f"{excluded:,}{share}", notes=tuple(notes))])

@@ -10,11 +10,11 @@ from app.widgets import charts, layout
 from app.widgets.elements import sentences, table
 from app.widgets.empty_state import empty
 from app.widgets.layout import counted, panel
-from app.widgets.metric_tables import estimate_data, score_html
+from app.widgets.metric_tables import estimate_data, estimate_html
 from core.annotations import Reference
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import MISSING, format_percent
+from core.formatting import MISSING, format_number, format_percent
 from core.runs import RunRow
 from core.services.evaluation import ambiguity, counted_documents
 from core.services.evaluation.calibration import Certainty, Kind, certainty
@@ -66,13 +66,13 @@ def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook,
     title, first = f"{len(result.runs)} iterations", session.run_name(result.runs[0])
     with layout.panel(title, f"of {first}", counted=on, key="stability-measures"):
         rows = [
-            _row(metric, metric.name, one, [result.by_run[run].get(metric.key) for run in result.runs])
+            _row(metric.name, one, [result.by_run[run].get(metric.key) for run in result.runs])
             for metric in metrics(codebook.kind)
             if (one := result.measures[metric.key]).n
         ]
         main = main_metric(codebook.kind, per_label=True)
         rows += [
-            _row(main, f"{main.name} {label}", one, [result.by_label[label][run] for run in result.runs])
+            _row(f"{main.name} {label}", one, [result.by_label[label][run] for run in result.runs])
             for label, one in result.labels.items()
         ]
         numbers = [f"No. {number}" for number in range(1, len(result.runs[:RUNS]) + 1)]
@@ -83,10 +83,10 @@ def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook,
         )
 
 
-def _row(metric: Metric, name: str, one: Repeated, scores: Sequence[float | None]) -> list[str]:
+def _row(name: str, one: Repeated, scores: Sequence[float | None]) -> list[str]:
     interval = one.interval if one.sd else None  # without variation, its width of 0 would claim too much
-    summary = [metric.format(one.mean), metric.format(one.sd), format_interval(interval) or MISSING]
-    return [name, *summary, *map(metric.format, scores[:RUNS])]
+    summary = [format_number(one.mean), format_number(one.sd), format_interval(interval) or MISSING]
+    return [name, *summary, *map(format_number, scores[:RUNS])]
 
 
 def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -> None:
@@ -156,5 +156,5 @@ def part_cells(part: ambiguity.Part, shown: Sequence[Metric]) -> list[str]:
     scores = part.scores
     if scores is None:
         return [f"{part.documents:,}", format_percent(part.share), "0", *[MISSING] * len(shown)]
-    each = (score_html(metric, scores[metric.key]) for metric in shown)
+    each = (estimate_html(scores[metric.key]) for metric in shown)
     return [f"{part.documents:,}", format_percent(part.share), f"{scores.n:,}", *each]

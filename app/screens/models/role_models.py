@@ -13,7 +13,7 @@ from app.widgets.alerts import error_notices
 from app.widgets.elements import heading, icon_button, line, literal
 from app.widgets.elements import table as text_table
 from app.widgets.labels import role_html
-from app.widgets.metric_tables import score_html
+from app.widgets.metric_tables import estimate_html
 from core.debate.turns import Role
 from core.formatting import format_token_price, join_names
 from core.runs import BUILTIN, RoleModel, Sampling
@@ -270,7 +270,7 @@ def _scores_table(known: Sequence[ModelScores]) -> None:
         [
             (
                 one.spec, one.title, one.run_id, f"{one.scores.n:,}",
-                *(score_html(metric, one.scores[metric.key]) for metric in each),
+                *(estimate_html(one.scores[metric.key]) for metric in each),
             )
             for one in known
         ],

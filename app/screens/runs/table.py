@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.formatting import MISSING, format_duration, format_percent, format_price, format_tokens
+from core.formatting import MISSING, format_duration, format_number, format_percent, format_price, format_tokens
 from core.runs import RunRow
 from core.services.evaluation.leaderboard import LeaderboardRow
 from core.services.runs.configuration import DOCUMENTS, MODELS, PROTOCOL, SUMMARY
-from core.stats.intervals import Estimate, format_interval
-from core.stats.metrics import Metric
+from core.stats.intervals import Estimate, format_estimate, format_interval
 
 ALWAYS = (PROTOCOL, MODELS)
 """Headings of the configuration that are shown even where no run differs."""
@@ -83,21 +82,20 @@ def _figures(row: LeaderboardRow) -> dict[str, Any]:
                  for key in ("kappa", "alpha")}  # fmt: skip
     incomplete = row.coverage is not None and row.coverage < 1
     return {
-        "main": _number(main, row.metric.format(main), "main") if main is not None else _number(None, _state(run)),
+        "main": _number(main, format_number(main), "main") if main is not None else _number(None, _state(run)),
         "coverage": _number(row.coverage, format_percent(row.coverage), "unres" if incomplete else ""),
-        "strict": _estimate(row.strict, row.metric),
+        "strict": _estimate(row.strict),
         "n": _number(scores.n if scores else None, f"{scores.n:,}" if scores else MISSING),
         "cost": _number(cost["cost_usd"], format_price(cost["cost_usd"])),
         "paid": _number(cost["paid_usd"], format_price(cost["paid_usd"])),
         "tokens": _number(cost["tokens"], format_tokens(cost["tokens"] or 0)),
         "seconds": _number(run.seconds, format_duration(run.seconds)),
-        **{key: _estimate(one, row.metric) for key, one in agreement.items()},
+        **{key: _estimate(one) for key, one in agreement.items()},
     }
 
 
-def _estimate(one: Estimate, metric: Metric) -> dict[str, Any]:
-    span = f" ({format_interval(one.interval)})" if one.interval else ""
-    return _number(one.value, f"{metric.format(one.value)}{span}")
+def _estimate(one: Estimate) -> dict[str, Any]:
+    return _number(one.value, format_estimate(one))
 
 
 def _number(value: float | None, text: str, tone: str = "") -> dict[str, Any]:

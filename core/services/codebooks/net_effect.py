@@ -13,7 +13,6 @@ from core.baseline.word_forms import tokens
 from core.codebook import CHOICE_ITEM, Codebook
 from core.formatting import format_count, format_effect
 from core.services.project_session import ProjectSession
-from core.stats.counts import Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,9 @@ def _macro_f1(known: Known, selected: Sequence[frozenset[str]]) -> float:
         for (_, present), own in zip(known, selected, strict=True)
         for label, is_present in present.items()
     )
-    labels = {label for label, *_ in cells}
-    counts = [Counts(cells[id, True, True], cells[id, False, True], cells[id, True, False]) for id in labels]
-    scores = [one.f1 for one in counts if one.f1 is not None]
+    scores = []
+    for label in {label for label, *_ in cells}:
+        right, wrong = cells[label, True, True], cells[label, False, True] + cells[label, True, False]
+        if right or cells[label, True, False]:
+            scores.append(2 * right / (2 * right + wrong))
     return sum(scores) / len(scores) if scores else 0.0

@@ -160,7 +160,7 @@ def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[l
     ]
     headings = ["label", "mean" if codebook.kind == "rating" else "given", *(metric.name for metric in shown)]
     rows = [
-        [name, count, *(_cell(metric, found.labels[name][metric.key], " ({})") for metric in shown)]
+        [name, count, *(format_estimate(found.labels[name][metric.key]) for metric in shown)]
         for name, count in zip(codebook.names, given, strict=True)
     ]
     return headings, rows
@@ -194,7 +194,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         excluded=sum(found.coverage.left_out.values()) - found.coverage.count("no_reference"),
         label_tables=_label_tables(scores),
         matrices=list(_confusion_matrices(session, found)),
-        overall_rows=[(metric.name, _cell(metric, scores[metric.key])) for metric in overall],
+        overall_rows=[(metric.name, _cell(scores[metric.key])) for metric in overall],
         facts=_data_facts(session, run, found),
         effect="".join(words for words, _ in summary(debate, debate.noun)),
         steps=[
@@ -258,7 +258,7 @@ def _label_tables(scores: Scores) -> list[tuple[list[str], list[list[str]]]]:
             for name, label in scores.labels.items():
                 rows[name] += [f"{count:,}" for count in (label.n, *(astuple(label.counts) if label.counts else ()))]
         for name, label in scores.labels.items():
-            rows[name] += [_cell(metric, label[metric.key]) for metric in part]
+            rows[name] += [_cell(label[metric.key]) for metric in part]
         tables.append(([*head, *(metric.name for metric in part)], list(rows.values())))
     return tables
 
@@ -273,10 +273,9 @@ def _money(price: Price) -> str:
     return f"{format_tokens(price.tokens_per_label)} tokens" if price.tokens_per_label else MISSING
 
 
-def _cell(metric: Metric, estimate: Estimate, form: str = "\n{}") -> str:
-    """Return a score, and its interval in this form."""
-    span = format_interval(estimate.interval)
-    return metric.format(estimate.value) + (form.format(span) if span else "")
+def _cell(estimate: Estimate) -> str:
+    """Return a score, and its interval on a second line."""
+    return "\n".join(filter(None, (format_number(estimate.value), format_interval(estimate.interval))))
 
 
 def prefetch_scores(session: ProjectSession) -> EvaluationReport | None:

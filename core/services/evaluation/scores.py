@@ -25,7 +25,7 @@ from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics
-from core.stats.agreement import Agreement, krippendorff_alpha, with_interval
+from core.stats.agreement import krippendorff_alpha, with_interval
 from core.stats.arrays import Mask, Ratings
 from core.stats.correlation import rouge_l
 from core.stats.intervals import Estimate, Interval, ends
@@ -291,7 +291,7 @@ def _several_raters(
         grids = run_data.paired_with(session, run, annotator, gold)
         return score(codebook, *grids, intervals=intervals, design=design)
 
-    def alpha(answers: npt.NDArray[Any], weights: Ratings) -> Agreement:
+    def alpha(answers: npt.NDArray[Any], weights: Ratings) -> float | None:
         return krippendorff_alpha(answers, level, weights)
 
     level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from core.stats.metrics import Counts, LabelScores, score
 from core.stats.sampling import Sample
 
 
@@ -12,3 +13,10 @@ def uniform_sample(audits: npt.ArrayLike, population: int) -> Sample:
     """Return the sample in which the documents where ``audits`` is True were drawn uniformly from the undecided."""
     drawn = np.asarray(audits, dtype=np.bool_)
     return Sample(np.where(drawn, 1 / np.maximum(1, population - np.arange(len(drawn))), 0.0), population)
+
+
+def scores_of(counts: Counts) -> LabelScores:
+    """Return the scores of one label with these counts."""
+    reference = np.repeat([1, 0, 1, 0], [counts.tp, counts.fp, counts.fn, counts.tn])[:, None]
+    predicted = np.repeat([1, 1, 0, 0], [counts.tp, counts.fp, counts.fn, counts.tn])[:, None]
+    return score("multilabel", reference, predicted, ["a"]).labels["a"]

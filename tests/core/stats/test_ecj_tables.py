@@ -8,13 +8,14 @@ and TP plus the column FP is 143 in every row. Its shares are truncated after tw
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import pytest
 
-from core.stats.counts import Counts
+from core.stats.metrics import Counts
 from core.stats.significance import paired_t, welch_t
+from tests.core.stats.samples import scores_of
 
 POSITIVES, DOCUMENTS = 143, 350
 SCORES = ("accuracy", "precision", "recall", "f1")
@@ -57,6 +58,9 @@ class Printed:
         cells = self.corrected()
         return Counts(tp=int(cells["tp"]), fp=int(cells["col_fn"]), fn=int(cells["col_fp"]), tn=int(cells["tn"]))
 
+    def scores(self) -> dict[str, float]:
+        return {name: scores_of(self.counts())[name].value or 0.0 for name in SCORES}
+
 
 def _read() -> list[Printed]:
     with (Path(__file__).parent / "data" / "ecj_runs_as_printed.csv").open(encoding="utf-8") as file:
@@ -76,14 +80,10 @@ ROWS = _read()
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.key)))
 def test_every_corrected_row_agrees_with_its_counts(row: Printed) -> None:
     counts = row.counts()
-    assert (counts.n, counts.positives) == (DOCUMENTS, POSITIVES)
-    cells = row.corrected()
-    wrong = []
-    for name in SCORES:
-        ours = getattr(counts, name)
-        assert ours is not None
-        if not -0.011 <= 100 * ours - cells[name] < 0.03:  # most shares are truncated, a few rounded up
-            wrong.append(name)
+    assert (sum(astuple(counts)), counts.positives) == (DOCUMENTS, POSITIVES)
+    cells, scores = row.corrected(), row.scores()
+    # Most shares are truncated, a few rounded up.
+    wrong = [name for name in SCORES if not -0.011 <= 100 * scores[name] - cells[name] < 0.03]
     assert wrong == (["precision", "f1"] if row.key == UNRESOLVED else [])
 
 
@@ -92,8 +92,9 @@ def test_rows_with_errata_are_inconsistent_as_printed(row: Printed) -> None:
     # The printed counts contradict either the shares of the row or the 143 positives of 350 documents.
     cells = {name: float(text) for name, text in row.cells.items()}
     counts = Counts(int(cells["tp"]), int(cells["col_fn"]), int(cells["col_fp"]), int(cells["tn"]))
-    off = [name for name in SCORES if not -0.011 <= 100 * getattr(counts, name) - cells[name] < 0.03]
-    assert off or (counts.n, counts.positives) != (DOCUMENTS, POSITIVES)
+    scores = scores_of(counts)
+    off = [name for name in SCORES if not -0.011 <= 100 * (scores[name].value or 0.0) - cells[name] < 0.03]
+    assert off or (sum(astuple(counts)), counts.positives) != (DOCUMENTS, POSITIVES)
 
 
 def test_printed_false_positive_column_contains_false_negatives() -> None:
@@ -104,7 +105,7 @@ def test_printed_false_positive_column_contains_false_negatives() -> None:
 
 def _f1(table: int, model: str, *, corrected: bool) -> list[float]:
     rows = sorted((row for row in ROWS if row.key[0] == table and row.key[2] == model), key=lambda row: row.key[1])
-    return [(100 * (row.counts().f1 or 0)) if corrected else float(row.cells["f1"]) for row in rows]
+    return [100 * row.scores()["f1"] if corrected else float(row.cells["f1"]) for row in rows]
 
 
 @pytest.mark.parametrize(("model", "t"), list(zip(MODELS, T_PRINTED, strict=True)))
@@ -140,11 +141,11 @@ MEANS: dict[tuple[int, str, str], tuple[float | None, ...]] = {
 
 @pytest.mark.parametrize("which", MEANS, ids=lambda which: "-".join(map(str, which)))
 def test_misprinted_means_of_tables_3_and_5(which: tuple[int, str, str]) -> None:
-    rows = [row.counts() for row in ROWS if (row.key[0], *row.key[2:]) == which]
+    rows = [row.scores() for row in ROWS if (row.key[0], *row.key[2:]) == which]
     assert len(rows) == 5
     for name, mean in zip(SCORES, MEANS[which], strict=True):
         if mean is not None:
-            assert 100 * sum(getattr(row, name) for row in rows) / 5 == pytest.approx(mean, abs=0.15)
+            assert 100 * sum(row[name] for row in rows) / 5 == pytest.approx(mean, abs=0.15)
 
 
 def test_recall_depends_on_the_critic_and_not_on_the_extractor() -> None:
@@ -152,7 +153,7 @@ def test_recall_depends_on_the_critic_and_not_on_the_extractor() -> None:
     recall: dict[str, list[float]] = {}
     for row in ROWS:
         if row.key[0] == 11:
-            recall.setdefault(row.key[3].split("/")[0], []).append(100 * (row.counts().recall or 0))
+            recall.setdefault(row.key[3].split("/")[0], []).append(100 * row.scores()["recall"])
     means = {critic: sum(values) / len(values) for critic, values in recall.items()}
     assert means["gpt-3.5-turbo"] > 97.5
     assert means["o3-mini"] > 97

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.stats.counts import Counts
 from core.stats.intervals import (
     Estimate,
     Interval,
@@ -16,8 +15,9 @@ from core.stats.intervals import (
     wilson,
 )
 from core.stats.metric_intervals import Design, ratio
-from core.stats.metrics import score
+from core.stats.metrics import Counts
 from core.stats.sampling import Sample
+from tests.core.stats.samples import scores_of
 
 count = st.integers(0, 40)
 
@@ -56,10 +56,7 @@ def test_wilson_agrees_with_scipy(successes: int, more: int, level: float) -> No
 
 def interval_of(key: str, counts: Counts) -> Interval | None:
     """Return the interval of a score of one label with these counts."""
-    reference = [1] * counts.tp + [0] * counts.fp + [1] * counts.fn + [0] * counts.tn
-    predicted = [1] * counts.predicted + [0] * (counts.n - counts.predicted)
-    grids = (np.array(side)[:, None] for side in (reference, predicted))
-    return score("multilabel", *grids, ["a"]).labels["a"][key].interval
+    return scores_of(counts)[key].interval
 
 
 def test_scores_of_counts() -> None:
@@ -127,7 +124,7 @@ def test_interval_of_f1_is_transformed_from_that_of_a_share() -> None:
     found = interval_of("f1", counts)
     assert found is not None
     assert (found.low, found.high) == (pytest.approx(0.4764, abs=1e-4), pytest.approx(0.9082, abs=1e-4))
-    assert counts.f1 in found
+    assert scores_of(counts)["f1"].value in found
     nothing = interval_of("f1", Counts(fn=4))
     assert nothing is not None
     assert (nothing.low, nothing.high) == (0.0, pytest.approx(0.6577, abs=1e-3))

@@ -14,9 +14,9 @@ from sklearn.metrics import accuracy_score, confusion_matrix, hamming_loss, prec
 
 from core.stats import metrics
 from core.stats.arrays import BinaryGrid, one_hot
-from core.stats.counts import Counts
 from core.stats.intervals import Estimate, wilson
-from core.stats.metrics import Scores, difference, score
+from core.stats.metrics import Counts, Scores, difference, score
+from tests.core.stats.samples import scores_of
 
 LABELS = ["Cleanliness", "Price", "Pool"]
 # Cleanliness: tp 1, fp 1, fn 1, tn 1; Price: tp 2, fp 0, fn 0, tn 2; Pool never occurs, is predicted once.
@@ -37,6 +37,27 @@ def choice(reference: list[str | None], chosen: list[str | None]) -> Scores:
     """Score chosen label names."""
     coded = ([None if name is None else CHOICES.index(name) for name in side] for side in (reference, chosen))
     return score("choice", *(np.array(side, dtype=float) for side in coded), CHOICES)
+
+
+@pytest.mark.parametrize(
+    ("counts", "precision", "recall", "f1", "accuracy"),
+    [
+        (Counts(), None, None, None, None),
+        (Counts(tn=5), None, None, None, 1.0),  # no positives, none predicted
+        (Counts(fp=2, tn=3), 0.0, None, None, 0.6),  # no positives, some predicted
+        (Counts(fn=2, tn=3), 0.0, 0.0, 0.0, 0.6),  # some positives, none predicted
+        (Counts(fp=1, fn=1), 0.0, 0.0, 0.0, 0.0),
+        (Counts(tp=4), 1.0, 1.0, 1.0, 1.0),
+        (Counts(tp=140, fp=37, fn=3, tn=170), 140 / 177, 140 / 143, 280 / 320, 310 / 350),
+    ],
+)
+def test_scores_of_counts(
+    counts: Counts, precision: float | None, recall: float | None, f1: float | None, accuracy: float | None
+) -> None:
+    scores = scores_of(counts)
+    assert scores.counts == counts
+    found = tuple(scores[key].value for key in ("precision", "recall", "f1", "accuracy"))
+    assert found == tuple(one if one is None else pytest.approx(one) for one in (precision, recall, f1, accuracy))
 
 
 def test_multilabel_worked_example() -> None:
@@ -82,6 +103,8 @@ def test_multilabel_without_documents() -> None:
 
 
 def test_shapes_are_checked() -> None:
+    with pytest.raises(ValueError, match="1, 0 or no value"):
+        score("multilabel", [[2]], [[1]], ["a"])
     with pytest.raises(ValueError, match="needs 1 columns"):
         score("multilabel", [[1, 0]], [[1, 0]], ["a"])
     with pytest.raises(ValueError, match="shapes differ"):

@@ -14,6 +14,7 @@ from markupsafe import escape
 from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.errors import UsageError
+from core.formatting import format_number
 from core.runs import RunSettings
 from core.services.evaluation import report as html_report
 from core.services.evaluation import scores
@@ -22,8 +23,8 @@ from core.services.evaluation.reference import available_references, reference_n
 from core.services.evaluation.report import full_report, label_table, to_table
 from core.services.review import actions
 from core.stats import metrics
-from core.stats.counts import Counts
 from core.stats.intervals import ends, format_interval, wilson
+from core.stats.metrics import Counts
 from core.store.project import Project
 from tests.core.services import sample_world
 from tests.core.services.sample_world import report as report_of
@@ -129,7 +130,7 @@ def printed(session, run_id, heading, name):
 
 def shown(metric, estimate):
     """Return a score formatted as on all pages."""
-    return "\n".join(filter(None, (metric.format(estimate.value), format_interval(estimate.interval))))
+    return "\n".join(filter(None, (format_number(estimate.value), format_interval(estimate.interval))))
 
 
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
@@ -202,7 +203,7 @@ def test_scores_agree_with_counts_in_python(tmp_path, seed):
             n, excluded, exact, cells = count_cells(records, codebook.items, annotator, reference)
             assert (found.n, found.excluded) == (n, excluded)
             assert found.scores["subset_accuracy"].value == (exact / n if n else None)
-            counted = {name: count for name, count in found.scores.counts.items() if count.n}
+            counted = {name: count for name, count in found.scores.counts.items() if count != Counts()}
             assert counted == {
                 names[item]: Counts(
                     cells[item, True, True],
