@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.authors.questions import AUTHOR, Answer, Entry, Question, Submission
-from core.authors.requests import EarlierAnswer, Text
+from core.authors.requests import EarlierAnswer
 from core.codebook import normalise
 from core.stats.agreement import cohen_kappa, with_interval
 from core.stats.arrays import Ratings
@@ -53,14 +53,9 @@ class AskedQuestion:
         """Position of the author's option; None for a free word, an abstention, or without an answer."""
         return self.question.position(self.author.choice) if self.author else None
 
-    @property
-    def text(self) -> Text:
-        """The text as a request needs it."""
-        return Text(self.source.document_id, self.source.text, self.source.before)
 
-
-def asked_questions(log: Iterable[Entry]) -> tuple[AskedQuestion, ...]:
-    """Return all questions in the order in which they were asked. Of an annotator's answers the last counts."""
+def asked_questions(log: Iterable[Entry]) -> dict[str, AskedQuestion]:
+    """Return all questions by id, in the order in which they were asked. Of an annotator's answers the last counts."""
     asked: dict[str, tuple[Question, Submission]] = {}
     authors: dict[str, Answer] = {}
     others: defaultdict[str, defaultdict[str, dict[str, Answer]]] = defaultdict(lambda: defaultdict(dict))
@@ -71,10 +66,10 @@ def asked_questions(log: Iterable[Entry]) -> tuple[AskedQuestion, ...]:
             authors.setdefault(entry.question_id, entry)
         elif isinstance(entry, Answer):
             others[entry.question_id][entry.group][entry.by] = entry
-    return tuple(
-        AskedQuestion(question, source, authors.get(id), {group: dict(by) for group, by in others[id].items()})
+    return {
+        id: AskedQuestion(question, source, authors.get(id), {group: dict(by) for group, by in others[id].items()})
         for id, (question, source) in asked.items()
-    )
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +96,7 @@ class Collection:
 def collection(log: Sequence[Entry]) -> Collection:
     """Return the counts and rates of a log."""
     submissions = [entry for entry in log if isinstance(entry, Submission)]
-    questions = asked_questions(log)
+    questions = list(asked_questions(log).values())
     given = [one for one in questions if one.author and not one.author.declined]
     abstained = [one for one in given if one.author and one.author.abstention]
     times = [one.author.seconds for one in given if one.author and one.author.seconds is not None]
@@ -149,7 +144,7 @@ class GroupReport:
     """Mean cost per label, None if one is unknown."""
 
 
-def group_reports(questions: Sequence[AskedQuestion]) -> tuple[GroupReport, ...]:
+def group_reports(questions: Iterable[AskedQuestion]) -> tuple[GroupReport, ...]:
     """Return a report of each group of annotators, on the questions that the author answered with an option."""
     usable = [one for one in questions if one.truth is not None]
     groups = dict.fromkeys(group for one in usable for group in one.annotators)
@@ -271,7 +266,7 @@ class PredictivityTask:
         return sum(one.same for one in self.earlier)
 
 
-def predictivity_tasks(questions: Sequence[AskedQuestion]) -> tuple[PredictivityTask, ...]:
+def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[PredictivityTask, ...]:
     """Return the predictions to make: for each question with ``EARLIER`` earlier ones, source of labels and repeat.
 
     Only the labels differ between sources: all see the latest five questions of the author that were asked before. Of

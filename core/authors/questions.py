@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
@@ -209,6 +209,20 @@ class Submission:
     codebook_version: int = 0
     kind: Literal["submission"] = "submission"
 
+    @property
+    def shown(self) -> tuple[Message, ...]:
+        """The latest messages, which annotators and models see, the text last; replies of a chat model are cut.
+
+        Source: Ma et al. 2025, appendix B.1.
+        """
+        latest = (*self.before, Message("author", self.text))[-CONTEXT_MESSAGES:]
+        return tuple(
+            message
+            if message.role == "author" or len(message.text) <= REPLY_CHARACTERS
+            else Message("assistant", message.text[:REPLY_CHARACTERS].rstrip() + "...")
+            for message in latest
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Impression:
@@ -273,12 +287,8 @@ def word_distance(first: str, second: str) -> float:
 
 
 def _ngrams(word: str) -> Counter[str]:
-    padded = f" {word} "
-    return (
-        Counter(padded[at : at + size] for size in (2, 3) for at in range(len(padded) - size + 1))
-        if word
-        else Counter()
-    )
+    padded = f" {word} " if word else ""
+    return Counter(padded[at : at + size] for size in (2, 3) for at in range(len(padded) - size + 1))
 
 
 def value_of(feature: Feature, answer: Answer) -> Value | None:
@@ -286,20 +296,6 @@ def value_of(feature: Feature, answer: Answer) -> Value | None:
     if feature.open or answer.choice is None:
         return None
     return next((value for text, value in feature.values.items() if normalise(text) == normalise(answer.choice)), None)
-
-
-def context(before: Sequence[Message], text: str) -> tuple[Message, ...]:
-    """Return the latest messages that annotators see, the text last; replies of a chat model are cut.
-
-    Source: Ma et al. 2025, appendix B.1.
-    """
-    shown = (*before, Message("author", text))[-CONTEXT_MESSAGES:]
-    return tuple(
-        message
-        if message.role == "author" or len(message.text) <= REPLY_CHARACTERS
-        else Message("assistant", message.text[:REPLY_CHARACTERS].rstrip() + "...")
-        for message in shown
-    )
 
 
 def format_conversation(messages: Iterable[Message]) -> str:

@@ -9,11 +9,11 @@ options are numbered instead of lettered, so that the reader of single-choice re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core import prompts
-from core.authors.questions import Feature, Message, Prediction, Question, context, format_conversation, make_question
+from core.authors.questions import Feature, Prediction, Question, Submission, format_conversation, make_question
 from core.authors.selection import Example, Learned, keywords, most_uncertain
 from core.codebook import CHOICE_ITEM, normalise
 from core.debate.context import ask_with_retry
@@ -41,30 +41,11 @@ def load_templates() -> dict[str, Template]:
     return prompts.shipped_templates(TEMPLATES)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text to ask about: the author's message, and the conversation before it."""
-
-    document_id: str
-    text: str
-    before: tuple[Message, ...] = ()
-
-    @property
-    def shown(self) -> str:
-        """The conversation as prompts show it, delimited."""
-        return prompts.delimit(format_conversation(context(self.before, self.text)))
-
-    @property
-    def document(self) -> Document:
-        """The text as a document."""
-        return Document(self.document_id, {"text": self.text})
-
-
-def find_relevant(text: Text, features: Sequence[Feature], templates: Templates) -> Step[tuple[Feature, ...]]:
+def find_relevant(text: Submission, features: Sequence[Feature], templates: Templates) -> Step[tuple[Feature, ...]]:
     """Return the features that are relevant to a text; none if the reply is unreadable twice."""
     if not features:
         return ()
-    values = {"features": [_shown(feature) for feature in features], "conversation": text.shown}
+    values = {"features": [_shown(feature) for feature in features], "conversation": _conversation(text)}
     inputs = {"text": text.text, "features": tuple(features)}
     request = Request(FILTER, prompts.render(templates[FILTER], values), inputs)
     (reply,) = yield from _ask((request,), _relevant, templates)
@@ -73,7 +54,7 @@ def find_relevant(text: Text, features: Sequence[Feature], templates: Templates)
 
 
 def predict(
-    text: Text, features: Sequence[Feature], examples: Mapping[str, Sequence[Example]], templates: Templates
+    text: Submission, features: Sequence[Feature], examples: Mapping[str, Sequence[Example]], templates: Templates
 ) -> Step[dict[str, Prediction]]:
     """Return the prediction of each feature by its item, each from that feature's own examples alone."""
     requests = tuple(_predictor(text, feature, examples.get(feature.item, ()), templates) for feature in features)
@@ -82,7 +63,7 @@ def predict(
 
 
 def write_questions(
-    text: Text,
+    text: Submission,
     features: Sequence[Feature],
     predictions: Mapping[str, Prediction],
     examples: Mapping[str, Sequence[Example]],
@@ -94,7 +75,7 @@ def write_questions(
     requests = []
     for feature in features:
         prediction = predictions.get(feature.item, Prediction())
-        values = {"feature": _shown(feature), "predicted": prediction.value, "conversation": text.shown}
+        values = {"feature": _shown(feature), "predicted": prediction.value, "conversation": _conversation(text)}
         inputs = {
             "text": text.text, "feature": feature, "predicted": prediction.value,
             "examples": tuple(examples.get(feature.item, ())),
@@ -113,16 +94,6 @@ def write_questions(
 
 
 @dataclass(frozen=True, slots=True)
-class Preparation:
-    """Result of preparing a text: relevant features, predictions, and the questions to ask (possibly none)."""
-
-    relevant: tuple[str, ...] = ()
-    predictions: Mapping[str, Prediction] = field(default_factory=dict)
-    selected: tuple[str, ...] = ()
-    questions: tuple[Question, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of the selection: k selected features, m asked ones, and the least relevant ones for a taskable text.
 
@@ -137,16 +108,17 @@ class Limits:
 
 
 def prepare_questions(
-    text: Text, features: Sequence[Feature], learned: Learned, templates: Templates, limits: Limits, *, seed: int = 0
-) -> Step[Preparation]:
-    """Run the relevance filter, the predictors, the selector and the question writer on a text.
+    text: Submission, features: Sequence[Feature], learned: Learned, templates: Templates, limits: Limits, *,
+    seed: int = 0,
+) -> Step[Submission]:  # fmt: skip
+    """Return a text with its relevant features, predictions, and the questions to ask (possibly none).
 
     Source: Ma et al. 2025, figure 2 and sections 3.1 to 3.4.1.
     """
     relevant = yield from find_relevant(text, features, templates)
     items = tuple(feature.item for feature in relevant)
     if len(relevant) < max(1, limits.min_relevant):
-        return Preparation(items)
+        return replace(text, relevant=items)
     if limits.predictors_first:
         unknown = dict.fromkeys(items, Prediction("unknown", 0.5))
         chosen = {score.item for score in learned.selector.select(unknown, limits.k)}
@@ -157,7 +129,7 @@ def prepare_questions(
     by_item = {feature.item: feature for feature in relevant}
     asked = [by_item[item] for item in most_uncertain(scores, limits.m)]
     questions = yield from write_questions(text, asked, predictions, learned.examples, templates, seed=seed)
-    return Preparation(items, predictions, selected, questions)
+    return replace(text, relevant=items, predictions=predictions, selected=selected, questions=questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +143,12 @@ class EarlierAnswer:
 
 
 def annotate(
-    text: Text, question: Question, templates: Templates, *, earlier: Sequence[EarlierAnswer] = (), copies: int = 1
+    text: Submission,
+    question: Question,
+    templates: Templates,
+    *,
+    earlier: Sequence[EarlierAnswer] = (),
+    copies: int = 1,
 ) -> Step[tuple[tuple[str | None, Reply], ...]]:
     """Return the option that each of ``copies`` annotators chooses, None if unreadable, with its reply.
 
@@ -188,11 +165,13 @@ def annotate(
         for one in earlier
     ]
     values = {
-        "conversation": text.shown, "question": question.text, "options": question.options, "examples": shown,
+        "conversation": _conversation(text), "question": question.text, "options": question.options,
+        "examples": shown,
     }  # fmt: skip
     inputs = {"question": question, "earlier": tuple(earlier)}
     messages = prompts.render(templates[ANNOTATOR], values)
-    request = Request(ANNOTATOR, messages, inputs, form="choice", document=text.document)
+    document = Document(text.document_id, {"text": text.text})
+    request = Request(ANNOTATOR, messages, inputs, form="choice", document=document)
 
     def option(reply: Reply) -> str | None:
         reading = parse.read(reply.text, codebook, finish_reason=reply.finish_reason)
@@ -203,18 +182,23 @@ def annotate(
     return tuple((option(reply), reply) for reply in replies)
 
 
-def reply_in_chat(text: Text, features: Sequence[Feature], templates: Templates) -> Step[Reply]:
+def reply_in_chat(text: Submission, features: Sequence[Feature], templates: Templates) -> Step[Reply]:
     """Return the chat model's reply to the author's last message."""
-    messages = prompts.render(templates[ASSISTANT], {"conversation": text.shown})
+    messages = prompts.render(templates[ASSISTANT], {"conversation": _conversation(text)})
     inputs = {"text": text.text, "features": tuple(features)}
     (reply,) = yield (Request(ASSISTANT, messages, inputs),)
     return reply
 
 
-def _predictor(text: Text, feature: Feature, examples: Sequence[Example], templates: Templates) -> Request:
+def _conversation(text: Submission) -> str:
+    """Return the conversation as prompts show it, delimited."""
+    return prompts.delimit(format_conversation(text.shown))
+
+
+def _predictor(text: Submission, feature: Feature, examples: Sequence[Example], templates: Templates) -> Request:
     shown = [{"text": prompts.delimit(one.text, "precedent"), "value": one.value} for one in examples[-EXAMPLES_SHOWN:]]
     words = keywords(examples)
-    values = {"feature": _shown(feature), "examples": shown, "keywords": words, "conversation": text.shown}
+    values = {"feature": _shown(feature), "examples": shown, "keywords": words, "conversation": _conversation(text)}
     inputs = {"text": text.text, "feature": feature, "examples": tuple(examples)}
     return Request(PREDICTOR, prompts.render(templates[PREDICTOR], values), inputs, item=feature.item)
 

@@ -133,7 +133,6 @@ class Example:
     """An answered text, from which the predictor of its feature learns."""
 
     text: str
-    question: str
     value: str
 
 
@@ -171,16 +170,16 @@ class Effect:
 class Learned:
     """Everything learned from a log: the selector, the examples of each predictor, and the effects of the answers."""
 
-    selector: Selector = Selector()
-    examples: Mapping[str, tuple[Example, ...]] = field(default_factory=dict)
-    effects: tuple[Effect, ...] = ()
-    abstentions: Mapping[str, int] = field(default_factory=dict)
-    """Abstentions by feature: their own signal, never a value."""
+    selector: Selector
+    examples: Mapping[str, Sequence[Example]]
+    """by feature"""
+    effects: Mapping[str, Effect]
+    """by question"""
 
     @property
     def answered(self) -> int:
         """Number of answers by authors that name a value."""
-        return sum(effect.loss is not None for effect in self.effects)
+        return sum(effect.loss is not None for effect in self.effects.values())
 
 
 def replay(log: Iterable[Entry]) -> Learned:
@@ -193,14 +192,15 @@ def replay(log: Iterable[Entry]) -> Learned:
     questions: dict[str, Question] = {}
     pending: dict[str, Impression] = {}
     shown: dict[str, Impression] = {}
-    learned, answered = Learned(), set[str]()
+    selector = Selector()
+    examples: dict[str, list[Example]] = {}
+    effects: dict[str, Effect] = {}
 
     def react(impression: Impression, success: bool) -> None:
-        nonlocal learned
+        nonlocal selector
         source = submissions.get(impression.document_id)
         if source is not None and impression.arm == SELECTOR:
-            selector = learned.selector.learn_relevance(source.predictions, impression.matches, success)
-            learned = replace(learned, selector=selector)
+            selector = selector.learn_relevance(source.predictions, impression.matches, success)
 
     for entry in log:
         match entry:
@@ -210,10 +210,17 @@ def replay(log: Iterable[Entry]) -> Learned:
                 submissions[entry.document_id] = entry
                 questions.update((question.id, question) for question in entry.questions)
             case Answer() if entry.group == AUTHOR and entry.question_id in questions:
-                if entry.question_id not in answered:
-                    answered.add(entry.question_id)
-                    question = questions[entry.question_id]
-                    learned = _answered(learned, submissions[question.document_id], question, entry)
+                if entry.question_id in effects:
+                    continue
+                question = questions[entry.question_id]
+                source, wrong = submissions[question.document_id], loss(question, entry)
+                prediction = source.predictions.get(question.item, Prediction())
+                before = after = selector.score(question.item, prediction).uncertainty
+                if wrong is not None:
+                    selector = selector.learn_uncertainty(question.item, prediction, wrong)
+                    after = selector.score(question.item, prediction).uncertainty
+                    examples.setdefault(question.item, []).append(Example(source.text, entry.choice or ""))
+                effects[question.id] = Effect(entry, question, before, after, wrong)
             case Impression():
                 pending[entry.author] = shown[entry.document_id] = entry
             case Reaction() if entry.document_id in shown:
@@ -221,28 +228,8 @@ def replay(log: Iterable[Entry]) -> Learned:
                 react(shown[entry.document_id], entry.helpful is not False)
             case _:
                 pass
-    return learned
+    return Learned(selector, examples, effects)
 
 
 SELECTOR, KEYWORDS = "selector", "keywords"
 """The two arms of recommendations: by the selected features, and the baseline by keywords."""
-
-
-def _answered(learned: Learned, source: Submission, question: Question, answer: Answer) -> Learned:
-    item = question.item
-    prediction = source.predictions.get(item, Prediction())
-    before = learned.selector.score(item, prediction).uncertainty
-    wrong = loss(question, answer)
-    if wrong is None or answer.choice is None:
-        counts = {**learned.abstentions, item: learned.abstentions.get(item, 0) + bool(answer.abstention)}
-        effect = Effect(answer, question, before, before, None)
-        return replace(learned, abstentions=counts, effects=(*learned.effects, effect))
-    selector = learned.selector.learn_uncertainty(item, prediction, wrong)
-    example = Example(source.text, question.text, answer.choice)
-    effect = Effect(answer, question, before, selector.score(item, prediction).uncertainty, wrong)
-    return replace(
-        learned,
-        selector=selector,
-        examples={**learned.examples, item: (*learned.examples.get(item, ()), example)},
-        effects=(*learned.effects, effect),
-    )

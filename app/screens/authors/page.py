@@ -169,7 +169,7 @@ def _messages(messages: Iterable[Message]) -> None:
 def _questions(session: ProjectSession, current: AuthorLabelling, submission: Submission) -> None:
     """Draw the next question, and the labels with their effects."""
     question = current.next_question(submission)
-    answered = [effect for one in submission.questions if (effect := current.effect(one.id)) is not None]
+    answered = [effect for one in submission.questions if (effect := current.learned.effects.get(one.id))]
     if question is not None:
         feature = current.feature(question.item)
         place = f"{len(answered) + 1} of {len(submission.questions)}"
@@ -229,11 +229,10 @@ def _annotate(session: ProjectSession, current: AuthorLabelling) -> None:
     if found is None:
         notice("ok", "No questions left", "You have answered all questions of other authors.")
         return
-    question, submission = found
     with panel("Conversation", "the five latest messages", key="authors-context"):
-        _messages(labelling.shown_context(submission))
+        _messages(found.source.shown)
     with panel("What did the author answer?", key="authors-annotation"):
-        _ask(session, question, by, group)
+        _ask(session, found.question, by, group)
 
 
 # -- one question

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core import resources
-from core.authors.comparison import asked_questions
 from core.authors.questions import (
     ABSTENTIONS,
     AUTHOR,
@@ -246,7 +245,7 @@ def label_rows(session: ProjectSession) -> list[dict[str, Any]]:
     """Return every answer of authors and annotators with its provenance, by question. Texts are masked."""
     current = load_labelling(session)
     rows = []
-    for one in asked_questions(current.log):
+    for one in current.asked.values():
         feature = current.feature(one.question.item)
         answers = [one.author] if one.author else []
         answers += [answer for group in one.annotators.values() for answer in group.values()]

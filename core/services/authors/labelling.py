@@ -7,14 +7,14 @@ reaches the store or a model, so nothing unmasked can be sent or exported later.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.authors import recommendation, requests
-from core.authors.comparison import asked_questions
+from core.authors.comparison import AskedQuestion, asked_questions
 from core.authors.questions import (
     AUTHOR,
     MAX_ASKED,
@@ -30,13 +30,11 @@ from core.authors.questions import (
     Question,
     Reaction,
     Submission,
-    context,
     features_of,
     format_conversation,
     value_of,
 )
 from core.authors.recommendation import CatalogueEntry
-from core.authors.requests import Text
 from core.authors.screening import Masked, exclusion, mask
 from core.authors.selection import Effect, Learned, replay
 from core.codebook import Codebook, normalise
@@ -125,6 +123,8 @@ class AuthorLabelling:
     version: int
     features: tuple[Feature, ...]
     log: tuple[Entry, ...]
+    asked: Mapping[str, AskedQuestion]
+    """by question"""
     learned: Learned
 
     def feature(self, item: str) -> Feature | None:
@@ -142,20 +142,6 @@ class AuthorLabelling:
             for entry in self.log
         )
 
-    def question(self, id: str) -> tuple[Question, Submission] | None:
-        """Return a question with its text, None if it does not exist."""
-        submissions = (entry for entry in self.log if isinstance(entry, Submission))
-        pairs = ((question, entry) for entry in submissions for question in entry.questions)
-        return next((pair for pair in pairs if pair[0].id == id), None)
-
-    def answers(self, question_id: str) -> list[Answer]:
-        """Return all answers to a question, oldest first."""
-        return [entry for entry in self.log if isinstance(entry, Answer) and entry.question_id == question_id]
-
-    def effect(self, question_id: str) -> Effect | None:
-        """Return the effect of the author's answer to a question, None before the answer."""
-        return next((effect for effect in self.learned.effects if effect.question.id == question_id), None)
-
     def impression(self, document_id: str) -> Impression | None:
         """Return the recommendation shown after a text, None without one."""
         return next((one for one in self.log if isinstance(one, Impression) and one.document_id == document_id), None)
@@ -166,7 +152,7 @@ class AuthorLabelling:
 
     def next_question(self, submission: Submission) -> Question | None:
         """Return the first question about a text without an answer by its author; None once all have one."""
-        return next((one for one in submission.questions if self.effect(one.id) is None), None)
+        return next((one for one in submission.questions if one.id not in self.learned.effects), None)
 
 
 @cached_until_commit
@@ -176,7 +162,8 @@ def load_labelling(session: ProjectSession) -> AuthorLabelling:
     if saved is None:
         raise UsageError("No codebook is saved yet.", "Save one on the Codebook page, or load the sample chats.")
     log = tuple(session.store.author_log.entries())
-    return AuthorLabelling(saved.codebook, saved.version, features_of(saved.codebook), log, replay(log))
+    features, asked = features_of(saved.codebook), asked_questions(log)
+    return AuthorLabelling(saved.codebook, saved.version, features, log, asked, replay(log))
 
 
 def give_consent(session: ProjectSession, author: str) -> str:
@@ -213,22 +200,18 @@ def submit(
     at = time.time()
     id = f"author-{digest([author, at, masked.text], size=6)}"  # another author may submit while the model answers
     rule = exclusion(masked.text, [one.text for one in own])
-    screened_out, made = bool(rule), requests.Preparation()
-    if not screened_out:
-        source = Text(id, masked.text, tuple(before))
-        step = requests.prepare_questions(
-            source, current.features, current.learned, requests.load_templates(), settings.limits, seed=len(current.log)
-        )
-        made, _ = run_step(session, step, current.codebook, settings.model)
-        if not made.predictions:
-            rule = "nothing relevant"
     entry = Submission(
-        id, author, at, "" if screened_out else masked.text, conversation or f"chat-{id}", tuple(before),
-        rule, made.relevant, made.predictions, made.selected, made.questions, masked.counts, settings.model,
-        current.version,
+        id, author, at, "" if rule else masked.text, conversation or f"chat-{id}", tuple(before), rule,
+        masked=masked.counts, model=settings.model, codebook_version=current.version,
     )  # fmt: skip
-    documents = [] if screened_out else [document_of(entry, len(own))]
-    session.store.author_log.append([entry], documents=documents)
+    if not rule:
+        step = requests.prepare_questions(
+            entry, current.features, current.learned, requests.load_templates(), settings.limits, seed=len(current.log)
+        )
+        entry, _ = run_step(session, step, current.codebook, settings.model)
+        if not entry.predictions:
+            entry = replace(entry, excluded="nothing relevant")
+    session.store.author_log.append([entry], documents=[] if rule else [document_of(entry, len(own))])
     return entry
 
 
@@ -236,7 +219,7 @@ def document_of(entry: Submission, order: int) -> Document:
     """Return the document of a text, with the conversation before it as context and grouped by conversation."""
     fields = {FIELD: entry.text}
     if entry.before:
-        fields[CONTEXT_FIELD] = format_conversation(context(entry.before, "")[:-1])
+        fields[CONTEXT_FIELD] = format_conversation(entry.shown[:-1])
     source = {"author": entry.author, "conversation": entry.conversation}
     return Document(entry.document_id, fields, source=source, group=entry.conversation, order=order)
 
@@ -244,8 +227,7 @@ def document_of(entry: Submission, order: int) -> Document:
 def reply_in_chat(session: ProjectSession, submission: Submission) -> Message:
     """Return the configured model's reply to a text. Raises ModelError."""
     current, settings = load_labelling(session), load_settings(session)
-    text = Text(submission.document_id, submission.text, submission.before)
-    step = requests.reply_in_chat(text, current.features, requests.load_templates())
+    step = requests.reply_in_chat(submission, current.features, requests.load_templates())
     reply, _ = run_step(session, step, current.codebook, settings.model)
     return Message("assistant", mask(reply.text.strip(), settings.names).text)
 
@@ -268,13 +250,13 @@ def answer(
     over, an option that does not exist, a second answer, and an author who answers for somebody else.
     """
     current, settings = load_labelling(session), load_settings(session)
-    found = current.question(question_id)
+    found = current.asked.get(question_id)
     if found is None:
         raise UsageError(f"The question '{question_id}' does not exist.", "Reload the page.")
-    question, submission = found
+    question, submission = found.question, found.source
     if group == AUTHOR and by != submission.author:
         raise UsageError("Only the author of the text answers as its author.", "Answer as an annotator instead.")
-    if any(one.group == group and one.by == by for one in current.answers(question_id)):
+    if found.author is not None if group == AUTHOR else by in found.annotators.get(group, {}):
         raise UsageError("This question is already answered.", "Go on with the next one.")
     if not declined and seconds < settings.reading_seconds:
         raise UsageError("The reading time is not over.", f"Read for {settings.reading_seconds:g} seconds first.")
@@ -287,7 +269,7 @@ def answer(
     value = value_of(feature, given) if feature and group == AUTHOR else None
     gold = {} if value is None else {(submission.document_id, question.item): value}
     session.store.author_log.append([given], gold=gold)
-    return load_labelling(session).effect(question_id) if group == AUTHOR else None
+    return load_labelling(session).learned.effects[question_id] if group == AUTHOR else None
 
 
 def _checked_choice(question: Question, choice: str, settings: LabellingSettings) -> str:
@@ -302,21 +284,16 @@ def _checked_choice(question: Question, choice: str, settings: LabellingSettings
     return words[0]
 
 
-def next_for_annotator(current: AuthorLabelling, by: str, group: str) -> tuple[Question, Submission] | None:
+def next_for_annotator(current: AuthorLabelling, by: str, group: str) -> AskedQuestion | None:
     """Return the first question that an annotator has not answered about a text of somebody else; None if none is left.
 
     Only questions with options, which the author answered, can be compared.
     """
-    for one in asked_questions(current.log):
+    for one in current.asked.values():
         open_ = by not in one.annotators.get(group, {}) and one.source.author != by
         if open_ and one.question.options and one.author is not None and not one.author.declined:
-            return one.question, one.source
+            return one
     return None
-
-
-def shown_context(submission: Submission) -> tuple[Message, ...]:
-    """Return the messages that annotators of a text see."""
-    return context(submission.before, submission.text)
 
 
 def recommend(session: ProjectSession, submission: Submission) -> CatalogueEntry | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Any
 
 from core.authors import comparison, requests
@@ -12,7 +13,6 @@ from core.authors.comparison import Collection, GroupReport, Predictivity
 from core.authors.questions import Answer, Prediction
 from core.authors.recommendation import ClickRate, click_rates
 from core.authors.selection import keywords
-from core.codebook import Codebook
 from core.debate.context import run_parallel
 from core.services.authors.labelling import BUILT_IN, AuthorLabelling, load_labelling, model_group, run_step
 from core.services.project_session import ProjectSession
@@ -58,28 +58,27 @@ class AuthorReport:
 def author_report(session: ProjectSession) -> AuthorReport:
     """Return the results of a project. Raises UsageError before a codebook is saved."""
     current = load_labelling(session)
-    asked = comparison.asked_questions(current.log)
     spec, results = _stored_predictivity(session)
     return AuthorReport(
-        comparison.collection(current.log), _feature_reports(current), comparison.group_reports(asked),
+        comparison.collection(current.log), _feature_reports(current), comparison.group_reports(current.asked.values()),
         results, spec, click_rates(current.log),
     )  # fmt: skip
 
 
 def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
     reports = []
-    author_of = {one.question.id: one.source.author for one in comparison.asked_questions(current.log)}
-    several = len(set(author_of.values())) > 1
+    several = len({one.source.author for one in current.asked.values()}) > 1
     for feature in current.features:
-        effects = [effect for effect in current.learned.effects if effect.question.item == feature.item]
+        effects = [effect for effect in current.learned.effects.values() if effect.question.item == feature.item]
         given = [effect for effect in effects if effect.loss is not None]
         chosen = [effect for effect in given if effect.question.options and effect.question.predicted is not None]
-        units = [author_of[effect.question.id] if several else effect.question.id for effect in chosen]
+        ids = [effect.question.id for effect in chosen]
+        units = [current.asked[id].source.author if several else id for id in ids]
         right = [unit for unit, effect in zip(units, chosen, strict=True) if effect.loss == 0]
         doubt = current.learned.selector.score(feature.item, Prediction("", 0.5)).uncertainty
         reports.append(
             FeatureReport(
-                feature.name, len(effects), len(given), current.learned.abstentions.get(feature.item, 0),
+                feature.name, len(effects), len(given), sum(bool(effect.answer.abstention) for effect in effects),
                 comparison.share_of_units(units, right), doubt,
                 keywords(current.learned.examples.get(feature.item, ())),
             )
@@ -108,14 +107,14 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
     group, made = model_group(spec), 0
     if group == BUILT_IN:
         copies = 1
-    asked = comparison.asked_questions(load_labelling(session).log)
-    for done_so_far, one in enumerate(asked):
+    asked = load_labelling(session).asked
+    for done_so_far, one in enumerate(asked.values()):
         progress(done_so_far, len(asked))
         names = [f"{spec} #{number}" for number in range(1, copies + 1)]
         done = one.annotators.get(group, {})
         if not one.question.options or all(name in done for name in names):
             continue
-        step = requests.annotate(one.text, one.question, requests.load_templates(), copies=copies)
+        step = requests.annotate(one.source, one.question, requests.load_templates(), copies=copies)
         replies, _ = run_step(session, step, one.question.codebook, spec)
         answers = [
             Answer(
@@ -138,33 +137,20 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
 
     Zero without an author of more than five answered questions. Replies are paid for once. Raises as ``annotate``.
     """
-    asked = comparison.asked_questions(load_labelling(session).log)
-    tasks = comparison.predictivity_tasks(asked)
+    tasks = comparison.predictivity_tasks(load_labelling(session).asked.values())
     chosen: list[str | None] = []
     templates = requests.load_templates()
-    for codebook, group in _by_codebook(tasks):
-        steps = [
-            requests.annotate(task.question.text, task.question.question, templates, earlier=task.earlier)
-            for task in group
-        ]
-        results, _ = run_step(session, run_parallel(*steps), codebook, spec, seconds=3600)
+    # Tasks of a question follow each other. They are read with its options as the codebook.
+    for _, group in groupby(tasks, key=lambda task: task.question.question.id):
+        own = list(group)
+        asked = own[0].question
+        steps = [requests.annotate(asked.source, asked.question, templates, earlier=task.earlier) for task in own]
+        results, _ = run_step(session, run_parallel(*steps), asked.question.codebook, spec, seconds=3600)
         chosen += [option for ((option, _),) in results]
         progress(len(chosen), len(tasks))
-    ordered = [task for _, group in _by_codebook(tasks) for task in group]
-    results_by_source = comparison.predictivity(ordered, chosen)
-    data = {"model": spec, "results": [asdict(one) for one in results_by_source]}
+    data = {"model": spec, "results": [asdict(one) for one in comparison.predictivity(tasks, chosen)]}
     session.store.settings.set(PREDICTIVITY_SETTING, data)
     return len(tasks)
-
-
-def _by_codebook(
-    tasks: Sequence[comparison.PredictivityTask],
-) -> list[tuple[Codebook, list[comparison.PredictivityTask]]]:
-    """Return the tasks of each question together: they are read with the question's options as the codebook."""
-    found: dict[str, list[comparison.PredictivityTask]] = {}
-    for task in tasks:
-        found.setdefault(task.question.question.id, []).append(task)
-    return [(group[0].question.question.codebook, group) for group in found.values()]
 
 
 def _stored_predictivity(session: ProjectSession) -> tuple[str, tuple[Predictivity, ...]]:

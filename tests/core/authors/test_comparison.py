@@ -40,7 +40,7 @@ def test_accuracy_strata_kappa_and_divergence_match_hand_counts() -> None:
         *entries(3, "sad", "sad", "angry"),  # one right
         *entries(4, None, "calm", "calm"),  # left out, as the author abstained
     ]
-    (report,) = group_reports(asked_questions(log))
+    (report,) = group_reports(asked_questions(log).values())
     assert (report.questions, report.labels) == (3, 6)
     assert report.accuracy.value == pytest.approx(3 / 6)
     assert [(one.agreeing, one.questions) for one in report.strata] == [(2, 2), (1, 1)]
@@ -84,7 +84,7 @@ def test_kappa_of_two_annotators_has_the_interval_of_their_agreement() -> None:
 
 def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
     log = [entry for n in range(7) for entry in entries(n, "calm" if n % 2 else "sad", "angry")]
-    tasks = predictivity_tasks(asked_questions(log))
+    tasks = predictivity_tasks(asked_questions(log).values())
     assert {task.question.question.id for task in tasks} == {"d5/f", "d6/f"}, "a prediction needs five earlier answers"
     assert {task.source for task in tasks} == {"author", "people", "random"}
     by_source = {task.source: task for task in tasks if task.question.question.id == "d5/f"}

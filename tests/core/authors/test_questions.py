@@ -14,7 +14,6 @@ from core.authors.questions import (
     Prediction,
     Question,
     Submission,
-    context,
     features_of,
     loss,
     make_question,
@@ -106,7 +105,7 @@ def test_word_distance_matches_hand_counts() -> None:
 
 def test_context_is_the_last_five_messages_with_cut_replies() -> None:
     before = [Message("author", f"m{n}") for n in range(6)] + [Message("assistant", "x" * 400)]
-    shown = context(before, "y" * 400)
+    shown = Submission("d", "ada", 1.0, "y" * 400, before=tuple(before)).shown
     assert len(shown) == 5
     assert shown[-1].text == "y" * 400, "the author's own words are never cut"
     assert shown[-2].text == "x" * 300 + "..."

@@ -70,20 +70,21 @@ def test_abstentions_are_counted_and_have_no_value() -> None:
         submission(3), Answer("d3/a", "ada", 3.0, choice="No"),
     ]  # fmt: skip
     learned = replay(log)
-    assert learned.abstentions["a"] == 1
     assert [example.value for example in learned.examples["a"]] == ["No"]
-    assert [effect.loss for effect in learned.effects] == [None, None, 1.0]
-    assert learned.effects[0].before == learned.effects[0].after
+    assert [effect.loss for effect in learned.effects.values()] == [None, None, 1.0]
+    assert learned.effects["d1/a"].before == learned.effects["d1/a"].after
     assert learned.answered == 1
 
 
 def test_keywords_separate_the_answers_of_a_feature() -> None:
     yes = ("which kettle shall I buy", "buy or rent a boat", "shall we buy it")
     texts = {"Yes": yes, "no": ("hi", "why is it dark"), "No": ("it rained again", "a dream of rain")}
-    examples = [Example(text, "Is it so?", value) for value, own in texts.items() for text in own]
+    examples = [Example(text, value) for value, own in texts.items() for text in own]
     assert keywords(examples)["Yes"][0] == "buy"
     feature = Feature("a", "Purchase", values={"Yes": True, "No": False})
-    step = requests.predict(requests.Text("d", "A boat."), [feature], {"a": examples}, requests.load_templates())
+    step = requests.predict(
+        Submission("d", "ada", 0.0, "A boat."), [feature], {"a": examples}, requests.load_templates()
+    )
     (request,) = next(step)
     assert "- Yes: buy" in request.messages[-1].content
     assert keywords([one for one in examples if one.value == "Yes"]) == {}, "keywords need examples of another value"
