@@ -25,6 +25,7 @@ from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import role_titles
 from core.store.document_records import DocumentRecord
 from core.store.review_pages import Viewpoint
+from core.store.reviews import ReviewStatus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,9 +175,9 @@ def duckdb_example(session: ProjectSession) -> str:
 
 
 @cached_until_commit
-def count_reviewed(session: ProjectSession, run: RunRow) -> int:
-    """Return the number of documents of a run with a review in any state."""
-    return session.store.review_pages.count(Viewpoint(run.run_id), ("Draft", "Submitted", "Discarded"))
+def count_reviews(session: ProjectSession, run: RunRow, status: ReviewStatus) -> int:
+    """Return the number of documents of a run whose review has this status."""
+    return session.store.review_pages.count(Viewpoint(run.run_id), (status,))
 
 
 def _items(

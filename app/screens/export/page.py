@@ -15,6 +15,13 @@ from core.services import bundle, export
 from core.services.evaluation import run_data
 from core.services.evaluation.compare import alike
 from core.services.project_session import ProjectSession
+from core.services.review import actions
+
+REVIEWS: tuple[tuple[actions.Status, str], ...] = (
+    ("Submitted", "reviewed"),
+    ("Draft", "review not submitted"),
+    ("Discarded", "discarded in review"),
+)
 
 
 def main() -> None:
@@ -83,7 +90,7 @@ def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
             ("unresolved", sum(one.unresolved for one in runs)),
             ("failed", sum(one.failed for one in runs)),
             ("not started", sum(one.documents - one.ended for one in runs)),
-            ("reviewed", sum(export.count_reviewed(session, one) for one in runs)),
+            *((name, sum(export.count_reviews(session, one, status) for one in runs)) for status, name in REVIEWS),
             ("Debate turns", sum(one.turns for one in runs)),
         ]
         facts([(name, f"{count:,}") for name, count in rows if count or name[0].isupper()])

@@ -114,7 +114,9 @@ def test_export_contents_are_counted(session, run_id):
     actions.edit(session, run_id, ["d1"], "a", True)
     run = session.run(run_id)
     assert (run.documents, run.verdicts, run.unresolved, run.failed, run.ended) == (8, 5, 1, 1, 7)
-    assert export.count_reviewed(session, run) == 1
+    actions.edit(session, run_id, ["d2", "d3"], "a", True)
+    actions.submit(session, run_id, ["d2"])
+    assert [export.count_reviews(session, run, status) for status in ("Submitted", "Draft", "Discarded")] == [1, 2, 0]
 
 
 def test_default_file_names_and_errors_for_unknown_formats_and_runs(session, run_id, tmp_path):
