@@ -291,10 +291,14 @@ def _archived(workspace: Workspace) -> None:
     rows = projects.archived()
     if not rows:
         return
+
+    def restore(row: Recent) -> None:
+        projects.set_archived(workspace, row.path, False)
+        state.set_notice("ok", f"{row.name} is in the list again")
+
     with st.expander(f"Archived ({len(rows)})"):
         for number, row in enumerate(rows):
-            restore = partial(projects.set_archived, workspace, row.path, False)
-            _stored_row(row.name, row.size, f"unarchive-{number}", restore)
+            _stored_row(row.name, row.size, f"unarchive-{number}", partial(restore, row))
 
 
 def _bin(open_project: Callable[[Path], None]) -> None:
@@ -305,13 +309,18 @@ def _bin(open_project: Callable[[Path], None]) -> None:
     def restore(one: DeletedProject) -> None:
         with error_notices():
             open_project(projects.restore_project(one))
+            state.set_notice("ok", f"{one.name} was restored and is open")
+
+    def empty_bin() -> None:
+        projects.empty_bin()
+        state.set_notice("ok", "The bin is empty")
 
     with st.expander(f"Bin ({len(deleted)})"):
         for number, one in enumerate(deleted):
             _stored_row(one.name, one.size, f"restore-{number}", partial(restore, one))
         with st.popover("Empty bin", icon=":material/delete_forever:"):
             line(f"{format_count(len(deleted), 'project')} will be deleted for good.")
-            st.button("Delete for good", key="empty-bin", type="primary", on_click=projects.empty_bin)
+            st.button("Delete for good", key="empty-bin", type="primary", on_click=empty_bin)
 
 
 def _stored_row(name: str, size: int, key: str, restore: Callable[[], None]) -> None:

@@ -1,0 +1,29 @@
+"""Test of Home in a browser: messages about the projects at the bottom of the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+
+def manage(page: Page, row: int, action: str) -> None:
+    page.locator(f"[class*='st-key-manage-{row}-']").get_by_test_id("stPopoverButton").first.click()
+    page.get_by_role("button", name=action).click()
+
+
+def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None:
+    manage(page, 0, "Duplicate")
+    expect(page.get_by_text("hotel-aspects was copied")).to_be_in_viewport()
+    manage(page, 1, "Delete")
+    expect(page.get_by_text("was moved to the bin")).to_be_in_viewport()
+    page.get_by_text("Bin (1)").click()
+    page.get_by_role("button", name="Empty bin").click()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_text("The bin is empty")).to_be_in_viewport()
