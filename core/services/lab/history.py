@@ -49,6 +49,7 @@ class VersionRow:
     parent: str
     note: str = ""
     is_default: bool = False
+    is_draft: bool = False
     depth: int = 0
     runs: tuple[str, ...] = ()
     score: RunScore | None = None
@@ -70,7 +71,7 @@ def template_history(session: ProjectSession, slot: prompt_templates.Slot, proto
     rows = [VersionRow(one.name, one.label, one.parent, one.note, one.name == status.default.name) for one in versions]
     marks = {one.name: text_mark(one.text) for one in versions}
     if status.changed:
-        rows.append(VersionRow("draft", "draft", status.base.name))
+        rows.append(VersionRow("draft", "draft", status.base.name, is_draft=True))
         marks["draft"] = text_mark(status.text)
     return _with_runs(session, slot.slot, slot.key, rows, marks)
 
@@ -86,7 +87,7 @@ def codebook_history(session: ProjectSession) -> tuple[VersionRow, ...]:
     marks = {name: codebook_mark(version.codebook) for name, version in zip(names, versions, strict=True)}
     status = codebooks.codebook_status(session)
     if status.dirty and versions:
-        rows.append(VersionRow("draft", "draft", names[-1]))
+        rows.append(VersionRow("draft", "draft", names[-1], is_draft=True))
         marks["draft"] = codebook_mark(status.codebook)
     return _with_runs(session, DEFINITIONS, "", rows, marks)
 

@@ -35,7 +35,7 @@ def test_codebook_history_lists_versions_with_scores(session):
     finish(session, trials.definition_change(session), document_samples.project_sample(session, 20))
     held_out = finish(session, trials.definition_change(session), document_samples.held_out_sample(session))
     first, draft = history.codebook_history(session)
-    assert (first.name, first.is_default, first.depth, draft.parent, draft.name) == ("v1", True, 0, "v1", "draft")
+    assert (first.name, first.is_default, first.depth, draft.parent, draft.is_draft) == ("v1", True, 0, "v1", True)
     assert first.score.n == 20
     assert first.score.value.value > draft.score.value.value
     assert draft.held_out.n == len(held_out.sample["strata"])
