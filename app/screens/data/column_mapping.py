@@ -207,7 +207,7 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
         keep(_mapped(draft, value_map=values))
 
     for number, (text, words) in enumerate(rows):
-        wide, right = st.columns((2.6, 1), vertical_alignment="center")
+        wide, right = st.columns((1.5, 1), vertical_alignment="center")
         wide.html(f'<div class="moot-cell">{_value_html(text)} {escape(words)}</div>')
         if not meanings[text]:
             continue
