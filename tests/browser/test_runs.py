@@ -94,6 +94,13 @@ def test_ticks_match_the_selection_after_a_filter_and_an_archived_run(page: Page
     expect(page.get_by_text("1 selected")).to_be_visible()
 
 
+def test_all_settings_fit_in_a_narrow_window(page: Page) -> None:
+    page.get_by_text("All settings", exact=True).click()
+    page.get_by_role("columnheader", name="Engine").wait_for()
+    widths = page.locator(".leaderboard").evaluate("table => [table.scrollWidth, table.clientWidth]")
+    assert widths[0] == widths[1]
+
+
 def test_enter_opens_the_run_in_evaluate(page: Page) -> None:
     second = page.locator(".leaderboard tbody tr").nth(1)
     name = second.locator(".name button").inner_text()
