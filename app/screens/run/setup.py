@@ -32,6 +32,7 @@ from core.services.evaluation import ambiguity
 from core.services.models import Probe
 from core.services.project_session import ProjectSession
 from core.services.runs import control, cost_estimate, planning
+from core.services.runs.configuration import describe_param
 from core.services.runs.cost_estimate import Estimate
 from core.services.runs.planning import ComparedPlan, Plan, PlannedComparison
 
@@ -257,7 +258,7 @@ def _member_html(member: ComparedPlan) -> str:
     plan = member.plan
     if member.settings is None:
         return f'<div class="moot-line bad">{escape(member.title)}: {escape(member.problem)}</div>'
-    params = [f"{name} {value}" for name, value in plan.params.items() if name != custom.SCRIPT]
+    params = [describe_param(name, value) for name, value in plan.params.items() if name != custom.SCRIPT]
     specs = dict.fromkeys(role_model.spec for role_model in member.settings.role_models.values())
     times = [f"{plan.iterations} times"] if plan.iterations > 1 else []
     details = ", ".join([*params, *times, " and ".join(specs)])

@@ -32,7 +32,7 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
         MODELS: ", ".join(dict.fromkeys(models.values())),
         PROMPTS: summarise_prompts(settings) or SHIPPED,
         CODEBOOK: f"v{settings.codebook_version}" if settings.codebook_version else "not saved",
-        "Parameters": ", ".join(f"{name} {value}" for name, value in _changed_params(settings).items()) or "default",
+        "Parameters": ", ".join(_changed_params(settings)) or "default",
         DOCUMENTS: f"{documents:,}",
         "Seed": str(settings.seed),
         "Iteration": str(settings.iteration + 1),
@@ -148,17 +148,23 @@ def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{name} ({number})"
 
 
-def _changed_params(settings: RunSettings) -> dict[str, object]:
-    """Return the parameters that are not at their defaults."""
+def describe_param(name: str, value: object) -> str:
+    """Return a parameter in words: "extra rounds 2", "adaptive yes"."""
+    words = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+    return f"{name.replace('_', ' ')} {words}"
+
+
+def _changed_params(settings: RunSettings) -> list[str]:
+    """Return the parameters that are not at their defaults, in words."""
     try:
         defaults = protocols.of(settings).parse_params()
     except MootError:  # a protocol of another version of Moot
         defaults = {}
-    return {
-        name.replace("_", " "): value
+    return [
+        describe_param(name, value)
         for name, value in settings.params.items()
         if value != defaults.get(name) and len(str(value)) <= 40  # the text of a custom protocol is too long
-    }
+    ]
 
 
 def role_titles(settings: RunSettings) -> dict[str, str]:

@@ -84,10 +84,10 @@ def test_all_configured_sampling_parameters_are_named():
 
 def test_changed_parameter_and_temperature_are_named():
     changed = SETTINGS.model_copy(
-        update={"params": {**SETTINGS.params, "extra_rounds": 2}, "role_models": {"extractor": LLAMA}}
+        update={"params": {**SETTINGS.params, "extra_rounds": 2, "adaptive": True}, "role_models": {"extractor": LLAMA}}
     )
     described = configuration(changed, 1)
-    assert described["Parameters"] == "extra rounds 2"
+    assert described["Parameters"] == "extra rounds 2, adaptive yes"
     assert described["Models"] == "llama3.2 at temperature 0.7"
 
 
