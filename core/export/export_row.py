@@ -12,6 +12,7 @@ import orjson
 from core.annotations import VERDICT, Evidence, majority_reference
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
+from core.errors import ExportError
 from core.ingest.table import clean_value, unique_names
 
 REVIEW = "review"
@@ -65,27 +66,16 @@ class ExportRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemColumns:
-    """The columns of one item: one per annotator (``gold``, ``pred``, ``reviewed``, then each role), and evidence."""
-
-    item: str
-    values: tuple[str, ...]
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True)
 class ResultColumns:
-    """The columns of a table of results: those of the source under their own names, then the results.
+    """The columns of a table of results: ``names`` are those of ``source``, then the results (see ``result_cells``).
 
     A result column whose name the source has already gets ``_2``, so that all are different and none is hidden.
     """
 
     source: tuple[str, ...]
-    document: str
-    items: tuple[ItemColumns, ...]
+    items: tuple[str, ...]
     roles: tuple[str, ...]
-    about: tuple[str, ...]
-    """One for each of ``ABOUT``."""
+    names: tuple[str, ...]
 
 
 ANNOTATORS = ("gold", "pred", "reviewed")
@@ -98,22 +88,10 @@ ABOUT = ("run_id", "protocol", "codebook_version", "status")
 def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:
     """Return the columns for documents with these source columns under this codebook, with a column for each role."""
     columns, items = tuple(source), item_names(codebook)
-    wanted = ["document_id", *ABOUT]
-    annotators = [*ANNOTATORS, *roles, "evidence"]
-    wanted += [f"{annotator}_{name}" for _, name in items for annotator in annotators]
-    document, *parts = unique_names(wanted, columns)
-    about, parts = parts[: len(ABOUT)], parts[len(ABOUT) :]
-    size = len(annotators)
-    return ResultColumns(
-        source=columns,
-        document=document,
-        items=tuple(
-            ItemColumns(item, tuple(parts[size * place : size * (place + 1) - 1]), parts[size * (place + 1) - 1])
-            for place, (item, _) in enumerate(items)
-        ),
-        roles=tuple(roles),
-        about=tuple(about),
-    )
+    each = [f"{annotator}_{name}" for _, name in items for annotator in (*ANNOTATORS, *roles, "evidence")]
+    document, *results = unique_names(["document_id", *ABOUT, *each], columns)
+    about, values = results[: len(ABOUT)], results[len(ABOUT) :]
+    return ResultColumns(columns, tuple(item for item, _ in items), tuple(roles), (*columns, document, *values, *about))
 
 
 def item_names(codebook: Codebook) -> tuple[tuple[str, str], ...]:
@@ -143,7 +121,7 @@ class ValueNames:
         return self._names.get(value, value) if isinstance(value, str) else value
 
     def cells(self, row: ExportRow, items: Iterable[str], roles: Iterable[str]) -> dict[str, list[Value | None]]:
-        """Return the values of an item by each annotator, in the order of ``ItemColumns.values``."""
+        """Return the values of an item by each annotator: ``ANNOTATORS``, then the roles."""
         items = list(items)
         models = {annotator.name: annotator.values for annotator in row.models}
         gold = majority_reference(row.document.gold, items)
@@ -159,6 +137,25 @@ def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
         quote = {"quote": each.quote, "field": each.field, "start": each.start, "end": each.end, "match": each.match}
         result.setdefault(each.item, []).append(quote)
     return result
+
+
+def result_cells(row: ExportRow, plan: ResultColumns, values: ValueNames) -> list[Any]:
+    """Return the cells of a row: source, document, values and quotes of each item, and ``ABOUT``.
+
+    ExportError if the row has another source column.
+    """
+    source = source_columns(row.document)
+    if len(source) > len(plan.source) or not source.keys() <= set(plan.source):
+        extra = ", ".join(sorted(map(str, source.keys() - set(plan.source)))[:5])
+        raise ExportError(
+            f"Document '{row.document.id}' has columns that the first document does not have: {extra}.",
+            "Export the datasets one by one.",
+        )
+    cells = [*(source.get(name) for name in plan.source), row.document.id]
+    evidence = evidence_by_item(row)
+    for item, given in values.cells(row, plan.items, plan.roles).items():
+        cells += (*given, evidence.get(item, []))
+    return [*cells, *(getattr(row, name) for name in ABOUT)]
 
 
 def _peek(rows: Iterable[ExportRow]) -> tuple[ExportRow | None, Iterator[ExportRow]]:

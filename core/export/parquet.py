@@ -10,15 +10,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.export.csv_writer import source_cells
 from core.export.export_row import (
-    ABOUT,
+    ANNOTATORS,
     ExportRow,
     ResultColumns,
     ValueNames,
     cell_text,
-    evidence_by_item,
     peek_columns,
+    result_cells,
 )
 from core.ingest.table import clean_value
 
@@ -46,22 +45,11 @@ def write_parquet(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO,
     count = 0
     try:
         while chunk := list(itertools.islice(rows, batch)):
-            out.write(_columns(chunk, plan, values))
+            out.write(list(zip(*(result_cells(row, plan, values) for row in chunk), strict=True)))
             count += len(chunk)
     finally:
         out.close()
     return count
-
-
-def _columns(rows: Sequence[ExportRow], plan: ResultColumns, values: ValueNames) -> list[Sequence[Any]]:
-    source = zip(*(source_cells(row, plan.source) for row in rows), strict=True)
-    columns: list[Sequence[Any]] = [*source, [row.document.id for row in rows]]
-    evidence = [evidence_by_item(row) for row in rows]
-    cells = [values.cells(row, [each.item for each in plan.items], plan.roles) for row in rows]
-    for each in plan.items:
-        columns += zip(*(own[each.item] for own in cells), strict=True)
-        columns.append([quotes.get(each.item, []) for quotes in evidence])
-    return columns + [[getattr(row, name) for row in rows] for name in ABOUT]
 
 
 def kind_of(cells: Iterable[Any]) -> Kind:
@@ -137,26 +125,15 @@ class _WideningWriter:
     def _schema(self) -> Any:
         import pyarrow as pa
 
-        types = {
-            "null": pa.null(),
-            "bool": pa.bool_(),
-            "int64": pa.int64(),
-            "double": pa.float64(),
-            "string": pa.string(),
-        }
         text = pa.string()
         quote = pa.struct(
             [("quote", text), ("field", text), ("start", pa.int64()), ("end", pa.int64()), ("match", text)]
         )
-        fields: list[tuple[str, Any]] = [
-            (name, types[kind]) for name, kind in zip(self._plan.source, self._kinds, strict=True)
-        ]
-        fields.append((self._plan.document, text))
-        for each in self._plan.items:
-            fields += [(name, types[self._value]) for name in each.values]
-            fields.append((each.evidence, pa.list_(quote)))
-        fields += zip(self._plan.about, (text, text, pa.int64(), text), strict=True)
-        return pa.schema(fields)
+        value = pa.type_for_alias(self._value)
+        item = [value] * (len(ANNOTATORS) + len(self._plan.roles)) + [pa.list_(quote)]
+        types: list[Any] = [pa.type_for_alias(kind) for kind in self._kinds]
+        types += [text, *item * len(self._plan.items)]
+        return pa.schema(list(zip(self._plan.names, [*types, text, text, pa.int64(), text], strict=True)))
 
 
 def _converted(cells: Sequence[Any], kind: Kind | None) -> Sequence[Any]:

@@ -46,11 +46,14 @@ class Format:
     suffix: str
     media_type: str
     takes: Literal["rows", "turns"] = "rows"
-    preview: Literal["csv", "parquet", "json"] = "json"
-    """Preview of the file on the page: a table, or JSON text."""
     companions: Mapping[str, Companion] = field(default_factory=dict)
     folder_path: str = ""
     guide: Companion | None = None
+
+    @property
+    def download_type(self) -> str:
+        """The media type of a download: that of a zip for a format of several files."""
+        return "application/zip" if self.companions else self.media_type
 
     def places(self, path: Path) -> tuple[Path, dict[Path, Companion]]:
         """Return the path of the results for the path that the user gave, and the companions by path."""
@@ -71,18 +74,18 @@ class Written:
 
 GUIDE_SUFFIX = ".README.md"
 _JSON_LINES = "application/x-ndjson"
-_PARQUET = "application/vnd.apache.parquet"
+PARQUET = "application/vnd.apache.parquet"
 
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
         Format(
             "csv", "CSV", "A table for spreadsheets: UTF-8 with BOM, formulas escaped.", write_csv, ".csv", "text/csv",
-            preview="csv", guide=table_guide,
+            guide=table_guide,
         ),
         Format(
-            "parquet", "Parquet", "A typed table for pandas, DuckDB and R.", write_parquet, ".parquet", _PARQUET,
-            preview="parquet", guide=table_guide,
+            "parquet", "Parquet", "A typed table for pandas, DuckDB and R.", write_parquet, ".parquet", PARQUET,
+            guide=table_guide,
         ),
         Format(
             "jsonl", "JSONL", "One JSON object per document, with nested labels.", write_jsonl, ".jsonl", _JSON_LINES,
@@ -107,7 +110,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             "huggingface", "Hugging Face", "A folder to upload: Parquet, and a dataset card with the features.",
-            write_huggingface, "", _PARQUET, preview="parquet", companions={"README.md": readme}, folder_path=DATA,
+            write_huggingface, "", PARQUET, companions={"README.md": readme}, folder_path=DATA,
         ),
     )
 }  # fmt: skip

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from core.annotations import VERDICT, Evidence
 from core.debate.turns import Turn
 from core.errors import UsageError
-from core.export import FORMATS, AnnotatorValues, ExportRow, Format, find_format, write
+from core.export import FORMATS as FORMATS
+from core.export import AnnotatorValues, ExportRow, find_format, registry, write
+from core.export import Format as Format
 from core.export.export_row import REVIEW
 from core.export.guide import Summary, columns_guide, observed
 from core.runs import RunRow
@@ -33,11 +35,6 @@ if TYPE_CHECKING:
 _QUOTE_KEYS = ("item", "quote", "field", "start", "end", "match")
 BATCH = 200
 """Debates that are read at once."""
-
-
-def formats() -> tuple[Format, ...]:
-    """Return all formats, in the order on the page."""
-    return tuple(FORMATS.values())
 
 
 def export(session: ProjectSession, run_id: str, format: str, path: Path, *, others: Sequence[str] = ()) -> Path:
@@ -72,11 +69,6 @@ def guide(session: ProjectSession, run_id: str, format: str, *, others: Sequence
         for _ in observed(items, summary, codebook):
             pass
     return chosen.guide(codebook, summary)
-
-
-def has_guide(format: str) -> bool:
-    """Return True if exports of a format have a README."""
-    return find_format(format).guide is not None
 
 
 def column_meanings(session: ProjectSession, run_id: str, *, others: Sequence[str] = ()) -> list[tuple[str, str]]:
@@ -128,12 +120,6 @@ def zipped_files(session: ProjectSession, run_id: str, format: str) -> list[str]
     return [chosen.folder_path or place.name, *(path.name for path in companions)]
 
 
-def media_type(format: str) -> str:
-    """Return the media type of a download."""
-    chosen = find_format(format)
-    return "application/zip" if chosen.companions else chosen.media_type
-
-
 @cached_until_commit
 def preview(
     session: ProjectSession, run_id: str, format: str, rows: int = 5, *, others: Sequence[str] = ()
@@ -150,13 +136,13 @@ def preview(
             first += islice(items, each)
     chosen.write(first, runs[0].settings.codebook, file)
     file.seek(0)
-    match chosen.preview:
-        case "csv":
+    match chosen.media_type:
+        case "text/csv":
             return pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-        case "parquet":
+        case registry.PARQUET:
             table = pq.read_table(file)
             return pd.DataFrame(table.to_pylist(), columns=table.column_names)
-        case "json":
+        case _:
             lines = _objects(file.getvalue())[:2]
             return "\n\n".join(json.dumps(line, indent=2, ensure_ascii=False) for line in lines)
 

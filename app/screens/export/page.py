@@ -49,17 +49,17 @@ def main() -> None:
     _query(session)
 
 
-def _format() -> str:
-    known = {format.name: format for format in export.formats()}
+def _format() -> export.Format:
     with layout.panel("Format", key="export-formats"):
-        return st.radio(
+        name = st.radio(
             "Format",
-            list(known),
-            format_func=lambda name: known[name].title,
-            captions=[format.description for format in known.values()],
+            list(export.FORMATS),
+            format_func=lambda name: export.FORMATS[name].title,
+            captions=[format.description for format in export.FORMATS.values()],
             label_visibility="collapsed",
             key="export-format",
         )
+        return export.FORMATS[name]
 
 
 def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
@@ -100,11 +100,12 @@ def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
         )
 
 
-def _preview(session: ProjectSession, run: RunRow, chosen: str, others: list[str]) -> None:
+def _preview(session: ProjectSession, run: RunRow, format: export.Format, others: list[str]) -> None:
+    chosen = format.name
     name = export.file_name(session, run.run_id, chosen)
     with layout.panel("Preview", name, key="export-preview") as head:
         with head:
-            if export.has_guide(chosen):
+            if format.guide is not None:
                 download(
                     "README", lambda: export.guide(session, run.run_id, chosen, others=others),
                     f"{name.rpartition('.')[0]}.README.md", "text/markdown", type="tertiary", icon="description",
@@ -112,7 +113,7 @@ def _preview(session: ProjectSession, run: RunRow, chosen: str, others: list[str
                 )  # fmt: skip
             download(
                 "Download", lambda: export.export_bytes(session, run.run_id, chosen, others=others), name,
-                export.media_type(chosen), type="primary", key="export-download",
+                format.download_type, type="primary", key="export-download",
             )  # fmt: skip
         shown = export.preview(session, run.run_id, chosen, others=others)
         if isinstance(shown, str):
@@ -125,7 +126,7 @@ def _preview(session: ProjectSession, run: RunRow, chosen: str, others: list[str
                 f"First {format_count(len(shown), 'row')}{' of the runs' if others else ''}, "
                 f"{format_count(len(shown.columns), 'column')}."
             )
-            if export.has_guide(chosen):
+            if format.guide is not None:
                 facts(export.column_meanings(session, run.run_id, others=others))
         if files := export.zipped_files(session, run.run_id, chosen):
             st.caption(f"The download is a zip with {join_names(files)}.")
