@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core import prompts
@@ -52,12 +52,12 @@ class SourceDocument:
 
 @dataclass(frozen=True, slots=True)
 class FoundDimension:
-    """One evaluation dimension of a stakeholder, with the quote that supports it."""
+    """One evaluation dimension of a stakeholder or of a group of them, with the quotes that support it."""
 
     stakeholder: str
     characteristics: str
     dimension: str
-    quote: Quote
+    evidence: tuple[Quote, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +67,6 @@ class PersonaExtraction:
     persona_set: PersonaSet
     found: tuple[FoundDimension, ...]
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _KeptDimension:
-    """A dimension that becomes a persona."""
-
-    group: str
-    characteristics: str
-    dimension: str
-    evidence: tuple[Quote, ...]
 
 
 def extract_personas(
@@ -103,8 +93,9 @@ def extract_personas(
             f"No stakeholder was found in {names}.",
             "Use documents that say what people want of such texts, or write the personas yourself.",
         )
-    kept = _as_found(found)
-    if len({normalise(one.stakeholder) for one in found}) > 1:
+    spelt = {normalise(one.stakeholder): one.stakeholder for one in reversed(found)}
+    kept = [replace(one, stakeholder=spelt[normalise(one.stakeholder)]) for one in found]
+    if len(spelt) > 1:
         (reply,) = yield from _ask_for_json((_merger(found, task, templates, groups, dimensions),), templates)
         merged = list(_parse_merged(reply, found))
         if merged:
@@ -167,21 +158,21 @@ def _merger(
     return Request(MERGER, prompts.render(templates[MERGER], values), inputs={"found": tuple(found)})
 
 
-def _author(kept: _KeptDimension, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Request:
+def _author(kept: FoundDimension, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Request:
     values = {
         "assignment": prompts.delimit(task, "task"),
-        "group": kept.group,
+        "group": kept.stakeholder,
         "characteristics": prompts.delimit(kept.characteristics) if kept.characteristics else "",
         "dimension": prompts.delimit(kept.dimension),
         "evidence": prompts.delimit("\n".join(quote.words for quote in kept.evidence)),
         "taken": tuple(taken),
     }
-    inputs = {"group": kept.group, "dimension": kept.dimension, "taken": tuple(taken)}
+    inputs = {"group": kept.stakeholder, "dimension": kept.dimension, "taken": tuple(taken)}
     return Request(AUTHOR, prompts.render(templates[AUTHOR], values), inputs=inputs)
 
 
 def _personas(
-    kept: Sequence[_KeptDimension], task: str, templates: Mapping[str, Template]
+    kept: Sequence[FoundDimension], task: str, templates: Mapping[str, Template]
 ) -> Step[tuple[Persona, ...]]:
     """Request a persona for each dimension, with unique names; an unreadable persona has a plain name."""
     first = yield from _ask_for_json(tuple(_author(one, task, (), templates) for one in kept), templates)
@@ -195,14 +186,14 @@ def _personas(
     return tuple(_with_unique_names(made))
 
 
-def _persona(kept: _KeptDimension, reply: Reply) -> Persona:
+def _persona(kept: FoundDimension, reply: Reply) -> Persona:
     data = _json(reply) or {}
 
     def attribute(key: str) -> str:
         return _line(data.get(key))
 
     return Persona(
-        name=attribute("name")[:80] or kept.group[:80],
+        name=attribute("name")[:80] or kept.stakeholder[:80],
         demographics=attribute("demographics"),
         dimension=attribute("dimension") or kept.dimension,
         specialty=attribute("specialty"),
@@ -224,12 +215,12 @@ def _with_unique_names(personas: Iterable[Persona]) -> Iterator[Persona]:
         yield persona.model_copy(update={"name": name})
 
 
-def _grouped(kept: Sequence[_KeptDimension], personas: Sequence[Persona]) -> Iterator[Group]:
+def _grouped(kept: Sequence[FoundDimension], personas: Sequence[Persona]) -> Iterator[Group]:
     groups: dict[str, list[Persona]] = {}
     about: dict[str, str] = {}
     for one, persona in zip(kept, personas, strict=True):
-        groups.setdefault(one.group, []).append(persona)
-        about.setdefault(one.group, one.characteristics)
+        groups.setdefault(one.stakeholder, []).append(persona)
+        about.setdefault(one.stakeholder, one.characteristics)
     for name, members in groups.items():
         yield Group(name=name, characteristics=about[name], personas=tuple(members))
 
@@ -247,10 +238,10 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
             if normalise(name) and dimension:
                 _, start, end, match = haystack.locate(words)
                 quote = Quote(words=words, source=source.name, start=start, end=end, match=match)
-                yield FoundDimension(name, about, dimension, quote)
+                yield FoundDimension(name, about, dimension, (quote,) if words else ())
 
 
-def _parse_merged(reply: Reply, found: Sequence[FoundDimension]) -> Iterator[_KeptDimension]:
+def _parse_merged(reply: Reply, found: Sequence[FoundDimension]) -> Iterator[FoundDimension]:
     """Yield the dimensions that the merger keeps; unknown and repeated numbers are ignored."""
     used: set[int] = set()
     spelt: dict[str, str] = {}
@@ -268,29 +259,16 @@ def _parse_merged(reply: Reply, found: Sequence[FoundDimension]) -> Iterator[_Ke
             used.update(own)
             if own and normalise(name):
                 first = found[own[0] - 1]
-                quotes = tuple(found[n - 1].quote for n in own if found[n - 1].quote.words)
+                quotes = tuple(quote for n in own for quote in found[n - 1].evidence)
                 dimension = _line(each.get("dimension")) or first.dimension
-                yield _KeptDimension(name, about or first.characteristics, dimension, quotes)
+                yield FoundDimension(name, about or first.characteristics, dimension, quotes)
 
 
-def _as_found(found: Sequence[FoundDimension]) -> list[_KeptDimension]:
-    names = {normalise(one.stakeholder): one.stakeholder for one in reversed(found)}
-    return [
-        _KeptDimension(
-            names[normalise(one.stakeholder)],
-            one.characteristics,
-            one.dimension,
-            (one.quote,) if one.quote.words else (),
-        )
-        for one in found
-    ]
-
-
-def _limited(kept: Sequence[_KeptDimension], groups: int, dimensions: int) -> list[_KeptDimension]:
+def _limited(kept: Sequence[FoundDimension], groups: int, dimensions: int) -> list[FoundDimension]:
     """Limit the groups to those with most dimensions, and the dimensions of each group to the first ones."""
-    by_group: dict[str, list[_KeptDimension]] = {}
+    by_group: dict[str, list[FoundDimension]] = {}
     for one in kept:
-        by_group.setdefault(normalise(one.group), []).append(one)
+        by_group.setdefault(normalise(one.stakeholder), []).append(one)
     largest = sorted(by_group, key=lambda name: -min(len(by_group[name]), dimensions))[:groups]
     return [one for name in by_group if name in largest for one in by_group[name][:dimensions]]
 
