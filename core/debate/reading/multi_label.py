@@ -491,20 +491,10 @@ class _Sentence:
             self.out.none = True
         elif self.out.heading == "unknown":
             self._fail()
-        start = self.position
-        if self._kind() in ("and", "or") or (self._kind() == "comma" and self._kind(1) in ("word", "or")):
+        following = self._kind(1) if self._kind() == "comma" else self._kind()
+        if following in ("or", "neg") or self._kind() == "and" or (self._kind() == "comma" and following == "word"):
             self._fail()  # "none and Pool"
-        while (
-            self._kind()
-            and self._kind() != "semicolon"
-            and not (
-                self._kind() in ("name", "present", "absent", "mark")
-                and self.tokens[self.position - 1].kind in (*_BREAKS, "and")
-            )
-        ):
-            self.position += 1
-        if _takes_back(self.tokens[start : self.position], "", implicit=False):
-            self._fail()
+        self._comment("", implicit=False)
 
     def _flush(self) -> None:
         """Give the pending names the value of the heading; "A, B: absent" leaves A unclear."""
