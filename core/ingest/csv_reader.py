@@ -26,13 +26,13 @@ from typing import BinaryIO
 from core.csv_text import unescape_formula
 from core.errors import InputError, UsageError
 from core.formatting import format_count
-from core.ingest.decode import END, Decoding, LineReader, Progress, RowTooLong
+from core.ingest.decode import END, Decoding, LineReader, RowTooLong
 from core.ingest.table import (
     HEADER_ROWS,
     Format,
-    Header,
     RowLog,
     Table,
+    TableSource,
     check_width,
     clean_columns,
     clip,
@@ -61,37 +61,26 @@ class Dialect:
     skip_space: bool = False
 
 
-def read_delimited(
-    stream: BinaryIO,
-    *,
-    name: str,
-    format: Format,
-    size: int,
-    decoding: Decoding,
-    delimiter: str | None,
-    header: Header | None,
-    limit: int,
-    max_rows: int | None,
-    progress: Progress,
-) -> Table:
-    """Return the table in ``stream``. InputError without a header or rows, UsageError for an impossible delimiter.
+def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> Table:
+    """Return the table in ``source``. InputError without a header or rows, UsageError for an impossible delimiter.
 
     Without ``header``, a txt file has none if its first line reads like a text. Columns without a header are ``text``
     if there is one, and ``column_1`` and so on if there are several.
     """
-    head = _head(stream, decoding)
-    dialect = _given(delimiter) if delimiter is not None else find_dialect(head, format)
+    name, header = source.name, source.header
+    head = _head(source.stream, decoding)
+    dialect = find_dialect(head, format) if source.delimiter is None else _given(source.delimiter)
     first = _first_rows(head, dialect)
     place = header_row(first)
     if header is None:
         is_text = name.lower().endswith(".txt") and not place and first and not is_header(first[0])
         header = "none" if is_text else "first line"
-        if is_text and delimiter is None and dialect.delimiter == ",":  # the commas of sentences
+        if is_text and source.delimiter is None and dialect.delimiter == ",":  # the commas of sentences
             dialect = Dialect(NO_DELIMITER)
             first = _first_rows(head, dialect)
-    if csv.field_size_limit() <= limit:
-        csv.field_size_limit(limit + 1)  # ``Lines`` refuses such a row before the parser sees it
-    with LineReader(stream, decoding, size=size, limit=limit, progress=progress, mark_end=True) as lines:
+    if csv.field_size_limit() <= source.row_limit:
+        csv.field_size_limit(source.row_limit + 1)  # ``Lines`` refuses such a row before the parser sees it
+    with LineReader(source, decoding, mark_end=True) as lines:
         reader = csv.reader(lines, delimiter=dialect.delimiter, skipinitialspace=dialect.skip_space)
         titles: list[list[str]] = []
         if header == "none" and first:
@@ -100,7 +89,7 @@ def read_delimited(
             *titles, names = (_header(lines, reader, name) for _ in range(place + 1))
         check_width(len(names), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in names])
-        rows, unclosed = _read_rows(lines, reader, len(columns), max_rows)
+        rows, unclosed = _read_rows(lines, reader, len(columns), source.max_rows)
     text_name = () if columns[1:] or is_header(columns) else ("The first line is the name of the column.",)
     if not rows.read:
         raise InputError(f"{name} has a header ({clip(', '.join(columns), 200)}) but no rows.", "Add rows below it.")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO, Self, TypeAlias
+from typing import BinaryIO, Self
 
 from core.errors import InputError, UsageError
+from core.ingest.table import TableSource
 
 CHUNK = 1 << 20
 SAMPLE = 32_768
@@ -218,11 +219,6 @@ def _fits(text: str, letters: frozenset[str]) -> bool:
     return usual >= 0.95 * len(foreign) and in_runs <= 0.3 * len(foreign)
 
 
-ROW_LIMIT = 10_000_000
-"""Maximum characters of one row. A longer row is rejected, and reading continues after it."""
-
-Progress: TypeAlias = Callable[[float], None]
-
 END = "\ufdd0end of file\ufdd1"
 """The line that ``LineReader`` can add at the end of a file. A parser with an open quotation mark swallows it."""
 
@@ -234,26 +230,23 @@ class RowTooLong(Exception):
 class LineReader:
     """Physical lines with their ends (LF, CRLF or CR); NULs are removed and counted.
 
-    ``begin`` starts a row; ``text`` is the text read since then. A row of more than ``limit`` characters raises
-    RowTooLong, after which iteration can continue. ``number`` is the number of the last line, from 1. As a context
-    manager it leaves the stream open.
+    ``begin`` starts a row; ``text`` is the text read since then. A row over the source's limit raises RowTooLong, after
+    which iteration can continue. ``number`` is the number of the last line, from 1. As a context manager it leaves the
+    stream open.
     """
 
-    def __init__(
-        self, stream: BinaryIO, decoding: Decoding, *, size: int, limit: int, progress: Progress, mark_end: bool
-    ) -> None:
-        stream.seek(0)
-        self._stream = stream
-        self._text = io.TextIOWrapper(stream, decoding.encoding, decoding.errors, newline="")
-        self._size = max(1, size)
-        self._progress = progress
+    def __init__(self, source: TableSource, decoding: Decoding, *, mark_end: bool) -> None:
+        self._source = source
+        self._size = max(1, source.stream.seek(0, os.SEEK_END))
+        source.stream.seek(0)
+        self._text = io.TextIOWrapper(source.stream, decoding.encoding, decoding.errors, newline="")
         self._replacing = decoding.errors == "replace"
         self._notes = (decoding.note,) if decoding.note else ()
         self._mark_end = mark_end
         self._pending: list[str] = []
         self._length = 0
         self._quotes = 0
-        self.limit = limit
+        self.limit = source.row_limit
         self.number = 0
         self.nuls = 0
         self.replaced = 0
@@ -287,7 +280,7 @@ class LineReader:
             return END
         self.number += 1
         if not self.number & 0xFFF:
-            self._progress(min(1.0, self._stream.tell() / self._size))
+            self._source.progress(min(1.0, self._source.stream.tell() / self._size))
         if self.number == 1:
             line = line.removeprefix("\ufeff")
         if "\x00" in line:

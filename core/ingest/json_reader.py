@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 
 from core.errors import InputError
-from core.ingest.decode import Decoding, LineReader, Progress, RowTooLong
+from core.ingest.decode import Decoding, LineReader, RowTooLong
 from core.ingest.label_studio import is_task, task_rows
-from core.ingest.table import Format, RowLog, Table, check_width, clean_columns, clean_value
+from core.ingest.table import Format, RowLog, Table, TableSource, check_width, clean_columns, clean_value
 
 _LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
 _KINDS = {type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text"}
@@ -59,20 +59,11 @@ def _rounded(value: Any) -> bool:
     return False
 
 
-def read_jsonl(
-    stream: BinaryIO,
-    *,
-    name: str,
-    size: int,
-    decoding: Decoding,
-    limit: int,
-    max_rows: int | None,
-    progress: Progress,
-) -> Table:
+def read_jsonl(source: TableSource, decoding: Decoding) -> Table:
     """Read one object per line. Other lines are rejected with the reason; blank lines are skipped."""
-    with LineReader(stream, decoding, size=size, limit=limit, progress=progress, mark_end=False) as lines:
-        objects = islice(_objects(lines), max_rows)
-        return _table(objects, name=name, format="jsonl", decoding=decoding, notes=lambda: lines.notes)
+    with LineReader(source, decoding, mark_end=False) as lines:
+        objects = islice(_objects(lines), source.max_rows)
+        return _table(objects, name=source.name, format="jsonl", decoding=decoding, notes=lambda: lines.notes)
 
 
 def _objects(lines: LineReader) -> Iterator[Element]:
@@ -93,28 +84,28 @@ def _objects(lines: LineReader) -> Iterator[Element]:
             yield lines.number, None, f"not JSON: {error}", line
 
 
-def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, max_rows: int | None, progress: Progress) -> Table:
+def read_json(source: TableSource, decoding: Decoding) -> Table:
     """Read an array of objects or texts, an object that contains one, or an object of columns or of rows (``_rows``).
 
     An element that is not an object is rejected. Tasks of Label Studio become rows with their annotations. InputError
     if the text is not JSON or contains no rows.
     """
-    stream.seek(0)
-    text = stream.read().decode(decoding.encoding, decoding.errors).lstrip("\ufeff")
-    progress(0.3)
+    source.stream.seek(0)
+    text = source.stream.read().decode(decoding.encoding, decoding.errors).lstrip("\ufeff")
+    source.progress(0.3)
     try:
         value = parse_json(text)
     except ValueError as error:
-        raise NotJson(f"{name} is not JSON: {error}.", _LAYOUTS) from None
-    progress(0.8)
-    elements, note = _rows(value, name)
+        raise NotJson(f"{source.name} is not JSON: {error}.", _LAYOUTS) from None
+    source.progress(0.8)
+    elements, note = _rows(value, source.name)
     notes = tuple(filter(None, (decoding.note, note)))
-    elements = elements[:max_rows]
+    elements = elements[: source.max_rows]
     if elements and is_task(elements[0]):
         elements = task_rows(elements)
         notes = (*notes, "The rows are the tasks of Label Studio, with one column for each label.")
     numbered = ((number, element, "", "") for number, element in enumerate(elements, 1))
-    return _table(numbered, name=name, format="json", decoding=decoding, notes=lambda: notes)
+    return _table(numbered, name=source.name, format="json", decoding=decoding, notes=lambda: notes)
 
 
 def _rows(value: Any, name: str) -> tuple[list[Any], str]:

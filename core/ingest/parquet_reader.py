@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import Any
 
 from core.errors import InputError
-from core.ingest.decode import Progress
-from core.ingest.table import Table, check_width, clean_columns, clean_value
+from core.ingest.table import Table, TableSource, check_width, clean_columns, clean_value
 
 _BATCH = 16_384
 
 
-def read_parquet(stream: BinaryIO, *, name: str, max_rows: int | None, progress: Progress) -> Table:
+def read_parquet(source: TableSource) -> Table:
     """Return all columns as Python values: dates in ISO form, decimals as numbers, bytes as UTF-8 text, NaN as None.
 
     InputError for a file that is not Parquet, is cut short, or has no rows.
@@ -19,19 +18,20 @@ def read_parquet(stream: BinaryIO, *, name: str, max_rows: int | None, progress:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    stream.seek(0)
+    name = source.name
+    source.stream.seek(0)
     try:
-        file = pq.ParquetFile(stream)
+        file = pq.ParquetFile(source.stream)
         check_width(len(file.schema_arrow.names), name)
         columns, notes = clean_columns(file.schema_arrow.names)
-        total = min(file.metadata.num_rows, max_rows or file.metadata.num_rows)
+        total = min(file.metadata.num_rows, source.max_rows or file.metadata.num_rows)
         if not total:
             raise InputError(f"{name} has columns ({', '.join(columns[:20])}) but no rows.", "Choose a file with rows.")
         data: list[list[Any]] = [[] for _ in columns]
         for batch in file.iter_batches(batch_size=min(_BATCH, total)):
             for cells, column in zip(data, batch.columns, strict=True):
                 cells.extend(_cells(column))
-            progress(min(1.0, len(data[0]) / total) if data else 1.0)
+            source.progress(min(1.0, len(data[0]) / total) if data else 1.0)
             if data and len(data[0]) >= total:
                 break
     except MemoryError:

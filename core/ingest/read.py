@@ -15,11 +15,11 @@ from core.errors import InputError
 from core.formatting import one_line
 from core.ingest import child_process
 from core.ingest.csv_reader import read_delimited
-from core.ingest.decode import ROW_LIMIT, Progress, detect_encoding, detect_utf16_or_32
+from core.ingest.decode import detect_encoding, detect_utf16_or_32
 from core.ingest.json_reader import NotJson, read_json, read_jsonl
 from core.ingest.parquet_reader import read_parquet
 from core.ingest.spreadsheet_reader import read_sheet
-from core.ingest.table import Format, Header, Table
+from core.ingest.table import Format, Header, Progress, Table, TableSource
 
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -76,46 +76,31 @@ def read_table(
 
 def serve_table(stream: BinaryIO, **options: Any) -> Iterator[Any]:
     """Yield a table as plain data: everything but the cells, then column by column."""
-    table = parse_table(stream, **options)
+    table = parse_table(TableSource(stream, **options))
     described = {field.name: getattr(table, field.name) for field in fields(Table) if field.name != "data"}
     yield described | {"rejected": [(row.line, row.reason, row.raw) for row in table.rejected]}
     yield from table.data
 
 
-def parse_table(
-    stream: BinaryIO,
-    *,
-    name: str,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Header | None = None,
-    sheet: str | None = None,
-    progress: Progress = lambda _share: None,
-    row_limit: int = ROW_LIMIT,
-    max_rows: int | None = None,
-) -> Table:
-    """Return the table in a stream like ``read_table``, but in this process, without limits on memory and time.
-
-    A row of more than ``row_limit`` characters is rejected.
-    """
-    head = stream.read(HEAD)
-    size = stream.seek(0, os.SEEK_END)
-    stream.seek(0)
+def parse_table(source: TableSource) -> Table:
+    """Return the table in a file like ``read_table``, but in this process, without limits on memory and time."""
+    name, max_rows = source.name, source.max_rows
+    head = source.stream.read(HEAD)
+    source.stream.seek(0)
     if not head.strip(_NOTHING):
         what = "holds nothing but NUL bytes" if b"\x00" in head[4:] and not detect_utf16_or_32(head) else "is empty"
         raise InputError(f"{name} {what}.", "Choose a file with a header and rows.")
     promised = SUFFIXES.get(os.path.splitext(name)[1].lower())
-    format = _format(promised, detect_container(head, stream), name)
+    format = _format(promised, detect_container(head, source.stream), name)
     if format == "parquet":
-        table = read_parquet(stream, name=name, progress=progress, max_rows=max_rows)
+        table = read_parquet(source)
     elif format in _SPREADSHEETS:
-        table = read_sheet(stream, name=name, format=format, sheet=sheet, progress=progress, max_rows=max_rows)
+        table = read_sheet(source, format)
     else:
-        bounds = {"size": size, "limit": row_limit, "max_rows": max_rows, "progress": progress}
-        table = _read_text(stream, head, format, promised, name, encoding, delimiter, header, bounds)
+        table = _read_text(source, head, format, promised)
     if max_rows is not None and table.read >= max_rows:
         table = replace(table, notes=(*table.notes, f"Only the first {max_rows:,} rows were read."))
-    progress(1.0)
+    source.progress(1.0)
     return table
 
 
@@ -151,37 +136,26 @@ def _format(promised: Format | None, found: FileType | None, name: str) -> Forma
     raise InputError(f"{name} is not {expected} but {found.what}.", found.remedy)
 
 
-def _read_text(
-    stream: BinaryIO,
-    head: bytes,
-    format: Format,
-    promised: Format | None,
-    name: str,
-    encoding: str | None,
-    delimiter: str | None,
-    header: Header | None,
-    bounds: dict[str, Any],
-) -> Table:
-    """Return the table in a text file. ``bounds`` are the size, the limits and the progress that line readers take."""
+def _read_text(source: TableSource, head: bytes, format: Format, promised: Format | None) -> Table:
+    """Return the table in a text file."""
+    name = source.name
     wide = detect_utf16_or_32(head)
     if is_binary(head if wide is None else head.decode(wide, "ignore").encode("utf-8", "ignore")):
         raise InputError(f"{name} is not text: it holds binary data.", "Save the table as csv, xlsx, jsonl or parquet.")
-    decoding = detect_encoding(stream, encoding, name)
+    decoding = detect_encoding(source.stream, source.encoding, name)
     start = head.decode(decoding.encoding, "ignore").lstrip("\ufeff \t\r\n")[:1]
     if promised is None and start in ("{", "["):
         format = "json"
     if format not in ("json", "jsonl"):
-        given: dict[str, Any] = {"delimiter": delimiter, "header": header}
-        return read_delimited(stream, name=name, format=format, decoding=decoding, **given, **bounds)
+        return read_delimited(source, decoding, format)
     whole: NotJson | None = None
     if format == "json" or start == "[":
         try:
-            progress, max_rows = bounds["progress"], bounds["max_rows"]
-            return read_json(stream, name=name, decoding=decoding, progress=progress, max_rows=max_rows)
+            return read_json(source, decoding)
         except NotJson as error:
             whole = error
     try:
-        return read_jsonl(stream, name=name, decoding=decoding, **bounds)
+        return read_jsonl(source, decoding)
     except InputError as error:
         raise whole or error from None
 

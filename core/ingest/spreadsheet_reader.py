@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, NoReturn
 from core.errors import InputError, UsageError
 from core.formatting import did_you_mean
 from core.ingest.child_process import memory_limit
-from core.ingest.decode import Progress
 from core.ingest.table import (
     HEADER_ROWS,
     Format,
     Table,
+    TableSource,
     check_width,
     clean_columns,
     clean_value,
@@ -30,22 +30,15 @@ CELL_BYTES = 32
 _DIMENSION = re.compile(rb'<(?:\w+:)?dimension\s[^>]*?ref="[A-Z]+\d+:([A-Z]{1,3})(\d{1,7})"')
 
 
-def read_sheet(
-    stream: BinaryIO,
-    *,
-    name: str,
-    format: Format,
-    sheet: str | None,
-    max_rows: int | None,
-    progress: Progress,
-) -> Table:
+def read_sheet(source: TableSource, format: Format) -> Table:
     """Read the named sheet, or the first visible sheet that is not empty. Rows without any value are skipped.
 
     Whole numbers become int, dates ISO text, and formulas their last value. UsageError lists the sheets if none has
     that name. InputError for a file that is not a workbook, is protected, or has no rows.
     """
-    _check_size(stream, name)
-    names, chosen, rows = _open(stream, name, sheet)
+    name, max_rows = source.name, source.max_rows
+    _check_size(source.stream, name)
+    names, chosen, rows = _open(source)
     read: list[list[Any]] = []
     lines: list[int] = []
     for line, row in rows:
@@ -54,7 +47,7 @@ def read_sheet(
         read.append([_cell(value) for value in row])
         lines.append(line)
         if not line & 0xFFF:
-            progress(0.5)
+            source.progress(0.5)
         if max_rows is not None and len(read) >= max_rows + HEADER_ROWS:
             break
     if not read:
@@ -121,13 +114,12 @@ def _column_number(letters: bytes) -> int:
     return functools.reduce(lambda number, letter: number * 26 + letter - 64, letters, 0)
 
 
-def _open(
-    stream: BinaryIO, name: str, sheet: str | None
-) -> tuple[tuple[str, ...], str, Iterator[tuple[int, list[Any]]]]:
+def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int, list[Any]]]]:
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetVisibleEnum
 
+    name, sheet = source.name, source.sheet
     try:
-        book = CalamineWorkbook.from_filelike(stream)
+        book = CalamineWorkbook.from_filelike(source.stream)
         names = tuple(book.sheet_names)
         if sheet is not None and sheet not in names:
             hint = did_you_mean(sheet, names)

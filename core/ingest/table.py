@@ -7,9 +7,9 @@ import decimal
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar
 
 import orjson
 
@@ -21,13 +21,36 @@ from core.formatting import join_names
 T = TypeVar("T")
 Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json", "parquet"]
 Header: TypeAlias = Literal["first line", "none"]
+Progress: TypeAlias = Callable[[float], None]
 
 MAX_COLUMNS = 4096
 RAW_LIMIT = 10_000
 """Characters of a rejected row that are kept, so that the user can fix it."""
 
+ROW_LIMIT = 10_000_000
+"""Maximum characters of one row. A longer row is rejected, and reading continues after it."""
+
 _SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """A file that holds a table, and how to read it; what is None is detected.
+
+    At most ``max_rows`` rows are read, rejected ones included. A row of more than ``row_limit`` characters is rejected.
+    ``progress`` is called with a share from 0 to 1.
+    """
+
+    stream: BinaryIO
+    name: str
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: Header | None = None
+    sheet: str | None = None
+    progress: Progress = lambda _share: None
+    row_limit: int = ROW_LIMIT
+    max_rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

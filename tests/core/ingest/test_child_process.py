@@ -21,6 +21,7 @@ from core.errors import InputError
 from core.ingest import child_process
 from core.ingest.persona_sources import read_text_file
 from core.ingest.read import parse_table, read_table
+from core.ingest.table import TableSource
 
 SHEET = """<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{dimension}
 <sheetData>{rows}</sheetData></worksheet>"""
@@ -272,7 +273,7 @@ def test_closing_early_ends_the_child_process() -> None:
 def test_child_process_returns_the_same_table() -> None:
     lines = '{"a": "é\\u2028", "n": 1.5, "l": [1, {"b": null}], "i": 9007199254740993}\n[]\n{"a": true, "x": ""}\n'
     for data, name in ((lines.encode(), "a.jsonl"), (b"id;text\n1;a\n2\n3;'=b\n", "a.csv")):
-        assert read_table(data, name=name) == parse_table(io.BytesIO(data), name=name)
+        assert read_table(data, name=name) == parse_table(TableSource(io.BytesIO(data), name))
     with pytest.raises(InputError, match="is empty"):
         read_table(b"", name="a.csv")
 

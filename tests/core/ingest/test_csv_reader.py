@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from core.errors import InputError, UsageError
 from core.ingest.read import parse_table, read_table
-from core.ingest.table import Table
+from core.ingest.table import Table, TableSource
 
 
 def read(data: bytes | str, name: str = "data.csv", **options: object) -> Table:
-    return parse_table(io.BytesIO(data.encode() if isinstance(data, str) else data), name=name, **options)  # type: ignore[arg-type]
+    return parse_table(TableSource(io.BytesIO(data.encode() if isinstance(data, str) else data), name, **options))  # type: ignore[arg-type]
 
 
 def rejections(table: Table) -> list[str]:

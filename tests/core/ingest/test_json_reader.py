@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.ingest.read import parse_table
-from core.ingest.table import Table
+from core.ingest.table import Table, TableSource
 
 
 def read(data: str | bytes, name: str = "data.jsonl", **options: Any) -> Table:
-    return parse_table(io.BytesIO(data.encode() if isinstance(data, str) else data), name=name, **options)
+    return parse_table(TableSource(io.BytesIO(data.encode() if isinstance(data, str) else data), name, **options))
 
 
 def test_jsonl_keeps_types_and_nested_values() -> None:
