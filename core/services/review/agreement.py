@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from core.annotations import VERDICT
 from core.codebook import Codebook
@@ -14,10 +16,11 @@ from core.errors import UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.latent_truth import MIN_ANNOTATORS
+from core.services.evaluation.run_data import group_codes
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.review import actions
-from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
+from core.stats.agreement import Coefficient, cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
 from core.stats.arrays import Ratings
 from core.stats.intervals import Estimate
 from core.stats.latent_truth import dawid_skene
@@ -31,7 +34,8 @@ class ItemAgreement:
     """Agreement on one item over ``n`` documents that at least two reviewers decided independently.
 
     ``observed`` is the share of documents with equal values. ``kappa`` is Cohen's for two reviewers, Fleiss' for more,
-    undefined for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is undefined.
+    undefined for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is undefined. For
+    the intervals documents of one group depend on each other.
     """
 
     item: str
@@ -126,11 +130,13 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
         if len(set(values.values())) > 1:
             decided, by = adjudicated.get((document, item), (None, ""))
             disagreements.append(Disagreement(document, item, values, decided, by))
+    codes = group_codes(session, run)
+    groups = None if codes is None else dict(zip(session.store.runs.document_ids(run.run_id), codes, strict=True))
     return AgreementReport(
         reviewers=session.store.agreement.submitted(run.run_id),
         documents=len({one.document_id for one in annotations}),
         dependent=len(dependent),
-        items=tuple(_item_agreement(item, independent, codebook) for item in codebook.items),
+        items=tuple(_item_agreement(item, independent, codebook, groups) for item in codebook.items),
         disagreements=tuple(disagreements),
     )
 
@@ -172,7 +178,9 @@ def _share(part: Ratings, whole: Ratings) -> Share:
     return Share(int(part.sum()), int(whole.sum()), ratio(part, whole, Design()))
 
 
-def _item_agreement(item: str, annotations: Sequence[ReviewerValues], codebook: Codebook) -> ItemAgreement:
+def _item_agreement(
+    item: str, annotations: Sequence[ReviewerValues], codebook: Codebook, groups: Mapping[str, int] | None
+) -> ItemAgreement:
     own = [one for one in annotations if one.item == item]
     documents = {document: place for place, document in enumerate(dict.fromkeys(one.document_id for one in own))}
     reviewers = {actor: place for place, actor in enumerate(sorted({one.actor for one in own}))}
@@ -182,17 +190,25 @@ def _item_agreement(item: str, annotations: Sequence[ReviewerValues], codebook: 
     table = np.full((len(documents), len(reviewers)), None, dtype=object)
     for one in own:
         table[documents[one.document_id], reviewers[one.actor]] = one.value
-    shared = [row for row in table if sum(value is not None for value in row) > 1]
-    equal = np.array([len({value for value in row if value is not None}) == 1 for row in shared])
-    kappa, alpha = undefined, with_interval(lambda answers, times: krippendorff_alpha(answers, weights=times), table)
+    codes = None if groups is None else np.array([groups[document] for document in documents])
+    shared = np.array([sum(value is not None for value in row) > 1 for row in table])
+    equal = np.array([len({value for value in row if value is not None}) == 1 for row in table[shared]])
+    design = Design(groups=None if codes is None else codes[shared])
+    observed = ratio(equal, np.ones(len(equal)), design)
+
+    def estimate(coefficient: Coefficient, answers: npt.NDArray[Any]) -> Estimate:
+        return with_interval(coefficient, answers, codes)
+
     if codebook.kind == "rating":
         ordinal = table.astype(np.float64)
-        alpha = with_interval(lambda answers, times: krippendorff_alpha(answers, "ordinal", times), ordinal)
-    elif len(reviewers) == 2:
-        kappa = with_interval(lambda answers, times: cohen_kappa(answers[:, 0], answers[:, 1], times), table)
+        alpha = estimate(lambda answers, times: krippendorff_alpha(answers, "ordinal", times), ordinal)
+        return ItemAgreement(item, len(equal), observed, undefined, alpha)
+    alpha = estimate(lambda answers, times: krippendorff_alpha(answers, weights=times), table)
+    if len(reviewers) == 2:
+        kappa = estimate(lambda answers, times: cohen_kappa(answers[:, 0], answers[:, 1], times), table)
     else:
-        kappa = with_interval(fleiss_kappa, table)
-    return ItemAgreement(item, len(shared), ratio(equal, np.ones(len(shared)), Design()), kappa, alpha)
+        kappa = estimate(fleiss_kappa, table)
+    return ItemAgreement(item, len(equal), observed, kappa, alpha)
 
 
 def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[RaterQuality, ...]:

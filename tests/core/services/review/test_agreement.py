@@ -7,13 +7,14 @@ import asyncio
 import pytest
 
 from core.codebook import Codebook, Label
+from core.documents import Document
 from core.errors import UsageError
 from core.services.codebooks import codebook as codebooks
 from core.services.review import actions, agreement, queue
 from core.services.review.queue import QueueFilter, ReviewSettings
 from core.stats.intervals import wilson
 from tests.core.services import sample_world
-from tests.core.store.helpers import store_debate
+from tests.core.store.helpers import make_settings, store_debate
 
 
 def submit_review(session, run, actor, document, **values):
@@ -51,6 +52,31 @@ def test_agreement_of_two_reviewers_matches_hand_counts(session, run):
         {"ann": True, "bob": False},
     )
     assert report.open == report.disagreements
+
+
+def test_documents_of_one_group_are_one_case_of_the_intervals(project):
+    def reviewed(groups):
+        ids = [f"{groups}-{n}" for n in range(12)]
+        project.store.documents.add(
+            Document(id, {"text": id}, group=f"{groups}/{n % groups}") for n, id in enumerate(ids)
+        )
+        run = project.store.runs.create(make_settings(sample_world.CODEBOOK, codebook_version=1), ids)
+        session = sample_world.session_on(project)
+        for n, id in enumerate(ids):
+            submit_review(session, run, "ann", id, a=n % 3 > 0, b=True)
+            submit_review(session, run, "bob", id, a=n % 2 > 0, b=True)
+        return agreement.agreement_report(session, run).items[0]
+
+    own, shared = reviewed(12), reviewed(6)
+    assert (own.observed.value, own.alpha.value) == (shared.observed.value, shared.alpha.value)
+    # The documents n and n + 6 of a group agree alike, so that six groups tell as much as six documents.
+    assert width(shared.observed) > 1.2 * width(own.observed)
+    assert width(shared.alpha) > 1.2 * width(own.alpha)
+    assert width(shared.kappa) > 1.2 * width(own.kappa)
+
+
+def width(estimate):
+    return estimate.interval.high - estimate.interval.low
 
 
 def test_adjudication_counts_until_it_is_undone(session, run):
