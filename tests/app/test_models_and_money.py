@@ -65,8 +65,11 @@ def test_price_is_entered_used_and_removed(workspace: Workspace, session: Projec
     assert preferences.load().prices["far/m"].completion == 2.0
     at.button(key="unprice-far/m").click().run()
     assert "price unknown" in html(at)
+    at.text_input(key="price-model").set_value("m")
+    at.number_input(key="price-in").set_value(0.5)
     submit(at, "Save price")
     assert "A price has two numbers" in html(at)
+    assert (at.text_input(key="price-model").value, at.number_input(key="price-in").value) == ("m", 0.5)
 
 
 def test_models_above_the_ceiling_are_not_offered(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:

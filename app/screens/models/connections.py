@@ -258,7 +258,10 @@ def price_ceiling() -> float | None:
 
 
 def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None:
-    """Draw the user's own prices, each with a delete button, and the form that adds one."""
+    """Draw the user's own prices, each with a delete button, and the form that adds one.
+
+    An incomplete input stays in the fields.
+    """
     for spec, price in models.own_prices(workspace).items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             words = format_token_price((price.prompt, price.completion))
@@ -267,19 +270,25 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
                 connection, _, model = spec.partition("/")
                 models.set_price(workspace, connection, model, None)
                 st.rerun()
-    with st.form("add-price", border=False, clear_on_submit=True):
+
+    def save() -> None:
+        fields = st.session_state
+        name, model = fields["price-connection"], fields["price-model"]
+        prompt, completion = fields["price-in"], fields["price-out"]
+        with error_notices():
+            if prompt is None or completion is None:
+                raise UsageError("A price has two numbers.", "Enter dollars per million input and output tokens.")
+            models.set_price(workspace, name, model, Price(prompt=prompt, completion=completion))
+            state.set_notice("ok", f"{name}/{model.strip()} has a price", "Estimates and budgets use it.")
+            fields["price-model"], fields["price-in"], fields["price-out"] = "", None, None
+
+    with st.form("add-price", border=False):
         names = [entry.name for entry in entries if entry.name != BUILTIN]
-        name = st.selectbox("Connection", names, key="price-connection")
-        model = st.text_input("Model", placeholder="name, or * for all models of the connection", key="price-model")
+        st.selectbox("Connection", names, key="price-connection")
+        st.text_input("Model", placeholder="name, or * for all models of the connection", key="price-model")
         left, right = st.columns(2, wrap=False)
         options: dict[str, Any] = {"min_value": 0.0, "value": None, "format": "%.4g", "step": 0.1}
-        prompt = left.number_input("Input", key="price-in", placeholder="0.40", **options)
-        completion = right.number_input("Output", key="price-out", placeholder="1.60", **options)
-        if st.form_submit_button("Save price"):
-            with error_notices():
-                if prompt is None or completion is None:
-                    raise UsageError("A price has two numbers.", "Enter dollars per million input and output tokens.")
-                models.set_price(workspace, name, model, Price(prompt=prompt, completion=completion))
-                state.set_notice("ok", f"{name}/{model.strip()} has a price", "Estimates and budgets use it.")
-            st.rerun()
+        left.number_input("Input", key="price-in", placeholder="0.40", **options)
+        right.number_input("Output", key="price-out", placeholder="1.60", **options)
+        st.form_submit_button("Save price", on_click=save)
     line("Dollars per million tokens. Your prices take precedence over list prices.", "q xs")
