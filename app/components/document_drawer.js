@@ -290,8 +290,10 @@ class DrawerView {
       const isOnlyVerdict = by === "verdict" && this.data.runs.length === 1;
       return el("th", { className: by, title }, isOnlyVerdict ? "Verdict" : title);
     });
-    const head = el("tr", "", el("th", "", "Label"), ...heads, choice ? null : el("th", "", "Quotes"));
-    const lines = rows.map(({ id, node }) => {
+    const counts = rows.map(({ id }) => found(id).size);
+    const quoted = !choice && counts.some((count) => count > 0);
+    const head = el("tr", "", el("th", "", "Label"), ...heads, quoted ? el("th", "", "Quotes") : null);
+    const lines = rows.map(({ id, node }, row) => {
       const cells = annotations.map(({ by, values, failed }) => {
         const value = values[id];
         const wrong = (by === "role" || by === "verdict") && isWrong(value, reference[id]);
@@ -299,8 +301,7 @@ class DrawerView {
         const text = missing ? "" : value === null ? (failed ? "failed" : "unresolved") : valueText(value, labels);
         return el("td", wrong ? "wrong bold" : value === false ? "muted" : value === null ? "unres" : "", text);
       });
-      const quotes = found(id).size;
-      const last = choice ? null : el("td", "secondary", quotes ? formatCount(quotes) : "");
+      const last = quoted ? el("td", "secondary", counts[row] ? formatCount(counts[row]) : "") : null;
       return el("tr", "", el("td", "", node), ...cells, last);
     });
     return el("div", "drawer-table", el("table", "", el("thead", "", head), el("tbody", "", ...lines)));

@@ -49,6 +49,7 @@ import { avatar, findRole } from "./roles.js";
  * @property {Values} gold
  * @property {Reason[]} reasons
  * @property {string} error
+ * @property {string} ended Status of the verdict; "open" before the end of the debate.
  */
 /** @typedef {(item: string, value: Value) => void} OnChange */
 
@@ -290,8 +291,9 @@ function itemRemarks(item, document, labels) {
  * @param {string} item
  * @param {ReviewDocument} document
  */
-function whyUnresolved(item, { unresolved, values, error }) {
+function whyUnresolved(item, { unresolved, values, error, ended }) {
   if (error) return "debate failed: please decide";
+  if (ended === "open") return "not debated yet";
   const shared = new Set(Object.values(unresolved)).size === 1;
   const first = Object.keys(unresolved).find((each) => isOpen(values[each]));
   return (!shared || item === first ? unresolved[item] : "") || "unresolved: please decide";

@@ -18,12 +18,13 @@ test("labels of a failed debate ask for a decision and do not repeat the error",
   const open = { a: null, b: null, c: null };
   const reasons = { a: "503", b: "503", c: "503" };
   const document = { values: open, verdict: open, unresolved: reasons, roles: {}, gold: {}, edited: [], outdated: [] };
-  const remarks = (/** @type {string} */ error) =>
-    formRows({ ...document, error }, makeRun(), 0, () => {}).map(
+  const remarks = (/** @type {string} */ error, ended = "failed") =>
+    formRows({ ...document, error, ended }, makeRun(), 0, () => {}).map(
       (row) => row.querySelector(".remark.unres")?.textContent,
     );
   assert.deepEqual(remarks("503"), Array(3).fill("debate failed: please decide"));
   assert.deepEqual(remarks(""), ["503", "unresolved: please decide", "unresolved: please decide"]);
+  assert.deepEqual(remarks("", "open"), Array(3).fill("not debated yet"));
 });
 
 /** Draw the view with a studio that knows the document d1. Returns functions that act on the view. */
