@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -141,12 +142,12 @@ class ProjectSession:
     # -- active runs
 
     def start_or_resume(
-        self, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False
+        self, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False, pace: float | None = None
     ) -> Future[RunStatus]:
         """Start or resume a run, after the runs queued before it, and return its future status.
 
-        An active run returns its existing future. A run that is about to pause is waited for first. Raises UsageError
-        for an unknown run.
+        ``pace`` replaces the speed of the built-in model in a run that was started to be watched. An active run returns
+        its existing future. A run that is about to pause is waited for first. Raises UsageError for an unknown run.
         """
         if self.pending_state(run_id) is not None:
             self._futures[run_id].exception()
@@ -155,6 +156,9 @@ class ProjectSession:
             if active is not None and not active.done():
                 return active
             work = self.store.runs.work(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
+            if pace is not None and work.run.settings.pace:
+                settings = work.run.settings.model_copy(update={"pace": pace})
+                work = replace(work, run=work.run.model_copy(update={"settings": settings}))
             live_run = self._live_runs.setdefault(run_id, LiveRunState(run_id))
             if (row := self.store.runs.get(run_id)) is not None:
                 live_run.publish(status_of(row, "queued"))

@@ -75,7 +75,8 @@ def main() -> None:
             )
             st.number_input(
                 "Pace (words per second)", min_value=0, max_value=1000, step=10,
-                help="Speed of the built-in model in the studio. 0 is instant, the default after your first run.",
+                help="Speed of the built-in model in the studio. 0 is instant, the default after your first run. "
+                "A run that was paused continues at this speed.",
                 **bound("pace", round(plan.pace), set_pace),
             )  # fmt: skip
             line("Instant." if plan.pace == 0 else "Slow enough to follow. 0 is instant.", "q xs")

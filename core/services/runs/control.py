@@ -96,12 +96,16 @@ def stop(session: ProjectSession, run_id: str) -> None:
 
 
 def resume(session: ProjectSession, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False) -> None:
-    """Resume a run, then the runs that were put on hold with it. Raises UsageError as ``check_budget`` does."""
+    """Resume a run, then the runs that were put on hold with it. Raises UsageError as ``check_budget`` does.
+
+    Watched runs continue at the pace that is set now.
+    """
     check_budget(session, run_id)
-    session.start_or_resume(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
+    pace = planning.load_plan(session).pace
+    session.start_or_resume(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed, pace=pace)
     for row in session.runs():
         if row.state == "paused" and StopReason(row.stop_code, row.message) == _on_hold_behind(run_id):
-            session.start_or_resume(row.run_id)
+            session.start_or_resume(row.run_id, pace=pace)
 
 
 def raise_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:

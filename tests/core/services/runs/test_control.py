@@ -54,6 +54,17 @@ def test_stopping_holds_the_queue_until_it_is_released(session: ProjectSession) 
     assert control.runs_on_hold(session) == ()
 
 
+def test_stopped_run_resumes_at_the_pace_set_meanwhile(session: ProjectSession) -> None:
+    (run,) = queue_runs(session, replace(SLOW, pace=0.1))
+    control.start_runs(session, [run])
+    until(lambda: session.state(run.run_id) == "running")
+    control.stop(session, run.run_id)
+    until(lambda: not session.active_runs())
+    planning.set_pace(session, 0)
+    control.resume(session, run.run_id)
+    until(lambda: session.state(run.run_id) == "done", 30)
+
+
 def test_pending_pause_is_shown_while_calls_finish(session: ProjectSession) -> None:
     (run,) = queue_runs(session, replace(SLOW, pace=4.0))
     control.start_runs(session, [run])
