@@ -259,7 +259,15 @@ class Engine(ABC):
             await self._commit(reached)
 
     async def _commit(self, reached: VerdictReached) -> None:
-        await self.sink.verdict(reached)
+        try:
+            await self.sink.verdict(reached)
+        except asyncio.CancelledError:
+            if self._pending is not None:  # stopped: the store writes a queued verdict although nobody waits for it
+                self._count(reached)
+            raise
+        self._count(reached)
+
+    def _count(self, reached: VerdictReached) -> None:
         self.progress.conclude(reached.verdict.status, time.monotonic())
         self.publish(reached)
 

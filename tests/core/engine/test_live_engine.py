@@ -245,6 +245,25 @@ def test_stop_cancels_calls_in_flight() -> None:
     assert world.states[-1] == ("stopped", NOW)
 
 
+def test_verdict_that_is_being_written_when_the_run_stops_is_counted() -> None:
+    world = World()
+    write = world.verdict
+
+    async def write_slowly(reached: VerdictReached) -> None:
+        await write(reached)
+        await asyncio.sleep(5)
+
+    world.verdict = write_slowly
+
+    async def stopped() -> RunStatus:
+        live = world.run(world.work(settings(concurrency=1), count=9))
+        asyncio.get_running_loop().call_later(0.05, live.stop, NOW)
+        return await live.run()
+
+    status = asyncio.run(stopped())
+    assert (status.state, status.verdicts) == ("stopped", len(world.verdicts))
+
+
 def test_full_disk_pauses_the_run() -> None:
     world = World()
 
