@@ -56,12 +56,12 @@ class BatchState:
 class OpenAIBatches:
     """The Batch API at one connection. ``mark`` is our name of a batch, ``batch`` the id of the server."""
 
-    def __init__(self, place: Connection, key: str | None) -> None:
+    def __init__(self, connection: Connection, key: str | None) -> None:
         from openai import AsyncOpenAI, DefaultAsyncHttpx2Client
 
-        self._place = place
+        self._connection = connection
         self._client = AsyncOpenAI(
-            base_url=place.base_url,
+            base_url=connection.base_url,
             api_key=key or "none",
             http_client=DefaultAsyncHttpx2Client(
                 follow_redirects=False, trust_env=False, verify=ssl.create_default_context()
@@ -123,7 +123,7 @@ class OpenAIBatches:
     @contextmanager
     def _translated(self, action: str) -> Iterator[None]:
         try:
-            with translated_errors(self._place, action, "the batch"):
+            with translated_errors(self._connection, action, "the batch"):
                 yield
         except errors.NoSuchModel as error:
             error.remedy = (
@@ -240,24 +240,26 @@ class BatchLibrary:
 
     def batchable(self, role_model: RoleModel) -> bool:
         """Return True if the role model's connection uses OpenAI's API."""
-        return self._library.place(role_model.connection).dialect == "openai"
+        return self._library.connection(role_model.connection).dialect == "openai"
 
     async def server(self, role_model: RoleModel, folder: str) -> BatchServer:
         """Return the batch server of a role model: its Batch API, or a folder that is answered by hand."""
-        place = self._place(role_model)
-        name = (folder or place.name, place.base_url)
+        connection = self._connection_of(role_model)
+        name = (folder or connection.name, connection.base_url)
         if name not in self._servers:
             if not folder:
-                self._keys[place.base_url] = await self._library.key(place)
+                self._keys[connection.base_url] = await self._library.key(connection)
             self._servers[name] = (
-                HandBatches(Path(folder).expanduser()) if folder else OpenAIBatches(place, self._keys[place.base_url])
+                HandBatches(Path(folder).expanduser())
+                if folder
+                else OpenAIBatches(connection, self._keys[connection.base_url])
             )
         return self._servers[name]
 
     def body(self, role_model: RoleModel, ask: Request, settings: RunSettings) -> Mapping[str, Any]:
         """Return the body of a live call, adapted to the server and not streamed."""
-        request = self._library.request(self._place(role_model), None, role_model, ask, settings)
-        known = self._library.capabilities.of(request.place, role_model.model)
+        request = self._library.request(self._connection_of(role_model), None, role_model, ask, settings)
+        known = self._library.capabilities.of(request.connection, role_model.model)
         refused = {*known.refused_params, "stream", "stream_options"}
         optional = {name: value for name, value in openai_chat.optional(request).items() if name not in refused}
         return openai_chat.body(request, known, optional, request.schema_for(known))
@@ -271,8 +273,8 @@ class BatchLibrary:
         prompt_characters: int,
     ) -> Reply:
         """Return the reply in a row, at half the list price. Raises ModelError."""
-        place, key = self._place(role_model), self._keys.get(role_model.base_url)
-        request = self._library.request(place, key, role_model, Request("", (), form=form), settings)
+        connection, key = self._connection_of(role_model), self._keys.get(role_model.base_url)
+        request = self._library.request(connection, key, role_model, Request("", (), form=form), settings)
         builder = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
         try:
             openai_chat.take(body_of(row, role_model), role_model, builder)
@@ -304,5 +306,5 @@ class BatchLibrary:
         for server in servers:
             await server.close()
 
-    def _place(self, role_model: RoleModel) -> Connection:
-        return self._library.place(role_model.connection).model_copy(update={"base_url": role_model.base_url})
+    def _connection_of(self, role_model: RoleModel) -> Connection:
+        return self._library.connection(role_model.connection).model_copy(update={"base_url": role_model.base_url})

@@ -207,21 +207,21 @@ class Capabilities:
         self._known: dict[tuple[str, str], ModelCapabilities] = {}
         self._guard = threading.Lock()
 
-    def of(self, place: Connection, model: str) -> ModelCapabilities:
+    def of(self, connection: Connection, model: str) -> ModelCapabilities:
         """Return the known capabilities of a model at a server; the defaults at first."""
         with self._guard:
-            return self._known.setdefault((place.base_url, model), ModelCapabilities())
+            return self._known.setdefault((connection.base_url, model), ModelCapabilities())
 
-    def seen(self, place: Connection, model: str) -> ModelCapabilities | None:
+    def seen(self, connection: Connection, model: str) -> ModelCapabilities | None:
         """Return the known capabilities of a model, None before its first reply or refusal."""
         with self._guard:
-            known = self._known.get((place.base_url, model))
+            known = self._known.get((connection.base_url, model))
         return known if known is not None and known.at else None
 
-    def forget(self, place: Connection, model: str) -> None:
+    def forget(self, connection: Connection, model: str) -> None:
         """Forget a model, so that its capabilities are learned again."""
         with self._guard:
-            self._known.pop((place.base_url, model), None)
+            self._known.pop((connection.base_url, model), None)
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return everything learned as plain data."""

@@ -34,22 +34,22 @@ class ModelCard:
     loaded: bool = False
 
 
-def list_models(place: Connection) -> tuple[ModelCard, ...]:
+def list_models(connection: Connection) -> tuple[ModelCard, ...]:
     """Return the models that a server lists, by name. Blocks for at most ``LIST_SECONDS``.
 
     Raises Unreachable, Unauthorised, or another ModelError with the server's answer.
     """
-    if place.dialect == "builtin":
+    if connection.dialect == "builtin":
         return (
             ModelCard("lexical", family="word lists"),
             ModelCard(classifier_replies.NAME, family="learns from your review"),
         )
-    listed = _from_ollama if place.dialect == "ollama" else _from_openai
-    with translated_errors(place, "list its models", "its models", "Type the model's name yourself."):
-        return tuple(sorted(listed(place), key=lambda card: card.name))
+    listed = _from_ollama if connection.dialect == "ollama" else _from_openai
+    with translated_errors(connection, "list its models", "its models", "Type the model's name yourself."):
+        return tuple(sorted(listed(connection), key=lambda card: card.name))
 
 
-def _from_openai(place: Connection) -> list[ModelCard]:
+def _from_openai(connection: Connection) -> list[ModelCard]:
     async def ask(client: openai.AsyncOpenAI) -> list[ModelCard]:
         found: list[ModelCard] = []
         after: dict[str, str] = {}
@@ -65,10 +65,10 @@ def _from_openai(place: Connection) -> list[ModelCard]:
             after = {"after_id": str(page["last_id"])}
         return found
 
-    return ask_openai(place, LIST_SECONDS, LIST_BYTES, ask)
+    return ask_openai(connection, LIST_SECONDS, LIST_BYTES, ask)
 
 
-def _from_ollama(place: Connection) -> list[ModelCard]:
+def _from_ollama(connection: Connection) -> list[ModelCard]:
     async def ask(client: ollama.AsyncClient) -> list[ModelCard]:
         loaded = await _loaded(client)
         return [
@@ -82,7 +82,7 @@ def _from_ollama(place: Connection) -> list[ModelCard]:
             for model in (await client.list()).models
         ]
 
-    return ask_ollama(place, LIST_SECONDS, LIST_BYTES, ask)
+    return ask_ollama(connection, LIST_SECONDS, LIST_BYTES, ask)
 
 
 async def _loaded(client: ollama.AsyncClient) -> frozenset[str]:

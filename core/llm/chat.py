@@ -87,7 +87,7 @@ async def _exchange(
     unsent: tuple[str, ...],
 ) -> Reply:
     """Make one exchange. A ModelError carries the text received before it, and what was billed."""
-    url = f"{request.place.base_url}{dialect.PATH}"
+    url = f"{request.connection.base_url}{dialect.PATH}"
     try:
         clock = asyncio.timeout(request.deadline)
         try:

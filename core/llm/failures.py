@@ -207,8 +207,8 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
     if status == 429:
         return errors.RateLimited(said, retry_after=pause)
     if 300 <= status < 400:
-        place = server_message(headers.get("location", "another place"))
-        return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {place} (status {status}).")
+        target = server_message(headers.get("location", "another place"))
+        return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {target} (status {status}).")
     if status in (408, 409, 424, 425, 498) or (status >= 500 and status != 501):  # 501: never implemented
         pause = _LOADING_SECONDS if pause is None and _LOADING.search(whole) else pause
         return errors.ServerFault(said, _remedy(whole), retry_after=pause)
@@ -266,7 +266,7 @@ _UNKNOWN_SIGNER = (
 )
 
 
-def not_connected(place: str, error: BaseException, action: str = "") -> errors.Unreachable:
+def not_connected(server: str, error: BaseException, action: str = "") -> errors.Unreachable:
     """Return the error for a connection that was not opened.
 
     ``action`` completes "cannot be reached to ...".
@@ -275,9 +275,11 @@ def not_connected(place: str, error: BaseException, action: str = "") -> errors.
         if isinstance(cause, ssl.SSLCertVerificationError):
             meaning, remedy = _UNTRUSTED.get(cause.verify_code, _UNKNOWN_SIGNER)
             said = server_message(cause.verify_message).rstrip(".")
-            return errors.OtherProtocol(f"{place} shows a certificate that is not trusted: {meaning} ({said}).", remedy)
+            return errors.OtherProtocol(
+                f"{server} shows a certificate that is not trusted: {meaning} ({said}).", remedy
+            )
     purpose = f" to {action}" if action else ""
-    return errors.Unreachable(f"{place} cannot be reached{purpose} ({describe_cause(error)}).")
+    return errors.Unreachable(f"{server} cannot be reached{purpose} ({describe_cause(error)}).")
 
 
 def describe_cause(error: BaseException) -> str:
@@ -308,17 +310,20 @@ LOOK_SECONDS = 2.0
 _SWAPPED = {"http": "https", "https": "http"}
 
 
-async def explain_tls_error(error: errors.ModelError, place: Connection) -> errors.ModelError:
+async def explain_tls_error(error: errors.ModelError, connection: Connection) -> errors.ModelError:
     """Return the error, or a final one if the address begins with the wrong of http:// and https://.
 
     No part of a request and no key is sent.
     """
-    parts = urlsplit(place.base_url)
+    parts = urlsplit(connection.base_url)
     secure = parts.scheme == "https"
     if parts.scheme not in _SWAPPED or not isinstance(error, errors.Unreachable if secure else errors.CutStream):
         return error
     host, port = parts.hostname or "", parts.port or (443 if secure else 80)
-    here, other = f"{place.name} at {place.base_url}", _SWAPPED[parts.scheme] + place.base_url[len(parts.scheme) :]
+    here, other = (
+        f"{connection.name} at {connection.base_url}",
+        _SWAPPED[parts.scheme] + connection.base_url[len(parts.scheme) :],
+    )
     try:
         if secure:
             if plainly := await _answers_plainly(host, port):

@@ -47,7 +47,9 @@ class ModelLibrary:
     """
 
     def __init__(self, connections: Iterable[Connection] = ()) -> None:
-        self.connections: dict[str, Connection] = {place.name: place for place in (*PRESETS, *connections)}
+        self.connections: dict[str, Connection] = {
+            connection.name: connection for connection in (*PRESETS, *connections)
+        }
         self.capabilities = Capabilities()
         self.prices = Prices()
         self.own_limits: dict[str, Limits] = {}
@@ -60,9 +62,9 @@ class ModelLibrary:
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[Connection, str | None] = {}
 
-    def add(self, place: Connection) -> None:
+    def add(self, connection: Connection) -> None:
         """Add or replace a connection; its key is looked up again."""
-        self.connections[place.name] = place
+        self.connections[connection.name] = connection
         self._keys.clear()
         self._near.clear()
 
@@ -70,7 +72,7 @@ class ModelLibrary:
         """Remove a connection."""
         self.connections.pop(name, None)
 
-    def place(self, name: str) -> Connection:
+    def connection(self, name: str) -> Connection:
         """Return the connection with this name. Raises UsageError, which lists the known ones."""
         try:
             return self.connections[name]
@@ -87,15 +89,15 @@ class ModelLibrary:
         Raises UsageError for an unknown connection or unavailable vectors, NoSuchModel for an unknown
         built-in model.
         """
-        place = self.place(role_model.connection)
-        if place.dialect == "builtin" and role_model.model.partition("@")[0] not in BUILTIN_MODELS:
+        connection = self.connection(role_model.connection)
+        if connection.dialect == "builtin" and role_model.model.partition("@")[0] not in BUILTIN_MODELS:
             raise NoSuchModel(
                 f"The built-in model '{role_model.model}' does not exist.", f"Choose {' or '.join(BUILTIN_MODELS)}."
             )
         name, _, vectors = role_model.model.partition("@")
-        if place.dialect == "builtin" and name in PLAIN:
+        if connection.dialect == "builtin" and name in PLAIN:
             embeddings.embedder(vectors, self.connections)
-        return role_model.model_copy(update={"base_url": place.base_url})
+        return role_model.model_copy(update={"base_url": connection.base_url})
 
     def pin_vectors(self, role_model: RoleModel, codebook: Codebook) -> RoleModel:
         """Return the role model with the vectors that the built-in model uses, so that a run keeps them.
@@ -110,61 +112,61 @@ class ModelLibrary:
         self, role_model: RoleModel, ask: Request, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> Reply:
         """Send one request and return its reply, without retries. Raises ModelError."""
-        if self.place(role_model.connection).dialect == "builtin":
+        if self.connection(role_model.connection).dialect == "builtin":
             name, _, suffix = role_model.model.partition("@")
             if name not in PLAIN:
                 classifier = await asyncio.to_thread(self._classifier, role_model.model)
                 return await _ask_builtin(ask, settings, document, on_delta, classifier)
             return await _ask_builtin(ask, settings, document, on_delta, None, self._near_of(suffix))
-        return await self._send(self._place_of(role_model), role_model, ask, settings, on_delta)
+        return await self._send(self._connection_of(role_model), role_model, ask, settings, on_delta)
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
         """Record if a role's model answered a probe in the requested form."""
         if role_model.connection != BUILTIN:
-            self.capabilities.of(self._place_of(role_model), role_model.model).in_format = in_format
+            self.capabilities.of(self._connection_of(role_model), role_model.model).in_format = in_format
 
     async def look_up(self, role_model: RoleModel) -> ModelCapabilities:
         """Return the capabilities of a role's model, updated with published information. Never fails."""
-        place = self._place_of(role_model)
-        known = self.capabilities.of(place, role_model.model)
-        told = await probe.fetch_model_info(self.session, place, await self.key(place), role_model.model)
+        connection = self._connection_of(role_model)
+        known = self.capabilities.of(connection, role_model.model)
+        told = await probe.fetch_model_info(self.session, connection, await self.key(connection), role_model.model)
         known.context = told.context or known.context
         known.reasons = told.reasons if known.reasons is None else known.reasons
         return known
 
     async def examine(self, role_model: RoleModel, settings: RunSettings) -> ModelCapabilities:
         """Probe the capabilities of a role's model with four short requests; those of failed probes stay unknown."""
-        place = self._place_of(role_model)
-        known = self.capabilities.of(place, role_model.model)
-        if place.dialect == "builtin":
+        connection = self._connection_of(role_model)
+        known = self.capabilities.of(connection, role_model.model)
+        if connection.dialect == "builtin":
             return known
         own = settings.model_copy(update={"codebook": probe.BOOK})
 
         async def send(ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply:
             probed = role_model.model_copy(update={"sampling": sampling})
-            return await self._send(place, probed, ask, own, lambda _text, _is_reasoning: None, more)
+            return await self._send(connection, probed, ask, own, lambda _text, _is_reasoning: None, more)
 
         await probe.examine(send, known)
         return await self.look_up(role_model)
 
-    def _place_of(self, role_model: RoleModel) -> Connection:
-        return self.place(role_model.connection).model_copy(update={"base_url": role_model.base_url})
+    def _connection_of(self, role_model: RoleModel) -> Connection:
+        return self.connection(role_model.connection).model_copy(update={"base_url": role_model.base_url})
 
     async def _send(
         self,
-        place: Connection,
+        connection: Connection,
         role_model: RoleModel,
         ask: Request,
         settings: RunSettings,
         on_delta: OnDelta,
         more: Mapping[str, Any] = _NOTHING,
     ) -> Reply:
-        key = await self.key(place)
-        known = self.capabilities.of(place, role_model.model)
+        key = await self.key(connection)
+        known = self.capabilities.of(connection, role_model.model)
         if known.logprobs and ask.form != "text":
             more = {**more, "logprobs": True}
-        request = self.request(place, key, role_model, ask, settings, more)
-        dialect: chat.Dialect = ollama_chat if place.dialect == "ollama" else openai_chat
+        request = self.request(connection, key, role_model, ask, settings, more)
+        dialect: chat.Dialect = ollama_chat if connection.dialect == "ollama" else openai_chat
 
         def heard(text: str, is_reasoning: bool) -> None:
             on_delta(redacted(text, key), is_reasoning)
@@ -173,8 +175,8 @@ class ModelLibrary:
             reply = await chat.ask(self.session, dialect, request, known, heard)
         except ModelError as failed:
             # Only before the first reply: a server that has replied uses the protocol of its address.
-            error = failed if known.at else await failures.explain_tls_error(failed, place)
-            if place.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
+            error = failed if known.at else await failures.explain_tls_error(failed, connection)
+            if connection.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
                 error.remedy = f"If it is not installed yet, run: ollama pull {role_model.model}"
             hide_key(error, key)
             raise error from None
@@ -185,7 +187,7 @@ class ModelLibrary:
 
     def request(
         self,
-        place: Connection,
+        connection: Connection,
         key: str | None,
         role_model: RoleModel,
         ask: Request,
@@ -195,7 +197,7 @@ class ModelLibrary:
         """Return the request for a server, with ``more`` parameters by name."""
         seed = role_model.sampling.seed
         return ModelRequest(
-            place=place,
+            connection=connection,
             key=key,
             role_model=role_model,
             ask=ask,
@@ -203,7 +205,7 @@ class ModelLibrary:
             schema=schemas.request_schema(role_model.sampling, ask, settings.codebook),
             silence=(silence := settings.handling.silence or streaming.SILENCE_SECONDS),
             deadline=settings.handling.deadline or silence + streaming.reply_seconds(ask.output_limit(role_model)),
-            price=lambda usage: self.prices.cost(place, role_model.model, usage),
+            price=lambda usage: self.prices.cost(connection, role_model.model, usage),
             more=more,
         )
 
@@ -214,15 +216,15 @@ class ModelLibrary:
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         """Return the price of these tokens in dollars, None if unknown."""
-        return self.prices.cost(self.place(role_model.connection), role_model.model, usage)
+        return self.prices.cost(self.connection(role_model.connection), role_model.model, usage)
 
     def priced(self, role_model: RoleModel) -> bool:
         """Return True if the price of this role's replies is known."""
-        return self.prices.rates(self.place(role_model.connection), role_model.model) is not None
+        return self.prices.rates(self.connection(role_model.connection), role_model.model) is not None
 
     def reasons(self, role_model: RoleModel) -> bool:
         """Return True if the model is known to reason before it answers, by its replies or by its name."""
-        known = self.capabilities.of(self.place(role_model.connection), role_model.model).reasons
+        known = self.capabilities.of(self.connection(role_model.connection), role_model.model).reasons
         return bool(_REASONING.search(role_model.model)) if known is None else known
 
     def limits(self, role_model: RoleModel) -> Limits:
@@ -287,13 +289,13 @@ class ModelLibrary:
             await asyncio.sleep(0)
             self._session = None
 
-    async def key(self, place: Connection) -> str | None:
+    async def key(self, connection: Connection) -> str | None:
         """Return the key for this address, None without one."""
-        if place.base_url != self.connections[place.name].base_url:
+        if connection.base_url != self.connections[connection.name].base_url:
             return None  # a resumed run uses an older address of the connection, which must not get the key
-        if place not in self._keys:
-            self._keys[place] = await asyncio.to_thread(find_key, place)  # a keyring may be slow
-        return self._keys[place]
+        if connection not in self._keys:
+            self._keys[connection] = await asyncio.to_thread(find_key, connection)  # a keyring may be slow
+        return self._keys[connection]
 
     def forget_keys(self) -> None:
         """Look up keys again, after one was entered."""

@@ -24,18 +24,18 @@ class Prices:
     def __init__(self) -> None:
         self.own: dict[str, Price] = {}
 
-    def own_price(self, place: Connection, model: str) -> Price | None:
+    def own_price(self, connection: Connection, model: str) -> Price | None:
         """Return the user's price for this model or its connection."""
-        return self.own.get(f"{place.name}/{model}") or self.own.get(f"{place.name}/{ANY_MODEL}")
+        return self.own.get(f"{connection.name}/{model}") or self.own.get(f"{connection.name}/{ANY_MODEL}")
 
-    def rates(self, place: Connection, model: str) -> tuple[float, float, float] | None:
+    def rates(self, connection: Connection, model: str) -> tuple[float, float, float] | None:
         """Return dollars per token: (prompt, cached prompt, completion); None if unknown."""
-        own = self.own_price(place, model)
-        return list_rates(place, model) if own is None else own.per_token
+        own = self.own_price(connection, model)
+        return list_rates(connection, model) if own is None else own.per_token
 
-    def cost(self, place: Connection, model: str, usage: Usage) -> float | None:
+    def cost(self, connection: Connection, model: str, usage: Usage) -> float | None:
         """Return the price of these tokens in dollars, None if unknown."""
-        per_token = self.rates(place, model)
+        per_token = self.rates(connection, model)
         if per_token is None:
             return None
         fresh, cached, out = per_token
@@ -46,20 +46,20 @@ class Prices:
         )
 
 
-def provider_of(place: Connection) -> str | None:
+def provider_of(connection: Connection) -> str | None:
     """Return the genai-prices name of the provider at an address, None if unknown."""
-    return next((name for host, name in _PROVIDERS.items() if f"//{host}" in place.base_url), None)
+    return next((name for host, name in _PROVIDERS.items() if f"//{host}" in connection.base_url), None)
 
 
 @lru_cache(maxsize=4096)
-def list_rates(place: Connection, model: str) -> tuple[float, float, float] | None:
+def list_rates(connection: Connection, model: str) -> tuple[float, float, float] | None:
     """Return the published dollars per token: (prompt, cached prompt, completion), for a typical prompt length.
 
     Zeros for the built-in model and a local Ollama, None if unknown.
     """
-    if place.dialect == "builtin" or (place.dialect == "ollama" and place.local):
+    if connection.dialect == "builtin" or (connection.dialect == "ollama" and connection.local):
         return (0.0, 0.0, 0.0)
-    provider = provider_of(place)
+    provider = provider_of(connection)
     if provider is None:
         return None
     import genai_prices

@@ -101,35 +101,37 @@ class ModelInfo:
     reasons: bool | None = None
 
 
-async def fetch_model_info(session: aiohttp.ClientSession, place: Connection, key: str | None, model: str) -> ModelInfo:
+async def fetch_model_info(
+    session: aiohttp.ClientSession, connection: Connection, key: str | None, model: str
+) -> ModelInfo:
     """Return the published information on a model.
 
     Sources are Ollama's show, llama.cpp's props, the list of models, and genai-prices. Empty for the built-in model and
     for servers that do not answer within ``FACT_SECONDS``.
     """
-    if place.dialect == "builtin":
+    if connection.dialect == "builtin":
         return ModelInfo()
-    provider = provider_of(place)
+    provider = provider_of(connection)
     if provider and (context := await asyncio.to_thread(_context_window, provider, model)):
         return ModelInfo(context)
     headers = {"authorization": f"Bearer {key}"} if key else {}
     try:
         async with asyncio.timeout(FACT_SECONDS):
-            if place.dialect == "ollama":
-                return _of_ollama(await _json(session, f"{place.base_url}/api/show", headers, {"model": model}))
-            return await _of_openai(session, place, headers, model)
+            if connection.dialect == "ollama":
+                return _of_ollama(await _json(session, f"{connection.base_url}/api/show", headers, {"model": model}))
+            return await _of_openai(session, connection, headers, model)
     except (TimeoutError, aiohttp.ClientError, ValueError, OSError):
         return ModelInfo()
 
 
 async def _of_openai(
-    session: aiohttp.ClientSession, place: Connection, headers: Mapping[str, str], model: str
+    session: aiohttp.ClientSession, connection: Connection, headers: Mapping[str, str], model: str
 ) -> ModelInfo:
-    known = model_entries(await _json(session, f"{place.base_url}/models", headers))
+    known = model_entries(await _json(session, f"{connection.base_url}/models", headers))
     entry = next((one for one in known if one.get("id") == model), known[0] if len(known) == 1 else {})
     context = next((_count(entry[name]) for name in _CONTEXT_KEYS if name in entry), None)
     if context is None and entry.get("owned_by") == "llamacpp":
-        props = await _json(session, f"{place.base_url.removesuffix('/v1')}/props", headers)
+        props = await _json(session, f"{connection.base_url.removesuffix('/v1')}/props", headers)
         told = props.get("default_generation_settings") if isinstance(props, dict) else None
         context = _count(told.get("n_ctx")) if isinstance(told, dict) else None  # of one slot
     return ModelInfo(context=context)

@@ -26,7 +26,7 @@ class ModelRequest:
     None. ``more`` are further parameters by name.
     """
 
-    place: Connection
+    connection: Connection
     key: str | None
     role_model: RoleModel
     ask: Request

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def ask_openai(
-    place: Connection,
+    connection: Connection,
     seconds: float,
     most_bytes: int,
     ask: Callable[[openai.AsyncOpenAI], Awaitable[T]],
@@ -35,8 +35,8 @@ def ask_openai(
     import openai
 
     client = openai.AsyncOpenAI(
-        base_url=place.base_url,
-        api_key=find_key(place) or "none",
+        base_url=connection.base_url,
+        api_key=find_key(connection) or "none",
         max_retries=retries,
         default_headers=_UNCOMPRESSED,
         http_client=openai.DefaultAsyncHttpx2Client(
@@ -56,14 +56,14 @@ def ask_openai(
 
 
 def ask_ollama(
-    place: Connection, seconds: float, most_bytes: int, ask: Callable[[ollama.AsyncClient], Awaitable[T]]
+    connection: Connection, seconds: float, most_bytes: int, ask: Callable[[ollama.AsyncClient], Awaitable[T]]
 ) -> T:
     """Return what ``ask`` returns for a client of an Ollama server; the rest as in ``ask_openai``."""
     import ollama
 
-    key = find_key(place)
+    key = find_key(connection)
     client = ollama.AsyncClient(
-        place.base_url,
+        connection.base_url,
         headers={**_UNCOMPRESSED, **({"authorization": f"Bearer {key}"} if key else {})},
         timeout=seconds,
         follow_redirects=False,
@@ -112,7 +112,7 @@ def _limited_to(most_bytes: int) -> dict[str, list[Any]]:
 
 
 @contextmanager
-def translated_errors(place: Connection, action: str, model: str, remedy: str = "") -> Iterator[None]:
+def translated_errors(connection: Connection, action: str, model: str, remedy: str = "") -> Iterator[None]:
     """Raise ModelError in place of the packages' errors, without the key that a server may echo.
 
     ``action`` completes "the server did not ...", ``model`` is what it was asked for. ``remedy`` is the advice for
@@ -126,36 +126,40 @@ def translated_errors(place: Connection, action: str, model: str, remedy: str = 
         try:
             yield
         except (openai.APITimeoutError, httpx.TimeoutException, TimeoutError) as error:
-            raise errors.TimedOut(f"{place.name} took too long to {action}.", "") from error
+            raise errors.TimedOut(f"{connection.name} took too long to {action}.", "") from error
         except (openai.APIConnectionError, httpx.HTTPError, ConnectionError) as error:
             if isinstance(error.__cause__, ValueError):
                 raise errors.MalformedStream(
-                    f"{place.name} did not {action} as expected: {server_message(error.__cause__)}.", remedy
+                    f"{connection.name} did not {action} as expected: {server_message(error.__cause__)}.", remedy
                 ) from error
             cause = error.__cause__ or error  # openai's own error says only "Connection error."
-            raise not_connected(f"{place.name} at {place.base_url}", cause, action) from error
+            raise not_connected(f"{connection.name} at {connection.base_url}", cause, action) from error
         except openai.APIStatusError as error:
             response = error.response
-            raise _refused(place, response.status_code, response.content, response.headers, model, remedy) from error
+            raise _refused(
+                connection, response.status_code, response.content, response.headers, model, remedy
+            ) from error
         except ollama.ResponseError as error:
-            raise _refused(place, error.status_code, str(error.error).encode(), {}, model, remedy) from error
+            raise _refused(connection, error.status_code, str(error.error).encode(), {}, model, remedy) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise errors.MalformedStream(
-                f"{place.name} did not {action} as expected: {server_message(error)}.", remedy
+                f"{connection.name} did not {action} as expected: {server_message(error)}.", remedy
             ) from error
     except errors.ModelError as error:
-        hide_key(error, find_key(place))
+        hide_key(error, find_key(connection))
         raise
 
 
 def _refused(
-    place: Connection, status: int, body: bytes, headers: Mapping[str, str], model: str, remedy: str
+    connection: Connection, status: int, body: bytes, headers: Mapping[str, str], model: str, remedy: str
 ) -> errors.ModelError:
-    role_model = RoleModel(connection=place.name, model=model, base_url=place.base_url)
+    role_model = RoleModel(connection=connection.name, model=model, base_url=connection.base_url)
     error = from_status(status, body, headers, role_model)
     if isinstance(error, errors.Unauthorised):
         error.remedy = (
-            f"The server rejected the key that was sent. {place.key_remedy}" if find_key(place) else place.key_remedy
+            f"The server rejected the key that was sent. {connection.key_remedy}"
+            if find_key(connection)
+            else connection.key_remedy
         )
     elif remedy:
         error.remedy = remedy

@@ -75,11 +75,11 @@ def _disk(folder: Path) -> Check:
 
 
 def _connection(workspace: Workspace, name: str) -> Check:
-    place = workspace.models.place(name)
+    connection = workspace.models.connection(name)
     try:
-        cards = list_models(place)
+        cards = list_models(connection)
     except ModelError as error:
-        return Check(f"Connection {name}", error.message.removesuffix("."), "" if place.local else error.remedy)
+        return Check(f"Connection {name}", error.message.removesuffix("."), "" if connection.local else error.remedy)
     return Check(f"Connection {name}", f"answers, {format_count(len(cards), 'model')}")
 
 

@@ -86,7 +86,7 @@ def _tested(workspace: Workspace, role_model: RoleModel) -> tuple[Probe, RunSett
     plan = planning.Plan(protocol="single", default_model=role_model)
     codebook = Codebook(labels=(Label(name="Weather", keywords=("rain",)),))
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
-    workspace.models.capabilities.forget(workspace.models.place(role_model.connection), role_model.model)
+    workspace.models.capabilities.forget(workspace.models.connection(role_model.connection), role_model.model)
     return planning.probe_all(settings, workspace.models, workspace.engine)[0], settings
 
 
@@ -115,9 +115,11 @@ def try_vectors(workspace: Workspace) -> tuple[int, float]:
 
 def known(workspace: Workspace, role_model: RoleModel) -> ModelCapabilities | None:
     """Return the known capabilities of a role's model, None if it never answered."""
-    place = workspace.models.connections.get(role_model.connection)
+    connection = workspace.models.connections.get(role_model.connection)
     return (
-        None if place is None or not role_model.model else workspace.models.capabilities.seen(place, role_model.model)
+        None
+        if connection is None or not role_model.model
+        else workspace.models.capabilities.seen(connection, role_model.model)
     )
 
 
@@ -126,10 +128,10 @@ def connection_report(workspace: Workspace, name: str, *, probe: bool = False) -
 
     With ``probe`` the report includes a test of the first model.
     """
-    place = workspace.models.place(name)
-    found: dict[str, Any] = {"connection": name, "base_url": place.base_url, "error": None, "models": []}
+    connection = workspace.models.connection(name)
+    found: dict[str, Any] = {"connection": name, "base_url": connection.base_url, "error": None, "models": []}
     try:
-        cards = [card for card in list_models(place) if card.name]
+        cards = [card for card in list_models(connection) if card.name]
     except ModelError as error:
         return found | {"error": str(error), "kind": error.kind}
     role_models = [RoleModel(connection=name, model=card.name) for card in cards]
@@ -194,11 +196,11 @@ def _capabilities(known: ModelCapabilities | None) -> dict[str, Any] | None:
 
 def likely_connections(workspace: Workspace) -> list[str]:
     """Return the connections that may answer: the built-in, the user's own, local ones, and those with a key."""
-    own = {place.name for place in preferences.load().connections}
+    own = {connection.name for connection in preferences.load().connections}
     return [
-        place.name
-        for place in workspace.models.connections.values()
-        if place.dialect in ("builtin", "ollama") or place.name in own or find_key(place) is not None
+        connection.name
+        for connection in workspace.models.connections.values()
+        if connection.dialect in ("builtin", "ollama") or connection.name in own or find_key(connection) is not None
     ]
 
 
@@ -207,9 +209,9 @@ def likely_connections(workspace: Workspace) -> list[str]:
 
 def connection_entries(workspace: Workspace) -> tuple[ConnectionEntry, ...]:
     """Return all connections for the Models page: the built-in, the user's own, then the presets."""
-    own = {place.name for place in preferences.load().connections}
-    shown = [_entry(place, place.name in own) for place in workspace.models.connections.values()]
-    return tuple(sorted(shown, key=lambda place: (place.name != BUILTIN, not place.own)))
+    own = {connection.name for connection in preferences.load().connections}
+    shown = [_entry(connection, connection.name in own) for connection in workspace.models.connections.values()]
+    return tuple(sorted(shown, key=lambda connection: (connection.name != BUILTIN, not connection.own)))
 
 
 def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
@@ -217,12 +219,12 @@ def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
 
     Waits at most ``wait`` seconds.
     """
-    place = workspace.models.connections.get(name)
-    if place is None:
+    connection = workspace.models.connections.get(name)
+    if connection is None:
         return Listing()
-    if place.name == BUILTIN:
-        return Listing(list_models(place))
-    return _lists.get(place, wait)
+    if connection.name == BUILTIN:
+        return Listing(list_models(connection))
+    return _lists.get(connection, wait)
 
 
 def fresh_listing(workspace: Workspace, name: str) -> Listing:
@@ -244,7 +246,7 @@ def test_model(workspace: Workspace, name: str, plan: planning.Plan, listed: Lis
     for role_model in (*plan.role_models.values(), plan.default_model):
         if role_model.connection == name and role_model.model:
             return role_model.model
-    return listed.names[0] if listed.names and workspace.models.place(name).local else None
+    return listed.names[0] if listed.names and workspace.models.connection(name).local else None
 
 
 def first_model(workspace: Workspace, name: str) -> str:
@@ -258,24 +260,24 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
     Raises UsageError for an invalid name or address, and for another address of a connection whose key is in the
     environment: the key was given for the first address.
     """
-    place = connections.connection(name.strip(), url, dialect)
-    own = {connection.name: connection for connection in preferences.load().connections}
-    known = workspace.models.connections.get(place.name)
-    held = _set_variable(place)
-    if known is not None and held is not None and known.origin != place.origin:
+    connection = connections.parse_connection(name.strip(), url, dialect)
+    own = {stored.name: stored for stored in preferences.load().connections}
+    earlier = workspace.models.connections.get(connection.name)
+    key_variable = _set_variable(connection)
+    if earlier is not None and key_variable is not None and earlier.origin != connection.origin:
         raise UsageError(
-            f"{held} is the key for {known.base_url}, so {place.name} keeps this address.",
+            f"{key_variable} is the key for {earlier.base_url}, so {connection.name} keeps this address.",
             "Choose another name for the new address.",
         )
-    preferences.change(connections=tuple((own | {place.name: place}).values()))
-    workspace.models.add(place)
+    preferences.change(connections=tuple((own | {connection.name: connection}).values()))
+    workspace.models.add(connection)
     forget_listing(name.strip())
 
 
 def remove(workspace: Workspace, name: str) -> None:
     """Remove a connection of the user; a preset with that name is restored."""
     preferences.change(connections=tuple(own for own in preferences.load().connections if own.name != name))
-    preset = next((place for place in connections.PRESETS if place.name == name), None)
+    preset = next((preset for preset in connections.PRESETS if preset.name == name), None)
     if preset is not None:
         workspace.models.add(preset)
     else:
@@ -285,17 +287,17 @@ def remove(workspace: Workspace, name: str) -> None:
 
 def why_no_key_can_be_stored(workspace: Workspace, name: str) -> UsageError | None:
     """Return the error that ``remember_key`` would raise on a machine without a keyring, else None."""
-    return None if connections.has_keyring() else connections.no_keyring(workspace.models.place(name))
+    return None if connections.has_keyring() else connections.no_keyring(workspace.models.connection(name))
 
 
 def remember_key(workspace: Workspace, name: str, key: str) -> None:
     """Store a key in the system keyring. UsageError for an empty key, and on a machine without a keyring."""
-    place = workspace.models.place(name)
+    connection = workspace.models.connection(name)
     if not key.strip():
         raise UsageError(f"No key was entered for {name}.", "Paste it into the field.")
-    connections.remember_key(place, key)
-    if find_key(place) is None:
-        raise connections.no_keyring(place)
+    connections.remember_key(connection, key)
+    if find_key(connection) is None:
+        raise connections.no_keyring(connection)
     workspace.models.forget_keys()
     _keyring.pop(name, None)
     forget_listing(name)
@@ -303,29 +305,31 @@ def remember_key(workspace: Workspace, name: str, key: str) -> None:
 
 def priced(workspace: Workspace, role_model: RoleModel) -> tuple[float, float] | None:
     """Return dollars per million tokens (prompt, completion) of a role's model, None if the price is unknown."""
-    place = workspace.models.connections.get(role_model.connection)
+    connection = workspace.models.connections.get(role_model.connection)
     known = workspace.models.prices
-    per_token = known.rates(place, role_model.model) if place is not None and role_model.model else None
+    per_token = known.rates(connection, role_model.model) if connection is not None and role_model.model else None
     return None if per_token is None else (per_token[0] * 1e6, per_token[2] * 1e6)
 
 
-def _set_variable(place: Connection) -> str | None:
+def _set_variable(connection: Connection) -> str | None:
     """Return the environment variable that holds the connection's key, None if there is none."""
-    return next((name for name in place.environment_variables if os.environ.get(name, "").strip()), None)
+    return next((name for name in connection.environment_variables if os.environ.get(name, "").strip()), None)
 
 
-def _entry(place: Connection, own: bool) -> ConnectionEntry:
-    name = place.environment_variables[-1]
+def _entry(connection: Connection, own: bool) -> ConnectionEntry:
+    name = connection.environment_variables[-1]
     source: KeyFrom = "none"
-    if place.dialect == "builtin":
+    if connection.dialect == "builtin":
         source = "needless"
-    elif (held := _set_variable(place)) is not None:
-        source, name = "environment", held
-    elif _is_in_keyring(place):
+    elif (key_variable := _set_variable(connection)) is not None:
+        source, name = "environment", key_variable
+    elif _is_in_keyring(connection):
         source = "keyring"
-    elif place.local:
+    elif connection.local:
         source = "needless"
-    return ConnectionEntry(place.name, place.base_url, place.dialect, own, place.local, source, name)
+    return ConnectionEntry(
+        connection.name, connection.base_url, connection.dialect, own, connection.local, source, name
+    )
 
 
 class _Lists:
@@ -336,12 +340,12 @@ class _Lists:
         self._guard = threading.Lock()
         self._asked: dict[str, tuple[Connection, float, Future[Listing]]] = {}
 
-    def get(self, place: Connection, wait: float) -> Listing:
+    def get(self, connection: Connection, wait: float) -> Listing:
         with self._guard:
-            known = self._asked.get(place.name)
-            if known is None or known[0] != place or time.monotonic() - known[1] > LISTED_SECONDS:
-                answer = in_thread(lambda: self._list(place), "moot-listing")
-                self._asked[place.name] = (place, time.monotonic(), answer)
+            known = self._asked.get(connection.name)
+            if known is None or known[0] != connection or time.monotonic() - known[1] > LISTED_SECONDS:
+                answer = in_thread(lambda: self._list(connection), "moot-listing")
+                self._asked[connection.name] = (connection, time.monotonic(), answer)
             else:
                 answer = known[2]
         try:
@@ -353,13 +357,13 @@ class _Lists:
         with self._guard:
             self._asked.pop(name, None)
 
-    def _list(self, place: Connection) -> Listing:
+    def _list(self, connection: Connection) -> Listing:
         try:
-            return Listing(self._ask(place), at=time.time())
+            return Listing(self._ask(connection), at=time.time())
         except ModelError as error:
             return Listing(error=error, at=time.time())
         except Exception as error:  # whatever a server makes a client library raise must not leave the page waiting
-            return Listing(error=ModelError(f"{place.name}: {error}."), at=time.time())
+            return Listing(error=ModelError(f"{connection.name}: {error}."), at=time.time())
 
 
 _lists = _Lists()
@@ -367,12 +371,12 @@ _keyring: dict[str, tuple[float, bool]] = {}
 """By connection, the time of the last look into the keyring, which may be slow, and True if it has the key."""
 
 
-def _is_in_keyring(place: Connection) -> bool:
-    at, held = _keyring.get(place.name, (-LISTED_SECONDS, False))
-    if time.monotonic() - at > LISTED_SECONDS:
-        held = find_key(place) is not None
-        _keyring[place.name] = (time.monotonic(), held)
-    return held
+def _is_in_keyring(connection: Connection) -> bool:
+    looked_at, has_key = _keyring.get(connection.name, (-LISTED_SECONDS, False))
+    if time.monotonic() - looked_at > LISTED_SECONDS:
+        has_key = find_key(connection) is not None
+        _keyring[connection.name] = (time.monotonic(), has_key)
+    return has_key
 
 
 def own_prices(workspace: Workspace) -> dict[str, Price]:
@@ -419,10 +423,10 @@ def affordable_models(
     workspace: Workspace, connection: str, names: Iterable[str], ceiling: float | None
 ) -> tuple[str, ...]:
     """Return the models with a known reply price up to the ceiling; all models without a ceiling."""
-    place = workspace.models.connections.get(connection)
-    if ceiling is None or place is None:
+    server = workspace.models.connections.get(connection)
+    if ceiling is None or server is None:
         return tuple(names)
-    priced = ((name, workspace.models.prices.rates(place, name)) for name in names)
+    priced = ((name, workspace.models.prices.rates(server, name)) for name in names)
     return tuple(name for name, rates in priced if rates is not None and rates[2] * 1e6 <= ceiling + 1e-9)
 
 

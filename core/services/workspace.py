@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from core.engine.event_loop import EngineThread
 from core.llm import embeddings
-from core.llm.connections import connection
+from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.services import preferences
 from core.services.project_session import ProjectSession
@@ -82,7 +82,7 @@ class Workspace:
 
     def use_connection(self, name: str, url: str) -> None:
         """Add or replace a connection for this process only. UsageError for an invalid name or address."""
-        self.models.add(connection(name, url))
+        self.models.add(parse_connection(name, url))
 
     def use_vectors(self, spec: str) -> None:
         """Use these vectors in all projects, none for an empty ``spec``, and save the choice.

@@ -19,7 +19,7 @@ import numpy as np
 
 from core.cli.annotate import start_runs
 from core.codebook import Codebook, Label
-from core.llm.connections import connection
+from core.llm.connections import parse_connection
 from core.runs import RoleModel
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation.scores import evaluate as evaluate_run
@@ -89,7 +89,7 @@ def import_texts(folder: Path, count: int) -> None:
     with timed(f"import of {count:,} documents", 15):
         preview = preview_file(source, codebook)
         session = workspace.open(folder / "scale.duckdb")
-        workspace.models.add(connection("mock", "http://127.0.0.1:1/v1"))
+        workspace.models.add(parse_connection("mock", "http://127.0.0.1:1/v1"))
         plan = planning.Plan(default_model=RoleModel(connection="mock", model="mock"), concurrency=64)
         start_runs(session, preview, codebook, plan)
     workspace.close()
@@ -100,7 +100,7 @@ def run_a_while(folder: Path, url: str, seconds: float) -> None:
     workspace = Workspace()
     with timed("open the project", 2):
         session = workspace.open(folder / "scale.duckdb")
-    workspace.models.add(connection("mock", f"{url}/v1"))
+    workspace.models.add(parse_connection("mock", f"{url}/v1"))
     with timed("list the remaining documents", 2):
         session.store.runs.work("r0001")
     settings = session.store.runs.get("r0001")

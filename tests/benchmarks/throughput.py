@@ -38,7 +38,7 @@ from core.codebook import Codebook, Label, load_yaml
 from core.debate.turns import Reading, Reply, Request
 from core.documents import Document
 from core.engine.preflight import probe_role_models
-from core.llm.connections import connection
+from core.llm.connections import parse_connection
 from core.runs import RoleModel
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -169,7 +169,7 @@ def prepare(workspace: Workspace, path: Path, documents: int, slots: int) -> tup
 def moot(url: str, documents: int, slots: int, folder: Path, ideal: float, *, watch: bool) -> float:
     """Run ECJ debates with the same number of calls, and store every reply; return the ratio to the ideal."""
     workspace = Workspace()
-    workspace.models.add(connection("mock", f"{url}/v1"))
+    workspace.models.add(parse_connection("mock", f"{url}/v1"))
     session, run_id = prepare(workspace, folder / "benchmark.duckdb", documents, slots)
 
     def work() -> str:

@@ -90,7 +90,7 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
         each = tokens.get(role.name, largest)  # the prompts of some roles depend on earlier turns
         prompt = max(each.prompt_tokens // 10, each.prompt_tokens + extra_tokens)  # at least a tenth
         used = Usage(prompt * calls, each.completion_tokens * calls)
-        cost = session.models.prices.cost(session.models.place(role_model.connection), role_model.model, used)
+        cost = session.models.prices.cost(session.models.connection(role_model.connection), role_model.model, used)
         if cost is not None and settings.engine.name == "batch":
             cost *= BATCH_SHARE
         tokens_used = used.prompt_tokens, used.completion_tokens
@@ -116,7 +116,9 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
     unpriced = list(dict.fromkeys(role.role_model.spec for role in roles if role.cost_usd is None))
     if unpriced:
         return f"Price unknown for {', '.join(unpriced)}. Tokens: {source}."
-    own = [models.prices.own_price(models.place(role.role_model.connection), role.role_model.model) for role in roles]
+    own = [
+        models.prices.own_price(models.connection(role.role_model.connection), role.role_model.model) for role in roles
+    ]
     if any(own):
         kind = "Your own prices" if all(own) else "Your own prices and list prices"
         return f"{kind}; tokens: {source}."
@@ -262,7 +264,7 @@ def context_overflows(
     ``longest`` is called only if the context of a model is known.
     """
     seen = (
-        models.capabilities.seen(models.place(role_model.connection), role_model.model)
+        models.capabilities.seen(models.connection(role_model.connection), role_model.model)
         for role_model in settings.role_models.values()
     )
     if not any(known is not None and known.context is not None for known in seen):
@@ -273,7 +275,7 @@ def context_overflows(
     found: dict[str, ContextOverflow] = {}
     for position, (role, messages) in enumerate(first_messages(settings, document).items()):
         role_model = settings.role_models[role]
-        known = models.capabilities.seen(models.place(role_model.connection), role_model.model)
+        known = models.capabilities.seen(models.connection(role_model.connection), role_model.model)
         if known is None or known.context is None:
             continue
         reply = known.limited(role_model.sampling.output_limit)

@@ -272,7 +272,7 @@ def unpriced_models(models: ModelLibrary, settings: RunSettings) -> tuple[str, .
     unpriced = (
         role_model.spec
         for role_model in settings.role_models.values()
-        if not models.place(role_model.connection).local and not models.priced(role_model)
+        if not models.connection(role_model.connection).local and not models.priced(role_model)
     )
     return tuple(dict.fromkeys(unpriced))
 

@@ -14,7 +14,7 @@ from aiohttp import web
 from core.engine import retries
 from core.errors import ModelError
 from core.llm.catalogue import list_models
-from core.llm.connections import connection
+from core.llm.connections import parse_connection
 from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers.scripted import (
     Behaviour,
@@ -132,9 +132,9 @@ def test_echoed_key_is_not_written_anywhere(folder: Path, caplog: pytest.LogCapt
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
 def test_key_echoed_by_a_model_listing_is_not_shown(dialect: str) -> None:
     with Scripted(echo(418)) as server:
-        place = connection("toy", server.url.removesuffix("/v1" if dialect == "ollama" else ""), dialect)  # type: ignore[arg-type]
+        connection = parse_connection("toy", server.url.removesuffix("/v1" if dialect == "ollama" else ""), dialect)  # type: ignore[arg-type]
         with pytest.raises(ModelError) as caught:
-            list_models(place)
+            list_models(connection)
         result = moot("models", "--connection", f"toy={server.url}", "--probe", "--json")
     shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + result.stdout + result.stderr
     assert KEY not in shown
@@ -158,7 +158,7 @@ def test_models_are_listed_from_a_bare_list_and_from_all_pages() -> None:
 
     for behave, names in ((answer(200, [{"id": "b"}, {"id": "a"}]), "ab"), (pages, "abbc")):
         with Scripted(behave) as server:
-            assert [card.name for card in list_models(connection("toy", server.url))] == list(names)
+            assert [card.name for card in list_models(parse_connection("toy", server.url))] == list(names)
             assert moot("models", "--connection", f"toy={server.url}", "--json").json["connections"]
 
 

@@ -13,7 +13,7 @@ from core.codebook import Codebook, Label
 from core.debate.turns import Reply, ReplyForm, Request
 from core.documents import Document
 from core.llm.capabilities import ModelCapabilities
-from core.llm.connections import Dialect, connection
+from core.llm.connections import Dialect, parse_connection
 from core.llm.models import ModelLibrary
 from core.prompts import Message
 from core.runs import Handling, RoleModel, RunSettings, Sampling
@@ -54,14 +54,16 @@ def ask(
 
     async def go(server: Scripted) -> CallOutcome:
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
-        models = ModelLibrary([connection("local", url, dialect)])
+        models = ModelLibrary([parse_connection("local", url, dialect)])
         role_model = models.resolve(RoleModel(connection="local", model="m", sampling=Sampling(**sampling)))
         handling = Handling(silence=silence)
         settings = RunSettings(
             protocol="single", codebook=book, role_models={"annotator": role_model}, templates={}, handling=handling
         )
         request = Request("annotator", MESSAGES, form=form, retry=retry, limit_factor=limit_factor)
-        outcome = CallOutcome(capabilities=models.capabilities.of(models.place("local"), "m"), sent=server.requests)
+        outcome = CallOutcome(
+            capabilities=models.capabilities.of(models.connection("local"), "m"), sent=server.requests
+        )
         before(outcome.capabilities)
         try:
             for _ in range(times):

@@ -23,7 +23,7 @@ from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.llm import ollama_chat, openai_chat, streaming
-from core.llm.connections import Dialect, connection
+from core.llm.connections import Dialect, parse_connection
 from core.llm.failures import from_event, from_status, redacted
 from core.llm.models import ModelLibrary
 from core.llm.request import ModelRequest
@@ -34,7 +34,7 @@ from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 ROLE_MODEL = RoleModel(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
 KEY = "sk-secret-Zx81kq0Pw7"
 REQUEST = ModelRequest(
-    place=connection("local", ROLE_MODEL.base_url), key=None, role_model=ROLE_MODEL,
+    connection=parse_connection("local", ROLE_MODEL.base_url), key=None, role_model=ROLE_MODEL,
     ask=Request("annotator", (Message("user", "Text."),)),
     seed=None, schema=None, silence=1.0, deadline=60.0, price=lambda _usage: None,
 )  # fmt: skip
@@ -54,7 +54,7 @@ def ask(
 ) -> Reply:
     async def go(server: Scripted) -> Reply:
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
-        models = ModelLibrary([connection("local", url, dialect)])
+        models = ModelLibrary([parse_connection("local", url, dialect)])
         sampling, handling = Sampling(max_tokens=max_tokens), Handling(deadline=deadline)
         role_model = models.resolve(RoleModel(connection="local", model="m", sampling=sampling))
         codebook, role_models = Codebook(labels=(Label(name="A"),)), {"annotator": role_model}

@@ -8,7 +8,7 @@ import keyring
 import keyring.backend
 import pytest
 
-from core.llm.connections import PRESETS, Connection, connection, find_key, remember_key
+from core.llm.connections import PRESETS, Connection, find_key, parse_connection, remember_key
 
 KEY = "sk-secret"
 PROVIDERS = [preset for preset in PRESETS if len(preset.environment_variables) == 2]
@@ -54,25 +54,25 @@ def test_customary_key_of_a_provider_is_sent_to_the_provider_only(
         preset.base_url.replace("https://", "https://evil."),
         f"{preset.origin.removesuffix(':443')}:8443/v1",
     ):
-        edited = connection(preset.name, address)
+        edited = parse_connection(preset.name, address)
         assert find_key(edited) is None
         assert own in edited.key_remedy
 
 
 def test_own_variable_of_a_connection_is_for_the_address_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_OPENAI_API_KEY", KEY)
-    assert find_key(connection("openai", "http://127.0.0.1:9/v1")) == KEY
+    assert find_key(parse_connection("openai", "http://127.0.0.1:9/v1")) == KEY
 
 
 def test_key_of_a_custom_connection_comes_from_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_LOCAL_API_KEY", KEY)
-    assert find_key(connection("local", "http://127.0.0.1:9/v1")) == KEY
-    assert find_key(connection("other", "http://127.0.0.1:9/v1")) is None
+    assert find_key(parse_connection("local", "http://127.0.0.1:9/v1")) == KEY
+    assert find_key(parse_connection("other", "http://127.0.0.1:9/v1")) is None
 
 
 def test_key_in_the_keyring_belongs_to_one_origin(memory: MemoryKeyring) -> None:
-    remember_key(connection("mine", "https://models.example/v1"), KEY)
-    assert find_key(connection("mine", "https://models.example:443/v1/other")) == KEY
+    remember_key(parse_connection("mine", "https://models.example/v1"), KEY)
+    assert find_key(parse_connection("mine", "https://models.example:443/v1/other")) == KEY
     for address in ("http://models.example/v1", "https://models.example:444/v1", "https://evil.example/v1"):
-        assert find_key(connection("mine", address)) is None
-    assert find_key(connection("yours", "https://models.example/v1")) is None
+        assert find_key(parse_connection("mine", address)) is None
+    assert find_key(parse_connection("yours", "https://models.example/v1")) is None

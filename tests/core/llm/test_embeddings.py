@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import MalformedStream, NoSuchModel, Unreachable, UsageError
 from core.llm import embeddings
-from core.llm.connections import PRESETS, Connection, connection
+from core.llm.connections import PRESETS, Connection, parse_connection
 from tests.servers.running import free_port
 
 MALFORMED = {
@@ -58,20 +58,20 @@ class _Endpoint(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def places() -> Iterator[dict[str, Connection]]:
+def connections() -> Iterator[dict[str, Connection]]:
     server = HTTPServer(("127.0.0.1", 0), _Endpoint)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    near = connection("near", f"http://127.0.0.1:{server.server_port}/v1")
-    unreachable = connection("gone", f"http://127.0.0.1:{free_port()}/v1")
-    yield {place.name: place for place in (*PRESETS, near, unreachable)}
+    near = parse_connection("near", f"http://127.0.0.1:{server.server_port}/v1")
+    unreachable = parse_connection("gone", f"http://127.0.0.1:{free_port()}/v1")
+    yield {connection.name: connection for connection in (*PRESETS, near, unreachable)}
     server.shutdown()
     thread.join()
     server.server_close()
 
 
-def test_embeddings_are_in_the_order_of_the_texts(places: dict[str, Connection]) -> None:
-    embed = embeddings.embedder("near/tiny", places)
+def test_embeddings_are_in_the_order_of_the_texts(connections: dict[str, Connection]) -> None:
+    embed = embeddings.embedder("near/tiny", connections)
     assert embed is not None
     texts = ["x" * (number % 5 + 1) for number in range(embeddings.BATCH + 3)]
     assert embed(texts).tolist() == [[len(text), 1.0] for text in texts]
@@ -79,15 +79,15 @@ def test_embeddings_are_in_the_order_of_the_texts(places: dict[str, Connection])
 
 
 @pytest.mark.parametrize("model", MALFORMED)
-def test_vectors_that_cannot_be_compared_are_refused(places: dict[str, Connection], model: str) -> None:
-    embed = embeddings.embedder(f"near/{model}", places)
+def test_vectors_that_cannot_be_compared_are_refused(connections: dict[str, Connection], model: str) -> None:
+    embed = embeddings.embedder(f"near/{model}", connections)
     assert embed is not None
     with pytest.raises(MalformedStream, match="near sent no usable vectors"):
         embed(["a", "b"])
 
 
-def test_missing_model_and_unreachable_server_are_distinguished(places: dict[str, Connection]) -> None:
-    missing, unreachable = embeddings.embedder("near/other", places), embeddings.embedder("gone/tiny", places)
+def test_missing_model_and_unreachable_server_are_distinguished(connections: dict[str, Connection]) -> None:
+    missing, unreachable = embeddings.embedder("near/other", connections), embeddings.embedder("gone/tiny", connections)
     assert missing is not None
     assert unreachable is not None
     with pytest.raises(NoSuchModel):
@@ -97,14 +97,14 @@ def test_missing_model_and_unreachable_server_are_distinguished(places: dict[str
 
 
 @pytest.mark.parametrize("spec", ["nowhere/tiny", "builtin/lexical", "tiny"])
-def test_unknown_embedding_spec_is_rejected(places: dict[str, Connection], spec: str) -> None:
+def test_unknown_embedding_spec_is_rejected(connections: dict[str, Connection], spec: str) -> None:
     with pytest.raises(UsageError):
-        embeddings.embedder(spec, places)
+        embeddings.embedder(spec, connections)
 
 
-def test_character_n_grams_need_no_embeddings(places: dict[str, Connection]) -> None:
-    assert embeddings.embedder("", places) is None
-    assert embeddings.embedder("tfidf", places) is None
+def test_character_n_grams_need_no_embeddings(connections: dict[str, Connection]) -> None:
+    assert embeddings.embedder("", connections) is None
+    assert embeddings.embedder("tfidf", connections) is None
 
 
 def test_minilm_is_installed_in_two_steps_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:

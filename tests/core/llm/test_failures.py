@@ -13,7 +13,7 @@ from core.codebook import Codebook
 from core.debate.turns import Request
 from core.documents import Document
 from core.llm import failures, streaming
-from core.llm.connections import connection
+from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings
@@ -39,9 +39,11 @@ def failure(serve: Serve, scheme: str, before: bool = False) -> tuple[errors.Mod
 
     async def go() -> errors.ModelError:
         server = await asyncio.start_server(counted, "127.0.0.1", 0)
-        models = ModelLibrary([connection("local", f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")])
+        models = ModelLibrary(
+            [parse_connection("local", f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")]
+        )
         role_model = models.resolve(RoleModel(connection="local", model="m"))
-        models.capabilities.of(models.place("local"), "m").at = 1.0 if before else 0.0
+        models.capabilities.of(models.connection("local"), "m").at = 1.0 if before else 0.0
         settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
         ask = Request("annotator", (Message("user", "Text."),), form="labels")
         try:

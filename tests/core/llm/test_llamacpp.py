@@ -12,7 +12,7 @@ from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.llm.catalogue import list_models
-from core.llm.connections import connection
+from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings, Sampling
@@ -30,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def ask(url: str, text: str = "Say something.", **sampling: object) -> Reply:
     async def go() -> Reply:
-        models = ModelLibrary([connection("toy", url)])
+        models = ModelLibrary([parse_connection("toy", url)])
         role_model = models.resolve(RoleModel(connection="toy", model="tiny-random", sampling=Sampling(**sampling)))  # type: ignore[arg-type]
         settings = RunSettings(
             protocol="single",
@@ -76,4 +76,4 @@ def test_too_long_prompt_raises_context_too_long(server: str, monkeypatch: pytes
 
 def test_models_are_listed(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
-    assert [card.name for card in list_models(connection("toy", server))] == ["tiny-random"]
+    assert [card.name for card in list_models(parse_connection("toy", server))] == ["tiny-random"]

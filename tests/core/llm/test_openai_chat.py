@@ -13,7 +13,7 @@ from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.llm import streaming
-from core.llm.connections import connection
+from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.llm.request import encode_body
 from core.prompts import Message
@@ -27,7 +27,7 @@ def ask(server: Scripted, *, times: int = 1, received: list[tuple[str, bool]] | 
     """Send the request through the model library and return the last reply."""
 
     async def go() -> Reply:
-        models = ModelLibrary([connection("local", server.url)])
+        models = ModelLibrary([parse_connection("local", server.url)])
         role_model = models.resolve(RoleModel(connection="local", model="m", sampling=Sampling(**sampling)))
         settings = RunSettings(
             protocol="single",
@@ -234,7 +234,7 @@ def test_ollama_connection_uses_its_native_api() -> None:
         )
 
     async def go(server: Scripted) -> Reply:
-        models = ModelLibrary([connection("ollama", f"http://127.0.0.1:{server.port}")])
+        models = ModelLibrary([parse_connection("ollama", f"http://127.0.0.1:{server.port}")])
         role_model = models.resolve(RoleModel(connection="ollama", model="m"))
         settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
         try:
@@ -289,7 +289,7 @@ def test_connection_closed_after_its_reply_is_replaced_without_error() -> None:
     async def go() -> list[str]:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        models = ModelLibrary([connection("local", address)])
+        models = ModelLibrary([parse_connection("local", address)])
         role_model = models.resolve(RoleModel(connection="local", model="m"))
         settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
         document = Document("1", {"text": "T"})

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from core.codebook import Codebook
 from core.llm.capabilities import REMEMBERED_SECONDS, Capabilities, ModelCapabilities
-from core.llm.connections import PRESETS, connection
+from core.llm.connections import PRESETS, parse_connection
 from core.llm.models import ModelLibrary
 from core.llm.probe import ModelInfo, fetch_model_info
 from core.runs import RoleModel, RunSettings
@@ -22,12 +22,14 @@ from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with
 
 def info_from(behave: Behaviour, *, model: str = "m", native: bool = False) -> tuple[ModelInfo, list[str]]:
     with Scripted(behave) as server:
-        place = connection("ollama" if native else "local", server.url.removesuffix("/v1") if native else server.url)
+        connection = parse_connection(
+            "ollama" if native else "local", server.url.removesuffix("/v1") if native else server.url
+        )
 
         async def go() -> ModelInfo:
-            models = ModelLibrary([place])
+            models = ModelLibrary([connection])
             try:
-                return await fetch_model_info(models.session, place, None, model)
+                return await fetch_model_info(models.session, connection, None, model)
             finally:
                 await models.close()
 
@@ -66,12 +68,12 @@ def test_llama_cpp_context_is_read_from_its_properties() -> None:
 
 def test_ollama_context_and_thinking_are_read() -> None:
     with ollama() as server:
-        place = connection("ollama", server.url.removesuffix("/v1"))
+        connection = parse_connection("ollama", server.url.removesuffix("/v1"))
 
         async def go() -> list[ModelInfo]:
-            models = ModelLibrary([place])
+            models = ModelLibrary([connection])
             try:
-                return [await fetch_model_info(models.session, place, None, model) for model in (THINKER, PLAIN)]
+                return [await fetch_model_info(models.session, connection, None, model) for model in (THINKER, PLAIN)]
             finally:
                 await models.close()
 
@@ -89,7 +91,7 @@ def test_malformed_model_info_is_ignored(reply: Any, status: int) -> None:
 
 
 def test_context_of_published_models_is_known_without_a_request() -> None:
-    openai = next(place for place in PRESETS if place.name == "openai")
+    openai = next(connection for connection in PRESETS if connection.name == "openai")
 
     async def go() -> ModelInfo:
         return await fetch_model_info(None, openai, None, "gpt-4.1-mini")  # type: ignore[arg-type]
@@ -103,7 +105,7 @@ def probe(behave: Behaviour) -> tuple[ModelCapabilities, int]:
     with Scripted(behave) as server:
 
         async def go() -> ModelCapabilities:
-            models = ModelLibrary([connection("local", server.url)])
+            models = ModelLibrary([parse_connection("local", server.url)])
             role_model = models.resolve(RoleModel(connection="local", model="m"))
             run = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
             try:
@@ -167,9 +169,9 @@ def test_start_of_a_cut_reply_shows_whether_the_schema_was_followed(cut: str, sc
 
 def test_capabilities_are_stored_except_refusals_of_local_servers() -> None:
     stored = Capabilities()
-    far, near = connection("far", "https://models.example/v1"), connection("near", "http://127.0.0.1:9/v1")
-    for place in (far, near):
-        capabilities = stored.of(place, "m")
+    far, near = parse_connection("far", "https://models.example/v1"), parse_connection("near", "http://127.0.0.1:9/v1")
+    for connection in (far, near):
+        capabilities = stored.of(connection, "m")
         capabilities.learn("no temperature", {"temperature": 1.0})
         capabilities.context = 4096
     stored.of(near, "never answered")

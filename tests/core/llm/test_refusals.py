@@ -335,7 +335,7 @@ def test_shorter_timeout_is_used() -> None:
 
     from core.debate.turns import Request
     from core.documents import Document
-    from core.llm.connections import connection
+    from core.llm.connections import parse_connection
     from core.llm.models import ModelLibrary
     from core.runs import Handling, RunSettings
     from tests.core.llm.asking import BOOK, MESSAGES
@@ -345,7 +345,7 @@ def test_shorter_timeout_is_used() -> None:
         return web.Response()
 
     async def go(server: Scripted) -> None:
-        models = ModelLibrary([connection("local", server.url)])
+        models = ModelLibrary([parse_connection("local", server.url)])
         role_model = models.resolve(RoleModel(connection="local", model="m"))
         run = RunSettings(
             protocol="single", codebook=BOOK, role_models={}, templates={}, handling=Handling(silence=0.1)

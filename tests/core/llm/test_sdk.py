@@ -16,7 +16,7 @@ from aiohttp import web
 
 from core.errors import ModelError, OtherProtocol, Unauthorised, Unreachable
 from core.llm import catalogue, embeddings
-from core.llm.connections import connection
+from core.llm.connections import parse_connection
 from tests.servers.scripted import Scripted
 from tests.servers.tls import TlsFront
 
@@ -110,11 +110,11 @@ def test_hostile_response_ends_with_an_error(
     monkeypatch.setattr(catalogue, "LIST_SECONDS", 0.5)
     monkeypatch.setattr(embeddings, "SECONDS", 0.5)
     port = serve(ATTACKS[attack])
-    place = connection("toy", f"http://127.0.0.1:{port}" + ("/v1" if dialect == "openai" else ""), dialect)  # type: ignore[arg-type]
-    embed = embeddings.embedder("toy/tiny", {"toy": place})
+    connection = parse_connection("toy", f"http://127.0.0.1:{port}" + ("/v1" if dialect == "openai" else ""), dialect)  # type: ignore[arg-type]
+    embed = embeddings.embedder("toy/tiny", {"toy": connection})
     assert embed is not None
     with pytest.raises(ModelError) as error:
-        catalogue.list_models(place) if resource == "models" else embed(["a text"])
+        catalogue.list_models(connection) if resource == "models" else embed(["a text"])
     assert error.value.message.startswith("toy ")
     assert error.value.message.isprintable()
 
@@ -123,14 +123,14 @@ def test_rejected_key_and_missing_key_have_different_remedies(
     serve: Callable[[Attack], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = serve(lambda client: client.sendall(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n"))
-    place = connection("toy", f"http://127.0.0.1:{port}/v1")
+    connection = parse_connection("toy", f"http://127.0.0.1:{port}/v1")
     remedies = []
     for key in ("", "wrong"):
         monkeypatch.setenv("MOOT_TOY_API_KEY", key)
         with pytest.raises(Unauthorised) as error:
-            catalogue.list_models(place)
+            catalogue.list_models(connection)
         remedies.append(error.value.remedy)
-    assert remedies == [place.key_remedy, f"The server rejected the key that was sent. {place.key_remedy}"]
+    assert remedies == [connection.key_remedy, f"The server rejected the key that was sent. {connection.key_remedy}"]
 
 
 async def list_of_one_model(_request: web.Request, _body: dict[str, Any]) -> web.Response:
@@ -150,11 +150,11 @@ def test_untrusted_certificate_is_explained_and_its_signer_can_be_trusted(
 ) -> None:
     with Scripted(list_of_one_model) as server, TlsFront(tmp_path, server.port) as front:
         monkeypatch.setenv("SSL_CERT_FILE", str(front.signer))
-        place = connection("toy", f"https://127.0.0.1:{front.port}/v1")
-        assert [card.name for card in catalogue.list_models(place)] == ["tiny"]
+        connection = parse_connection("toy", f"https://127.0.0.1:{front.port}/v1")
+        assert [card.name for card in catalogue.list_models(connection)] == ["tiny"]
         front.present(fault)
         with pytest.raises(OtherProtocol) as error:
-            catalogue.list_models(place)
+            catalogue.list_models(connection)
     assert meaning in error.value.message
     assert remedy in error.value.remedy
 
@@ -163,4 +163,4 @@ def test_failed_connection_names_its_cause() -> None:
     with Scripted(list_of_one_model) as server:
         pass
     with pytest.raises(Unreachable, match=r"cannot be reached to list its models \(connection refused\)\. Check"):
-        catalogue.list_models(connection("toy", server.url))
+        catalogue.list_models(parse_connection("toy", server.url))

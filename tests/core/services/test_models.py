@@ -11,7 +11,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.errors import Unreachable, UsageError
 from core.llm.catalogue import ModelCard
-from core.llm.connections import Connection, connection
+from core.llm.connections import Connection, parse_connection
 from core.runs import RoleModel
 from core.services import models
 from core.services.models import _Lists
@@ -19,7 +19,7 @@ from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.servers.running import free_port, mock_llm
 
-PLACE = connection("local", "http://127.0.0.1:9/v1")
+LOCAL = parse_connection("local", "http://127.0.0.1:9/v1")
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def test_slow_server_does_not_block_the_page() -> None:
         return (ModelCard("one"),)
 
     lists = _Lists(fetch)
-    assert lists.get(PLACE, 0.01).pending
+    assert lists.get(LOCAL, 0.01).pending
     answer.set()
-    assert lists.get(PLACE, 10).names == ("one",)
+    assert lists.get(LOCAL, 10).names == ("one",)
 
 
 def test_model_list_is_cached_until_cleared() -> None:
@@ -52,12 +52,12 @@ def test_model_list_is_cached_until_cleared() -> None:
         return ()
 
     lists = _Lists(fetch)
-    lists.get(PLACE, 10)
-    lists.get(PLACE, 10)
+    lists.get(LOCAL, 10)
+    lists.get(LOCAL, 10)
     assert len(requested) == 1
     lists.forget("local")
-    lists.get(PLACE, 10)
-    lists.get(PLACE.model_copy(update={"base_url": "http://127.0.0.1:10/v1"}), 10)  # another address has its own list
+    lists.get(LOCAL, 10)
+    lists.get(LOCAL.model_copy(update={"base_url": "http://127.0.0.1:10/v1"}), 10)  # another address has its own list
     assert len(requested) == 3
 
 
@@ -68,8 +68,8 @@ def test_any_listing_failure_becomes_a_named_error() -> None:
     def unexpected(connection: Connection) -> tuple[ModelCard, ...]:
         raise RuntimeError("odd")
 
-    assert isinstance(_Lists(unreachable).get(PLACE, 10).error, Unreachable)
-    assert "odd" in str(_Lists(unexpected).get(PLACE, 10).error)
+    assert isinstance(_Lists(unreachable).get(LOCAL, 10).error, Unreachable)
+    assert "odd" in str(_Lists(unexpected).get(LOCAL, 10).error)
 
 
 def test_connections_show_the_source_of_their_key(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

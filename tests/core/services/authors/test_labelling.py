@@ -13,7 +13,7 @@ from core.authors.questions import Message, Submission
 from core.authors.selection import SELECTOR
 from core.codebook import Codebook, Label
 from core.errors import UsageError
-from core.llm.connections import connection
+from core.llm.connections import parse_connection
 from core.services.authors import labelling
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
@@ -168,7 +168,7 @@ def replying(replies: dict[str, str]) -> Any:
 
 def test_language_model_makes_options_for_the_text(session: ProjectSession) -> None:
     with Scripted(replying(REPLIES)) as server:
-        session.models.add(connection("local", server.url))
+        session.models.add(parse_connection("local", server.url))
         labelling.save_settings(session, model="local/tiny")
         author = labelling.give_consent(session, "ada")
         submission = labelling.submit(session, author, TEXT + " Emma knows.")
@@ -183,7 +183,7 @@ def test_language_model_makes_options_for_the_text(session: ProjectSession) -> N
 
 def test_unreadable_replies_leave_a_text_without_questions(session: ProjectSession) -> None:
     with Scripted(replying(dict.fromkeys(REPLIES, "I would rather not say."))) as server:
-        session.models.add(connection("local", server.url))
+        session.models.add(parse_connection("local", server.url))
         labelling.save_settings(session, model="local/tiny")
         submission = labelling.submit(session, labelling.give_consent(session, "ada"), TEXT)
         assert (submission.excluded, submission.questions) == ("nothing relevant", ())
@@ -195,7 +195,7 @@ def test_random_text_of_a_real_server_is_a_chat_reply_but_not_a_question(
     session: ProjectSession, tmp_path: Path
 ) -> None:
     with llama_cpp(tmp_path, "--ctx", "2048") as url:
-        session.models.add(connection("toy", url))
+        session.models.add(parse_connection("toy", url))
         labelling.save_settings(session, model="toy/tiny-random")
         submission = labelling.submit(session, labelling.give_consent(session, "ada"), TEXT)
         assert (submission.excluded, submission.questions) == ("nothing relevant", ()), (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.documents import Document
-from core.llm.connections import connection
+from core.llm.connections import parse_connection
 from core.llm.streaming import estimate_usage
 from core.runs import EngineSettings, RoleModel, Sampling
 from core.services.project_session import ProjectSession
@@ -73,7 +73,7 @@ def test_short_output_limit_bounds_the_assumed_reply(session: ProjectSession) ->
 
 
 def test_unknown_price_gives_no_estimate(session: ProjectSession) -> None:
-    session.models.add(connection("local", "http://127.0.0.1:9/v1"))
+    session.models.add(parse_connection("local", "http://127.0.0.1:9/v1"))
     estimate = estimate_plan(session, planning.Plan(default_model=RoleModel(connection="local", model="tiny")))
     assert estimate.cost_usd is None
     assert "Price unknown for local/tiny" in estimate.basis
