@@ -259,10 +259,10 @@ class BatchLibrary:
     def body(self, role_model: RoleModel, ask: Request, settings: RunSettings) -> Mapping[str, Any]:
         """Return the body of a live call, adapted to the server and not streamed."""
         request = self._library.request(self._connection_of(role_model), None, role_model, ask, settings)
-        known = self._library.capabilities.of(request.connection, role_model.model)
-        refused = {*known.refused_params, "stream", "stream_options"}
+        capabilities = self._library.capabilities.of(request.connection, role_model.model)
+        refused = {*capabilities.refused_params, "stream", "stream_options"}
         optional = {name: value for name, value in openai_chat.optional(request).items() if name not in refused}
-        return openai_chat.body(request, known, optional, request.schema_for(known))
+        return openai_chat.body(request, capabilities, optional, request.schema_for(capabilities))
 
     def reply(
         self,

@@ -215,8 +215,8 @@ class Capabilities:
     def seen(self, connection: Connection, model: str) -> ModelCapabilities | None:
         """Return the known capabilities of a model, None before its first reply or refusal."""
         with self._guard:
-            known = self._known.get((connection.base_url, model))
-        return known if known is not None and known.at else None
+            capabilities = self._known.get((connection.base_url, model))
+        return capabilities if capabilities is not None and capabilities.at else None
 
     def forget(self, connection: Connection, model: str) -> None:
         """Forget a model, so that its capabilities are learned again."""
@@ -243,7 +243,9 @@ class Capabilities:
             if time.time() - row["at"] > REMEMBERED_SECONDS:
                 continue
             local = Connection(name="any", base_url=row["base_url"]).local
-            known = ModelCapabilities(**{name: row[name] for name in (_OF_MODELS if local else names) & row.keys()})
-            known.refused_params = set(known.refused_params)
+            capabilities = ModelCapabilities(
+                **{name: row[name] for name in (_OF_MODELS if local else names) & row.keys()}
+            )
+            capabilities.refused_params = set(capabilities.refused_params)
             with self._guard:
-                self._known.setdefault((row["base_url"], row["model"]), known)
+                self._known.setdefault((row["base_url"], row["model"]), capabilities)

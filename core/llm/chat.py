@@ -28,7 +28,7 @@ class Dialect(Protocol):
         """Return the parameters that a server may refuse."""
 
     def body(
-        self, request: ModelRequest, known: ModelCapabilities, optional: Mapping[str, Any], schema: Schema | None
+        self, request: ModelRequest, capabilities: ModelCapabilities, optional: Mapping[str, Any], schema: Schema | None
     ) -> dict[str, Any]:
         """Return the body; ``optional`` and ``schema`` leave out what the server is known to refuse."""
 
@@ -39,42 +39,48 @@ class Dialect(Protocol):
 
 
 async def ask(
-    session: aiohttp.ClientSession, dialect: Dialect, request: ModelRequest, known: ModelCapabilities, on_delta: OnDelta
+    session: aiohttp.ClientSession,
+    dialect: Dialect,
+    request: ModelRequest,
+    capabilities: ModelCapabilities,
+    on_delta: OnDelta,
 ) -> Reply:
     """Send a request and return its reply.
 
-    Refused parameters are left out once, remembered in ``known``, and named in the reply. Raises ModelError.
+    Refused parameters are left out once, remembered in ``capabilities``, and named in the reply. Raises ModelError.
     """
     refused: dict[str, Any] | None = None
     refusal: errors.ModelError | None = None
     while True:
-        meant = dialect.optional(request)
-        schema = request.schema_for(known)
-        optional = {name: value for name, value in meant.items() if name not in known.refused_params}
-        body = dialect.body(request, known, optional, schema)
+        optional_params = dialect.optional(request)
+        schema = request.schema_for(capabilities)
+        optional = {name: value for name, value in optional_params.items() if name not in capabilities.refused_params}
+        body = dialect.body(request, capabilities, optional, schema)
         if refusal is not None and body == refused:  # learning that changes nothing would repeat forever
             raise refusal
         builder = streaming.ReplyBuilder(on_delta, request.silence, request.output_limit)
         try:
-            reply = await _exchange(session, dialect, request, body, builder, request.unsent(known, meant))
+            reply = await _exchange(
+                session, dialect, request, body, builder, request.unsent(capabilities, optional_params)
+            )
         except errors.BadRequest as error:
-            if not known.learn(error.said, request.sent(body, schema)):
+            if not capabilities.learn(error.said, request.sent(body, schema)):
                 raise
             refused, refusal = body, error
         except errors.ContextTooLong as error:
-            if not known.learn_context(error.said, body):
+            if not capabilities.learn_context(error.said, body):
                 raise
             refused, refusal = body, error
         except errors.ServerFault as error:
             refused, refusal = body, error
-            if known.learn_system(error.said, request.sent(body, schema)):
+            if capabilities.learn_system(error.said, request.sent(body, schema)):
                 continue
-            if schema is None or known.schema:
+            if schema is None or capabilities.schema:
                 raise
-            return await _without_schema(session, dialect, request, known, on_delta, error)
+            return await _without_schema(session, dialect, request, capabilities, on_delta, error)
         else:
             if schema is not None:
-                known.took_schema(schema == request.schema)
+                capabilities.took_schema(schema == request.schema)
             return reply
 
 
@@ -111,7 +117,7 @@ async def _without_schema(
     session: aiohttp.ClientSession,
     dialect: Dialect,
     request: ModelRequest,
-    known: ModelCapabilities,
+    capabilities: ModelCapabilities,
     on_delta: OnDelta,
     fault: errors.ServerFault,
 ) -> Reply:
@@ -121,9 +127,9 @@ async def _without_schema(
     error is raised and nothing is learned.
     """
     try:
-        tried = replace(known, refused_params=set(known.refused_params), schema="none")
+        tried = replace(capabilities, refused_params=set(capabilities.refused_params), schema="none")
         reply = await ask(session, dialect, request, tried, on_delta)
     except errors.ModelError:
         raise fault from None
-    known.without_schema()
+    capabilities.without_schema()
     return reply

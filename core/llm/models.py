@@ -77,10 +77,10 @@ class ModelLibrary:
         try:
             return self.connections[name]
         except KeyError:
-            known = ", ".join(self.connections)
+            names = ", ".join(self.connections)
             raise UsageError(
                 f"The connection '{name}' does not exist.",
-                f"Known connections: {known}. Add it on the Models page, or with --connection {name}=URL.",
+                f"Known connections: {names}. Add it on the Models page, or with --connection {name}=URL.",
             ) from None
 
     def resolve(self, role_model: RoleModel) -> RoleModel:
@@ -128,25 +128,25 @@ class ModelLibrary:
     async def look_up(self, role_model: RoleModel) -> ModelCapabilities:
         """Return the capabilities of a role's model, updated with published information. Never fails."""
         connection = self._connection_of(role_model)
-        known = self.capabilities.of(connection, role_model.model)
-        told = await probe.fetch_model_info(self.session, connection, await self.key(connection), role_model.model)
-        known.context = told.context or known.context
-        known.reasons = told.reasons if known.reasons is None else known.reasons
-        return known
+        capabilities = self.capabilities.of(connection, role_model.model)
+        published = await probe.fetch_model_info(self.session, connection, await self.key(connection), role_model.model)
+        capabilities.context = published.context or capabilities.context
+        capabilities.reasons = published.reasons if capabilities.reasons is None else capabilities.reasons
+        return capabilities
 
     async def examine(self, role_model: RoleModel, settings: RunSettings) -> ModelCapabilities:
         """Probe the capabilities of a role's model with four short requests; those of failed probes stay unknown."""
         connection = self._connection_of(role_model)
-        known = self.capabilities.of(connection, role_model.model)
+        capabilities = self.capabilities.of(connection, role_model.model)
         if connection.dialect == "builtin":
-            return known
-        own = settings.model_copy(update={"codebook": probe.BOOK})
+            return capabilities
+        probe_settings = settings.model_copy(update={"codebook": probe.BOOK})
 
         async def send(ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply:
             probed = role_model.model_copy(update={"sampling": sampling})
-            return await self._send(connection, probed, ask, own, lambda _text, _is_reasoning: None, more)
+            return await self._send(connection, probed, ask, probe_settings, lambda _text, _is_reasoning: None, more)
 
-        await probe.examine(send, known)
+        await probe.examine(send, capabilities)
         return await self.look_up(role_model)
 
     def _connection_of(self, role_model: RoleModel) -> Connection:
@@ -162,27 +162,27 @@ class ModelLibrary:
         more: Mapping[str, Any] = _NOTHING,
     ) -> Reply:
         key = await self.key(connection)
-        known = self.capabilities.of(connection, role_model.model)
-        if known.logprobs and ask.form != "text":
+        capabilities = self.capabilities.of(connection, role_model.model)
+        if capabilities.logprobs and ask.form != "text":
             more = {**more, "logprobs": True}
         request = self.request(connection, key, role_model, ask, settings, more)
         dialect: chat.Dialect = ollama_chat if connection.dialect == "ollama" else openai_chat
 
-        def heard(text: str, is_reasoning: bool) -> None:
+        def on_redacted_delta(text: str, is_reasoning: bool) -> None:
             on_delta(redacted(text, key), is_reasoning)
 
         try:
-            reply = await chat.ask(self.session, dialect, request, known, heard)
-        except ModelError as failed:
+            reply = await chat.ask(self.session, dialect, request, capabilities, on_redacted_delta)
+        except ModelError as raised:
             # Only before the first reply: a server that has replied uses the protocol of its address.
-            error = failed if known.at else await failures.explain_tls_error(failed, connection)
+            error = raised if capabilities.at else await failures.explain_tls_error(raised, connection)
             if connection.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
                 error.remedy = f"If it is not installed yet, run: ollama pull {role_model.model}"
             hide_key(error, key)
             raise error from None
-        known.at = time.time()
+        capabilities.at = time.time()
         if reply.reasoning or reply.usage.reasoning_tokens:
-            known.reasons = True
+            capabilities.reasons = True
         return replace(reply, text=redacted(reply.text, key), reasoning=redacted(reply.reasoning, key))
 
     def request(
@@ -224,8 +224,8 @@ class ModelLibrary:
 
     def reasons(self, role_model: RoleModel) -> bool:
         """Return True if the model is known to reason before it answers, by its replies or by its name."""
-        known = self.capabilities.of(self.connection(role_model.connection), role_model.model).reasons
-        return bool(_REASONING.search(role_model.model)) if known is None else known
+        learned = self.capabilities.of(self.connection(role_model.connection), role_model.model).reasons
+        return bool(_REASONING.search(role_model.model)) if learned is None else learned
 
     def limits(self, role_model: RoleModel) -> Limits:
         """Return the user's rate limits for the role model's connection."""

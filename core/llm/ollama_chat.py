@@ -49,33 +49,33 @@ def optional(request: ModelRequest) -> dict[str, Any]:
 
 
 def body(
-    request: ModelRequest, known: ModelCapabilities, optional: Mapping[str, Any], schema: Schema | None
+    request: ModelRequest, capabilities: ModelCapabilities, optional: Mapping[str, Any], schema: Schema | None
 ) -> dict[str, Any]:
     """Return the body of the request."""
-    limit = known.limited(request.output_limit)
-    made: dict[str, Any] = {
+    limit = capabilities.limited(request.output_limit)
+    parameters: dict[str, Any] = {
         "model": request.role_model.model,
-        "messages": request.messages(known, schema),
+        "messages": request.messages(capabilities, schema),
         "stream": True,
         "truncate": False,  # newer versions then report a prompt that does not fit; others truncate it silently
         "options": {
             "num_predict": limit,
-            "num_ctx": _context(request, limit, known),
+            "num_ctx": _context(request, limit, capabilities),
             **{name: optional[name] for name in _OPTIONS if name in optional},
         },
     }
     if "think" in optional:
-        made["think"] = optional["think"] if known.levels else optional["think"] is not False
+        parameters["think"] = optional["think"] if capabilities.levels else optional["think"] is not False
     if schema is not None:
-        made["format"] = schema
-    made |= {name: optional[name] for name in request.more if name in optional}
-    return made
+        parameters["format"] = schema
+    parameters |= {name: optional[name] for name in request.more if name in optional}
+    return parameters
 
 
 async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
     """Read the reply to its end."""
-    async for some in streaming.Lines(response, role_model):
-        for line in filter(bytes.strip, some):
+    async for lines in streaming.Lines(response, role_model):
+        for line in filter(bytes.strip, lines):
             take(streaming.decode(line, role_model), role_model, builder)
             if builder.finish_reason:
                 await streaming.drain(response)
@@ -83,21 +83,21 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
         builder.check_stall(role_model)
 
 
-def _context(request: ModelRequest, limit: int, known: ModelCapabilities) -> int:
+def _context(request: ModelRequest, limit: int, capabilities: ModelCapabilities) -> int:
     """Return the context to request in tokens: a power of two, at most the model's own context.
 
     It never shrinks, because Ollama reloads the model whenever the context changes. Raises ContextTooLong if the prompt
     cannot fit.
     """
     least = request.ask.characters // _SURELY
-    if known.context is not None and least > known.context:
+    if capabilities.context is not None and least > capabilities.context:
         model = request.role_model.model
         raise errors.ContextTooLong(
-            f"The prompt for {model} has at least {least} tokens, its context has {known.context} tokens."
+            f"The prompt for {model} has at least {least} tokens, its context has {capabilities.context} tokens."
         )
     needed = request.ask.characters // _CHARACTERS_PER_TOKEN + limit + CONTEXT_MARGIN
-    known.num_ctx = max(known.num_ctx, LEAST_CONTEXT, 1 << (needed - 1).bit_length())
-    return known.num_ctx if known.context is None else min(known.num_ctx, known.context)
+    capabilities.num_ctx = max(capabilities.num_ctx, LEAST_CONTEXT, 1 << (needed - 1).bit_length())
+    return capabilities.num_ctx if capabilities.context is None else min(capabilities.num_ctx, capabilities.context)
 
 
 def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:

@@ -30,41 +30,41 @@ def optional(request: ModelRequest) -> dict[str, Any]:
         "seed": request.seed,
         "reasoning_effort": sampling.reasoning_effort,
     }
-    meant = {name: value for name, value in chosen.items() if value is not None}
-    return {**meant, **request.more, "stream": True, "stream_options": {"include_usage": True}}
+    sampling_params = {name: value for name, value in chosen.items() if value is not None}
+    return {**sampling_params, **request.more, "stream": True, "stream_options": {"include_usage": True}}
 
 
 def body(
-    request: ModelRequest, known: ModelCapabilities, optional: Mapping[str, Any], schema: Schema | None
+    request: ModelRequest, capabilities: ModelCapabilities, optional: Mapping[str, Any], schema: Schema | None
 ) -> dict[str, Any]:
     """Return the body of the request."""
-    made = {"model": request.role_model.model, "messages": request.messages(known, schema), **optional}
-    if "stream" not in made:
-        made.pop("stream_options", None)
-    if known.limit:
-        made[known.limit] = known.limited(request.output_limit)
+    parameters = {"model": request.role_model.model, "messages": request.messages(capabilities, schema), **optional}
+    if "stream" not in parameters:
+        parameters.pop("stream_options", None)
+    if capabilities.limit:
+        parameters[capabilities.limit] = capabilities.limited(request.output_limit)
     if schema is not None:
-        held = {"name": NAME, "strict": True, "schema": schema}
-        made["response_format"] = {"type": "json_schema", "json_schema": held}
-    return made
+        named_schema = {"name": NAME, "strict": True, "schema": schema}
+        parameters["response_format"] = {"type": "json_schema", "json_schema": named_schema}
+    return parameters
 
 
 async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
     """Read the reply to its end, streamed or whole."""
-    whole = response.content_type in ("application/json", "text/html")
-    held = bytearray()
+    is_whole = response.content_type in ("application/json", "text/html")
+    buffered = bytearray()
     reading = streaming.Lines(response, role_model)
-    async for some in reading:
-        for line in some:
+    async for lines in reading:
+        for line in lines:
             if not line.startswith(b"data:"):
                 if line:
-                    _other(line, held, role_model, whole=whole)
-                elif held and not whole:
-                    _take_held(held, role_model, builder)
+                    _take_other_line(line, buffered, role_model, is_whole=is_whole)
+                elif buffered and not is_whole:
+                    _take_buffered(buffered, role_model, builder)
                 continue
             data = line[5:].strip()
             if data == b"[DONE]":
-                _take_held(held, role_model, builder)
+                _take_buffered(buffered, role_model, builder)
                 builder.finish_reason = builder.finish_reason or "stop"
                 await streaming.drain(response)
                 return
@@ -72,42 +72,42 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
                 continue
             # An event may span several lines. A complete event is used at once, because some servers do not send the
             # blank line after it.
-            if held or (event := streaming.decode_or_none(data)) is None:
-                _hold(data, held, role_model)
+            if buffered or (event := streaming.decode_or_none(data)) is None:
+                _buffer(data, buffered, role_model)
             else:
                 take(event, role_model, builder)
         if builder.finish_reason:
             reading.last()
         builder.check_stall(role_model)  # some servers send comments while their backend does not answer
-    if held:
-        _take_held(held, role_model, builder)
-        if whole:  # a whole reply is complete even without a finish reason
+    if buffered:
+        _take_buffered(buffered, role_model, builder)
+        if is_whole:  # a whole reply is complete even without a finish reason
             builder.finish_reason = builder.finish_reason or "stop"
 
 
-def _other(line: bytes, held: bytearray, role_model: RoleModel, *, whole: bool) -> None:
+def _take_other_line(line: bytes, buffered: bytearray, role_model: RoleModel, *, is_whole: bool) -> None:
     """Handle a line that is not a data line: another field, or plain JSON.
 
-    Some servers send plain JSON when they do not stream or when they fail. ``whole`` is True if the content type
+    Some servers send plain JSON when they do not stream or when they fail. ``is_whole`` is True if the content type
     is that of JSON, or HTML, which some web frameworks send by default.
     """
-    field, colon, said = line.partition(b":")
+    field, colon, value = line.partition(b":")
     if field == b"error":
-        raise from_event(streaming.decode_or_none(said) or said.decode("utf-8", "replace").strip(), role_model)
-    if (whole or held or line.startswith(b"{")) and not (colon and field in (b"", b"event", b"id", b"retry")):
-        _hold(line, held, role_model)
+        raise from_event(streaming.decode_or_none(value) or value.decode("utf-8", "replace").strip(), role_model)
+    if (is_whole or buffered or line.startswith(b"{")) and not (colon and field in (b"", b"event", b"id", b"retry")):
+        _buffer(line, buffered, role_model)
 
 
-def _hold(data: bytes, held: bytearray, role_model: RoleModel) -> None:
-    held += data + b"\n"
-    if len(held) > streaming.MAX_LINE:
+def _buffer(data: bytes, buffered: bytearray, role_model: RoleModel) -> None:
+    buffered += data + b"\n"
+    if len(buffered) > streaming.MAX_LINE:
         raise errors.MalformedStream(f"{role_model.connection} sent an event of more than {streaming.MAX_LINE} bytes.")
 
 
-def _take_held(held: bytearray, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
-    if held:
-        take(streaming.decode(bytes(held), role_model), role_model, builder)
-        held.clear()
+def _take_buffered(buffered: bytearray, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
+    if buffered:
+        take(streaming.decode(bytes(buffered), role_model), role_model, builder)
+        buffered.clear()
 
 
 def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:

@@ -43,29 +43,30 @@ Send = Callable[[Request, Sampling, Mapping[str, Any]], Awaitable[Reply]]
 """Function of (request, sampling, further parameters) that returns the reply; raises ModelError."""
 
 
-async def examine(send: Send, known: ModelCapabilities) -> None:
-    """Probe seed, log probabilities and schema, and record the results in ``known``.
+async def examine(send: Send, capabilities: ModelCapabilities) -> None:
+    """Probe seed, log probabilities and schema, and record the results in ``capabilities``.
 
-    ``known`` learns from refusals by itself. Other failures leave a capability unknown. Sends at most four requests.
+    ``capabilities`` learns from refusals by itself. Other failures leave a capability unknown. Sends at most four
+    requests.
     """
     free = Sampling(temperature=1.0, seed=7, max_tokens=TOKENS)
-    first, again, odds, held = await asyncio.gather(
+    first, second, with_logprobs, with_schema = await asyncio.gather(
         _tried(send, WORDS, free, {}),
         _tried(send, WORDS, free, {}),
         _tried(send, WORDS, free, {"logprobs": True}),
         _tried(send, WEATHER, Sampling(json_schema="on", max_tokens=TOKENS), {}),
     )
-    if "seed" in known.refused_params:
-        known.seed = False
-    elif first is not None and again is not None:
-        known.seed = first.text == again.text
-    if odds is not None:
-        known.logprobs = odds.logprobs
-    if held is not None and known.schema in ("full", "plain") and not _is_object(held):
-        known.schema = "ignored"
-    replies = [reply for reply in (first, again, odds, held) if reply is not None]
-    if replies and known.reasons is None:
-        known.reasons = any(reply.reasoning for reply in replies)
+    if "seed" in capabilities.refused_params:
+        capabilities.seed = False
+    elif first is not None and second is not None:
+        capabilities.seed = first.text == second.text
+    if with_logprobs is not None:
+        capabilities.logprobs = with_logprobs.logprobs
+    if with_schema is not None and capabilities.schema in ("full", "plain") and not _is_object(with_schema):
+        capabilities.schema = "ignored"
+    replies = [reply for reply in (first, second, with_logprobs, with_schema) if reply is not None]
+    if replies and capabilities.reasons is None:
+        capabilities.reasons = any(reply.reasoning for reply in replies)
 
 
 async def _tried(send: Send, ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply | None:
@@ -127,13 +128,15 @@ async def fetch_model_info(
 async def _of_openai(
     session: aiohttp.ClientSession, connection: Connection, headers: Mapping[str, str], model: str
 ) -> ModelInfo:
-    known = model_entries(await _json(session, f"{connection.base_url}/models", headers))
-    entry = next((one for one in known if one.get("id") == model), known[0] if len(known) == 1 else {})
+    entries = model_entries(await _json(session, f"{connection.base_url}/models", headers))
+    entry = next(
+        (candidate for candidate in entries if candidate.get("id") == model), entries[0] if len(entries) == 1 else {}
+    )
     context = next((_count(entry[name]) for name in _CONTEXT_KEYS if name in entry), None)
     if context is None and entry.get("owned_by") == "llamacpp":
         props = await _json(session, f"{connection.base_url.removesuffix('/v1')}/props", headers)
-        told = props.get("default_generation_settings") if isinstance(props, dict) else None
-        context = _count(told.get("n_ctx")) if isinstance(told, dict) else None  # of one slot
+        generation = props.get("default_generation_settings") if isinstance(props, dict) else None
+        context = _count(generation.get("n_ctx")) if isinstance(generation, dict) else None  # of one slot
     return ModelInfo(context=context)
 
 
@@ -145,20 +148,20 @@ def model_entries(listed: Any) -> list[dict[str, Any]]:
 
 def _of_ollama(shown: Any) -> ModelInfo:
     info = shown.get("model_info") if isinstance(shown, dict) else None
-    able = shown.get("capabilities") if isinstance(shown, dict) else None
-    told = info if isinstance(info, dict) else {}
-    context = next((_count(value) for name, value in told.items() if str(name).endswith(".context_length")), None)
-    return ModelInfo(context=context, reasons="thinking" in able if isinstance(able, list) else None)
+    abilities = shown.get("capabilities") if isinstance(shown, dict) else None
+    details = info if isinstance(info, dict) else {}
+    context = next((_count(value) for name, value in details.items() if str(name).endswith(".context_length")), None)
+    return ModelInfo(context=context, reasons="thinking" in abilities if isinstance(abilities, list) else None)
 
 
 def _context_window(provider: str, model: str) -> int | None:
     from genai_prices import data_snapshot
 
     try:
-        _, found = data_snapshot.get_snapshot().find_provider_model(model, None, provider, None)
+        _, listed = data_snapshot.get_snapshot().find_provider_model(model, None, provider, None)
     except LookupError:
         return None
-    return _count(found.context_window)
+    return _count(listed.context_window)
 
 
 async def _json(

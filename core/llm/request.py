@@ -48,16 +48,16 @@ class ModelRequest:
         """HTTP headers."""
         return {"authorization": f"Bearer {self.key}"} if self.key else {}
 
-    def schema_for(self, known: ModelCapabilities) -> Schema | None:
+    def schema_for(self, capabilities: ModelCapabilities) -> Schema | None:
         """Return the schema that this server accepts, None if there is none."""
-        if self.schema is None or known.schema == "none":
+        if self.schema is None or capabilities.schema == "none":
             return None
         plain: Schema = without_bounds(self.schema)
-        return plain if known.schema == "plain" else self.schema
+        return plain if capabilities.schema == "plain" else self.schema
 
-    def messages(self, known: ModelCapabilities, schema: Schema | None) -> list[dict[str, str]]:
+    def messages(self, capabilities: ModelCapabilities, schema: Schema | None) -> list[dict[str, str]]:
         """Return the messages in the form that this server accepts, with a sentence on the schema at the end."""
-        messages = known.messages(self.ask.messages)
+        messages = capabilities.messages(self.ask.messages)
         if schema is not None:
             last = messages[-1]
             messages[-1] = {**last, "content": f"{last['content']}\n\n{instruction(schema)}"}
@@ -66,13 +66,13 @@ class ModelRequest:
     def sent(self, body: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
         """Return the sent parameters by name, for ``ModelCapabilities.learn``; ``schema`` is True with bounds."""
         system = any(message.role == "system" for message in self.ask.messages)
-        told = {**body, **body.get("options", {}), "system": system}
-        return told if schema is None else {**told, "schema": schema == self.schema}
+        parameters = {**body, **body.get("options", {}), "system": system}
+        return parameters if schema is None else {**parameters, "schema": schema == self.schema}
 
-    def unsent(self, known: ModelCapabilities, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    def unsent(self, capabilities: ModelCapabilities, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the names of parameters that were left out, for the reply."""
-        names = {name for name in known.refused_params if name in parameters}
-        if self.schema is not None and known.schema == "none":
+        names = {name for name in capabilities.refused_params if name in parameters}
+        if self.schema is not None and capabilities.schema == "none":
             names.add("response_format")
         return tuple(sorted(names))
 

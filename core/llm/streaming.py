@@ -97,11 +97,11 @@ class Lines:
                 await self._waiter
             finally:
                 timer.cancel()
-        if self._content.exception() is not None and (came := _bytes_before_break(self._content)):
-            return came
-        came = await (self._final() if self._last else self._content.readany())
+        if self._content.exception() is not None and (received := _bytes_before_break(self._content)):
+            return received
+        received = await (self._final() if self._last else self._content.readany())
         self._quiet_until = loop.time() + COALESCE_SECONDS
-        return came
+        return received
 
     async def _final(self) -> bytes:
         with contextlib.suppress(TimeoutError):
@@ -116,9 +116,9 @@ class Lines:
 
 def _bytes_before_break(content: aiohttp.StreamReader) -> bytes:
     """Return the bytes before a broken connection; aiohttp raises first and has no public access to them."""
-    came = b"".join(content._buffer)[content._buffer_offset :]
+    received = b"".join(content._buffer)[content._buffer_offset :]
     content._buffer.clear()
-    return came
+    return received
 
 
 def decode(line: bytes, role_model: RoleModel) -> dict[str, Any]:
@@ -343,17 +343,17 @@ async def post(
     """POST JSON and yield the response if its status is 200 or 201. Raises every failure as a ModelError."""
     role_model = request.role_model
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=request.silence)
-    kinds = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
+    content_headers = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
     try:
-        sent = await _post(
+        sending = await _post(
             session,
             url,
             data=encode_body(body),
-            headers={**kinds, **request.headers},
+            headers={**content_headers, **request.headers},
             timeout=timeout,
             allow_redirects=False,
         )
-        async with sent as response:
+        async with sending as response:
             if response.status not in (200, 201):
                 raise from_status(response.status, await beginning(response, 65536), response.headers, role_model)
             if response.content_type != "text/html":
@@ -386,9 +386,9 @@ async def post(
         ) from error
 
 
-def _packed(role_model: RoleModel, said: str) -> errors.MalformedStream:
+def _packed(role_model: RoleModel, reason: str) -> errors.MalformedStream:
     return errors.MalformedStream(
-        f"{role_model.connection} sent data that cannot be unpacked ({server_message(said)}).",
+        f"{role_model.connection} sent data that cannot be unpacked ({server_message(reason)}).",
         "Switch off the compression of the server or of a proxy in front of it.",
     )
 
@@ -457,9 +457,9 @@ OnDelta: TypeAlias = Callable[[str, bool], None]
 
 
 def _token_bytes(entry: Mapping[str, Any]) -> bytes:
-    given = entry.get("bytes")
-    if isinstance(given, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in given):
-        return bytes(given)
+    reported = entry.get("bytes")
+    if isinstance(reported, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in reported):
+        return bytes(reported)
     return str(entry.get("token", "")).encode("utf-8", "replace")
 
 

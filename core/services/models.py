@@ -113,7 +113,7 @@ def try_vectors(workspace: Workspace) -> tuple[int, float]:
     return len(embed(["A short sentence."])[0]), time.monotonic() - began
 
 
-def known(workspace: Workspace, role_model: RoleModel) -> ModelCapabilities | None:
+def known_capabilities(workspace: Workspace, role_model: RoleModel) -> ModelCapabilities | None:
     """Return the known capabilities of a role's model, None if it never answered."""
     connection = workspace.models.connections.get(role_model.connection)
     return (
@@ -147,7 +147,7 @@ def connection_report(workspace: Workspace, name: str, *, probe: bool = False) -
             "in_format": result.in_format,
             "seconds": round(result.seconds, 3),
             "dropped": list(result.refused_params),
-            "capabilities": _capabilities(known(workspace, role_models[0])),
+            "capabilities": _capabilities(known_capabilities(workspace, role_models[0])),
         }
     return found
 

@@ -197,7 +197,7 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
         notice("warn", f"{name} answers, but lists no model", "Load a model there, or type its name for a role.")
     if test.probe is not None:
         probe_notice(test.probe)
-        known = models.known(workspace, test.probe.role_model)
+        known = models.known_capabilities(workspace, test.probe.role_model)
         if known is not None and (words := capabilities(known)):
             line(f"{test.probe.role_model.model}: {', '.join(words)}.", "q")
     elif listed.cards:

@@ -170,7 +170,7 @@ def _note(workspace: Workspace, role_model: RoleModel, entries: Sequence[Connect
     else:
         status = f"Listed by {escape(entry.name)}"
     price = format_token_price(models.priced(workspace, role_model)) if role_model.model else ""
-    known = models.known(workspace, role_model)
+    known = models.known_capabilities(workspace, role_model)
     return " · ".join(filter(None, [status, price, *map(escape, capabilities(known) if known is not None else ())]))
 
 
