@@ -20,6 +20,13 @@ StepState: TypeAlias = Literal["done", "now", "later"]
 StepPage: TypeAlias = Literal["data", "codebook", "models", "run", "review"]
 REVIEWS = 25
 """Reviewed documents for a first estimate of the accuracy."""
+_WATCH = ("Watch the run", "Wait until all debates have ended.")
+UNFINISHED = {
+    "running": _WATCH,
+    "queued": _WATCH,
+    "paused": ("Resume the run", "Resume the run to debate the remaining documents."),
+}
+"""Action and hint of a step on Run while the last run has this state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,27 +187,24 @@ def _pilot(
         hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."
         return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
     size = min(planning.load_plan(session).limit or planning.PILOT, documents)
-    unfinished, words = _unfinished_hint(state), _run_words(last, state)
+    words = _run_words(last, state)
+    if not done and state in UNFINISHED:
+        return Step("pilot", "run", "Pilot", "later", words, *UNFINISHED[state])
     start = f"Start with {size:,}: a small run shows whether definitions and models work."
-    hint = unfinished or f"Press {'New run, then ' if last else ''}{start}"
-    return Step("pilot", "run", "Pilot", _state(done), words, "Run a pilot", hint, not unfinished)
+    hint = f"Press {'New run, then ' if last else ''}{start}"
+    return Step("pilot", "run", "Pilot", _state(done), words, "Run a pilot", hint, new_run=True)
 
 
 def _whole_run(whole: RunRow | None, documents: int, last: RunRow | None, state: State | None) -> Step:
     """Return the step of the run on all documents. It resumes the last run if that is such a run and was stopped."""
     words = _run_words(whole, "done") if whole else "After the review of the pilot."
     stopped = state == "stopped" and last is not None and last.documents >= documents
-    unfinished = _unfinished_hint("paused" if stopped else state)
-    hint = unfinished or f"Press New run, then Start all {format_count(documents, 'document')}."
+    unfinished = UNFINISHED.get("paused" if stopped else state or "")
+    if whole is None and unfinished is not None:
+        return Step("whole", "run", "Whole run", "later", _run_words(last, state), *unfinished)
+    hint = f"Press New run, then Start all {format_count(documents, 'document')}."
     action = f"Run all {documents:,}"
-    return Step("whole", "run", "Whole run", _state(whole is not None), words, action, hint, not unfinished)
-
-
-def _unfinished_hint(state: State | None) -> str:
-    """Return what to do while the last run has this state, an empty text if it has ended."""
-    if state == "paused":
-        return "Resume the run to debate the remaining documents."
-    return "Wait until all debates have ended." if state in ("running", "queued") else ""
+    return Step("whole", "run", "Whole run", _state(whole is not None), words, action, hint, new_run=True)
 
 
 def _accuracy(whole: RunRow | None, missing: int, *, enough: bool) -> Step:
