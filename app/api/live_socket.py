@@ -161,12 +161,7 @@ class _Connection:
             session, run_id = self._find(self._run)
             if session is not None and self._run:
                 page = await run_in_threadpool(
-                    session.finished,
-                    run_id,
-                    query=search.query,
-                    status=search.status,
-                    offset=search.offset,
-                    limit=PAGE,
+                    session.finished, run_id, query=search.query, status=search.status, offset=search.offset, limit=PAGE
                 )
                 await self._send(
                     "finished",

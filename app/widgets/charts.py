@@ -517,9 +517,7 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
         "quality:Q", scale=alt.Scale(domain=up, nice=False), axis=alt.Axis(title=quality, format=".3f", tickCount=6)
     )
     colour = alt.Color(
-        "efficient:N",
-        scale=alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]]),
-        legend=None,
+        "efficient:N", scale=alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]]), legend=None
     )
     front = inline_data(sorted((row for row in known if row["efficient"]), key=lambda row: row["cost"]))
     chart = (
@@ -556,9 +554,7 @@ def scatter(rows: Rows) -> Spec:
     axis: dict[str, Any] = {"tickCount": 6, "format": ".2f"}
     upward = alt.Scale(domain=up, nice=False)
     colour = alt.Color(
-        "role:N",
-        scale=alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles]),
-        legend=None,
+        "role:N", scale=alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles]), legend=None
     )
     tip = tooltip(
         name="Model", title="Role", run="Run",

@@ -233,11 +233,7 @@ def examples(fields: Fields, label: Label, part: str) -> None:
 
     with st.container(key=f"example-{part}-new"):
         st.text_input(
-            f"Add {part} example",
-            key=key,
-            on_change=add,
-            placeholder="Add an example",
-            label_visibility="collapsed",
+            f"Add {part} example", key=key, on_change=add, placeholder="Add an example", label_visibility="collapsed"
         )
 
 
@@ -308,11 +304,7 @@ def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> 
     accepted_lessons(fields.session)
 
 
-_PROPOSAL_SOURCES = {
-    "definition": "in the description",
-    "example": "in an include example",
-    "common": "common keyword",
-}
+_PROPOSAL_SOURCES = {"definition": "in the description", "example": "in an include example", "common": "common keyword"}
 
 
 def _proposal_html(one: KeywordProposal) -> str:

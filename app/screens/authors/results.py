@@ -182,10 +182,7 @@ def _clicks(found: AuthorReport) -> None:
 
 
 def _export(session: ProjectSession) -> None:
-    with (
-        panel("Export", "answers with their provenance, masked", key="authors-export"),
-        st.container(horizontal=True),
-    ):
+    with panel("Export", "answers with their provenance, masked", key="authors-export"), st.container(horizontal=True):
         for suffix, mime in ((".csv", "text/csv"), (".jsonl", "application/jsonl")):
             download(
                 f"Download {suffix[1:]}", partial(files.export_labels, session, suffix),

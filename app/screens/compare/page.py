@@ -242,10 +242,7 @@ OWN: dict[str, tuple[Callable[[Column], float | None], Callable[[float | None], 
         lambda column: column.cost["tokens_per_document"],
         lambda value: MISSING if value is None else f"{value:,.0f}",
     ),
-    "seconds per document": (
-        lambda column: column.cost["seconds_per_document"],
-        lambda value: format_number(value, 2),
-    ),
+    "seconds per document": (lambda column: column.cost["seconds_per_document"], lambda value: format_number(value, 2)),
 }
 """Rows of the table below the metrics: the value of a run, and the value as text."""
 

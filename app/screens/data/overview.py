@@ -110,11 +110,7 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
     words = f"“{search}”" if search else "all documents"
     document_list(
         [
-            {
-                "id": document.id,
-                "excerpt": excerpt(document.text),
-                "note": ", ".join(format_gold(document, codebook)),
-            }
+            {"id": document.id, "excerpt": excerpt(document.text), "note": ", ".join(format_gold(document, codebook))}
             for document in documents
         ],
         title="Id",

@@ -208,9 +208,7 @@ class ImportPage:
             self.destination()
             if preview is not None:
                 distribution_charts(
-                    gold_counts(preview.profile.gold, preview.codebook),
-                    preview.profile.words,
-                    preview.built.with_gold,
+                    gold_counts(preview.profile.gold, preview.codebook), preview.profile.words, preview.built.with_gold
                 )
         if preview is not None and preview.built.documents:
             with panel("First documents", "as they will be imported", key="first-rows"):

@@ -26,11 +26,7 @@ from core.services.project_session import ProjectSession
 from core.stats.alt_test import EPSILONS, Alternative, People
 from core.stats.intervals import format_interval
 
-PEOPLE: dict[People, str] = {
-    "experts": "experts",
-    "trained": "trained annotators",
-    "crowd": "crowd workers",
-}
+PEOPLE: dict[People, str] = {"experts": "experts", "trained": "trained annotators", "crowd": "crowd workers"}
 
 
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:

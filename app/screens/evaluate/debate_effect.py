@@ -14,14 +14,7 @@ from app.widgets.elements import facts, sentences, table
 from app.widgets.empty_state import empty
 from app.widgets.metric_tables import estimate_data, estimate_html, share_html, with_interval
 from core.annotations import Reference
-from core.formatting import (
-    MISSING,
-    format_count,
-    format_points,
-    format_price,
-    format_signed,
-    format_tokens,
-)
+from core.formatting import MISSING, format_count, format_points, format_price, format_signed, format_tokens
 from core.runs import RunRow
 from core.services.evaluation import counted_documents
 from core.services.evaluation.debate_effect import DebateEffect, noun

@@ -167,7 +167,7 @@ def _suggestion(session: ProjectSession, now: CodebookStatus, one: Suggestion) -
         st.html(
             f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[one.part]} '
             f'<span class="moot-ev q moot-l{label.colour}">{words}</span>'
-            f'<div class="moot-why">{escape(one.why)}</div></div>',
+            f'<div class="moot-why">{escape(one.why)}</div></div>'
         )
     with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
         st.button("Accept", key=f"lab-take-{one.name}", on_click=_take, args=(session, one))

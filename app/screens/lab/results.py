@@ -199,7 +199,7 @@ def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         with st.popover("Score held-out", disabled=not count):
             line(
                 "Scores the draft, or the version in the editor, against the version before it, "
-                "on documents not used for tuning. Every score is counted: repeated looks amount to tuning.",
+                "on documents not used for tuning. Every score is counted: repeated looks amount to tuning."
             )
             st.button(
                 f"Score ({_nth(split.looks + 1)} time)", type="primary", key="lab-look", on_click=_look,

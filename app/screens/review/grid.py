@@ -160,9 +160,7 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str
         count = format_count(len(chosen), "document")
         run_id, by = run.run_id, actions.By(actor)
         _button(
-            f"Set for {count}",
-            lambda: actions.edit(session, run_id, chosen, item, value, by),
-            key="review-bulk-set",
+            f"Set for {count}", lambda: actions.edit(session, run_id, chosen, item, value, by), key="review-bulk-set"
         )
         _button(
             "Submit selected",

@@ -212,11 +212,7 @@ def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExamp
         label_id = select_label(codebook, key="teach-form-label", index=place)
     parts = list(PART_NAMES)
     part = right.selectbox(
-        "Add as",
-        parts,
-        index=parts.index(example.part),
-        format_func=PART_NAMES.__getitem__,
-        key="teach-form-part",
+        "Add as", parts, index=parts.index(example.part), format_func=PART_NAMES.__getitem__, key="teach-form-part"
     )
     text = st.text_area(
         "Words", example.text, height=80, key="teach-form-words", placeholder="A short quote from the text"
