@@ -88,8 +88,6 @@ class DataState:
     """Stored documents while the user maps their gold columns again, else None."""
     uploads: Value[int] = Value(0)
     """Number of finished uploads, which is part of each uploader's key."""
-    search: Value[str] = Value("")
-    """Widget: search text of the document list."""
     new_project: Value[str] = Value("")
     """Widget: name of the project to create."""
     project_actions: Value[int] = Value(0)
@@ -281,14 +279,6 @@ class RunsState:
     """Ids of the runs that were selected when the page was opened: the first selection of its table."""
     cleared: Value[int] = Value(0)
     """Number of times that ``clear_selection`` emptied the selection, which the table then takes over."""
-    filter: Value[str] = Value("")
-    """Widget: words that the shown runs contain."""
-    extent: Value[str] = Value("differences")
-    """Widget: ``differences`` or ``all`` settings."""
-    figures: Value[tuple[str, ...]] = Value(())
-    """Widget: columns of figures."""
-    show_archived: Value[bool] = Value(False)
-    """Widget: True to list archived runs."""
     applied: Value[int] = Value(0)
     """Number of the last change of the table that was applied."""
     undo: Value[str] = Value("")
@@ -311,20 +301,12 @@ class LabState:
     """Protocol of the run whose prompts were opened."""
     sample_size: Value[int | None] = Value(None)
     """Widget: number of documents in the test sample."""
-    seed: Value[int] = Value(0)
-    """Widget: seed of the sample."""
-    prompt_view: Value[str] = Value("edit")
-    """Widget: edit, diff or rendered."""
-    definitions_view: Value[str] = Value("edit")
-    """Widget: edit, diff or suggestions."""
     trials: Value[dict[str, int]] = Value({})
     """Number of the shown trial by subject. Without an entry, the latest trial is shown."""
     last_trial: Value[str] = Value("")
     """Change and sample size that this tab tested last."""
     requested_document: Value[str | None] = Value(None)
     """Document that another page asked to test."""
-    preview_position: Value[int] = Value(1)
-    """Widget: position of the document in the rendered prompt."""
     single_position: Value[int] = Value(1)
     """Widget: position of the document in "Test one document"."""
     note: Value[str] = Value("")

@@ -153,15 +153,8 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
     ``select`` names the selection. Empty without a selection.
     """
     dark = st.context.theme.type == "dark"
-    picked: dict[str, str] = {}
-    if select:
-        event: Any = st.vega_lite_chart(
-            None, deepcopy(spec), width="stretch", theme=None, key=key, on_select="rerun", selection_mode=[select]
-        )
-        points = event["selection"].get(select) or [{}]
-        picked = {field: str(value) for field, value in points[0].items()}
-    else:
-        st.vega_lite_chart(None, deepcopy(spec), width="stretch", theme=None, key=key)
+    options: dict[str, Any] = {"on_select": "rerun", "selection_mode": [select]} if select else {}
+    event: Any = st.vega_lite_chart(None, deepcopy(spec), width="stretch", theme=None, key=key, **options)
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
         st.html(_hidden_table(rows))
         if find_spec("vl_convert") is not None:
@@ -173,7 +166,8 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
             "CSV", lambda: csv_text.to_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", type="tertiary",
             help="Download the data of this chart as CSV",
         )  # fmt: skip
-    return picked
+    points = event["selection"].get(select) if select else None
+    return {field: str(value) for field, value in (points or [{}])[0].items()}
 
 
 def _hidden_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -371,17 +365,13 @@ def consistency_bars(rows: Rows) -> Spec:
     names = list(dict.fromkeys(row["name"] for row in rows))
     colours = {"right": "right", "inconsistent": "unres", "wrong": "wrong", "unresolved": "line2"}
     known = list(colours)
-    chart = (
-        alt.Chart(inline_data([{**row, "place": known.index(row["consistency"])} for row in rows]))
-        .mark_bar(size=15)
-        .encode(
-            x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
-            y=named_axis("name", names),
-            order="place:Q",
-            color=named_colours("consistency", {name: shade[colour] for name, colour in colours.items()}),
-            tooltip=tooltip(name="Label", consistency="In every iteration", count=("Documents", ",")),
-        )
-    )
+    base = alt.Chart(inline_data([{**row, "place": known.index(row["consistency"])} for row in rows]))
+    chart = base.mark_bar(size=15).encode(
+        x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
+        y=named_axis("name", names), order="place:Q",
+        color=named_colours("consistency", {name: shade[colour] for name, colour in colours.items()}),
+        tooltip=tooltip(name="Label", consistency="In every iteration", count=("Documents", ",")),
+    )  # fmt: skip
     return styled(chart, ROW * len(names) + 70)
 
 
@@ -392,50 +382,31 @@ def confusion_heatmap(
 
     A line marks the diagonal. Returns the selected (row, column). Both are empty before a click.
     """
-    rows = [
-        {
-            "row": name,
-            "column": other,
-            "count": count,
-            "share": count / sum(line) if sum(line) else 0.0,
-            "words": _cell_words(count, sum(line), short=len(names) > MAX_WITH_COUNTS),
-            "marked": name == other,
-        }
-        for name, line in zip(names, matrix, strict=True)
-        for other, count in zip(names, line, strict=True)
-    ]
-    return heat(rows, names, names, key=key, x_title=x_title, y_title=y_title, slanted=len(names) > 6)
-
-
-def _cell_words(count: int, total: int, *, short: bool) -> str:
-    """Return the share of the row, and the count above it unless there are many cells."""
-    if not count:
-        return ""
-    return format_percent(count / total) if short else f"{count:,}\n{format_percent(count / total)}"
+    rows = []
+    for name, line in zip(names, matrix, strict=True):
+        for other, count in zip(names, line, strict=True):
+            share = count / (sum(line) or 1)
+            above = f"{count:,}\n" if len(names) <= MAX_WITH_COUNTS else ""
+            words = f"{above}{format_percent(share)}" if count else ""
+            rows.append({"row": name, "column": other, "count": count, "share": share, "words": words,
+                         "marked": name == other})  # fmt: skip
+    return heat(rows, names, key=key, x_title=x_title, y_title=y_title, slanted=len(names) > 6)
 
 
 def heat(
-    rows: Rows,
-    names: Sequence[str],
-    across: Sequence[str],
-    *,
-    key: str,
-    x_title: str,
-    y_title: str,
-    slanted: bool = False,
+    rows: Rows, names: Sequence[str], *, key: str, x_title: str = "", y_title: str = "", slanted: bool
 ) -> tuple[str, str]:
-    """Draw a matrix and return (row, column) of the selected cell. Both are empty before a click.
+    """Draw a square matrix and return (row, column) of the selected cell. Both are empty before a click.
 
     Rows are ``{row, column, count, share, words, marked}``. Cells are shaded by ``share`` (0 to 1). ``marked`` cells
-    have a line around them.
+    have a line around them. ``names`` are those of the rows and of the columns, in order.
     """
-    spec = _heat(rows, names, across, x_title, y_title, slanted)
-    picked = draw(spec, rows, key=key, select="cell")
+    picked = draw(_heat(rows, names, x_title, y_title, slanted), rows, key=key, select="cell")
     return picked.get("row", ""), picked.get("column", "")
 
 
 @cached
-def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str, y_title: str, slanted: bool) -> Spec:
+def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted: bool) -> Spec:
     shade = palette.colours()
     shaded = [
         {
@@ -447,11 +418,8 @@ def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str,
         for one in rows
     ]
     frame = inline_data(shaded)
-    x = alt.X(
-        "column:N",
-        sort=list(across),
-        axis=alt.Axis(title=x_title or None, orient="top", labelAngle=-40 if slanted else 0, grid=False),
-    )
+    axis = alt.Axis(title=x_title or None, orient="top", labelAngle=-40 if slanted else 0, grid=False)
+    x = alt.X("column:N", sort=list(names), axis=axis)
     y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
     chosen = alt.selection_point(fields=["row", "column"], name="cell")
     tip = tooltip(
@@ -475,13 +443,15 @@ def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str,
         .mark_text(fontSize=11.5, lineBreak="\n", lineHeight=14, baseline="middle", dy=alt.ExprRef("datum.shift"))
         .encode(x=x, y=y, text="words:N", color=alt.Color("ink:N", scale=None))
     )
-    marked = inline_data([row for row in rows if row.get("marked")])
-    lines = alt.Chart(marked).mark_rect(filled=False, stroke=shade["tx2"], strokeWidth=1.5).encode(x=x, y=y)
-    layers = [cells, *([lines] if any(row.get("marked") for row in rows) else [])]
-    return styled(
-        alt.layer(*layers, words) if len(across) <= MOST_WORDED else alt.layer(*layers),
-        (18 if len(across) > MOST_WORDED else 32 if slanted else 44) * len(names) + (90 if slanted else 50),
-    )
+    layers = [cells]
+    if marked := [row for row in rows if row.get("marked")]:
+        line = alt.Chart(inline_data(marked)).mark_rect(filled=False, stroke=shade["tx2"], strokeWidth=1.5)
+        layers.append(line.encode(x=x, y=y))
+    height = 18
+    if len(names) <= MOST_WORDED:
+        layers.append(words)
+        height = 32 if slanted else 44
+    return styled(alt.layer(*layers), height * len(names) + (90 if slanted else 50))
 
 
 def _fill(share: float, shades: Mapping[str, str]) -> str:
@@ -511,29 +481,22 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
     frame = inline_data(known)
     most = max(row["cost"] for row in known) or 1.0
     up = _reach([row[name] for row in known for name in ("quality", "low", "high") if row[name] is not None])
-    across = _beside_names((0, most * 1.06))
+    across, upward = _beside_names((0, most * 1.06)), alt.Scale(domain=up, nice=False)
     x = alt.X("cost:Q", scale=across, axis=alt.Axis(title=cost, tickCount=4))
-    y = alt.Y(
-        "quality:Q", scale=alt.Scale(domain=up, nice=False), axis=alt.Axis(title=quality, format=".3f", tickCount=6)
-    )
-    colour = alt.Color(
-        "efficient:N", scale=alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]]), legend=None
-    )
-    front = inline_data(sorted((row for row in known if row["efficient"]), key=lambda row: row["cost"]))
-    chart = (
-        alt.Chart(front).mark_line(color=shade["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y)
-        + alt.Chart(frame)
-        .transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=2, opacity=0.4)
-        .encode(x=x, y=alt.Y("low:Q", scale=alt.Scale(domain=up, nice=False)), y2="high:Q", color=colour)
-        + alt.Chart(frame).mark_point(filled=True, size=110, opacity=1).encode(
-            x=x, y=y, color=colour,
-            tooltip=[alt.Tooltip("name:N", title="Run"), alt.Tooltip("words:N", title="Settings"),
-                     alt.Tooltip("quality:Q", title=quality, format=".3f"),
-                     alt.Tooltip("low:Q", title="Interval from", format=".3f"),
-                     alt.Tooltip("high:Q", title="to", format=".3f"), alt.Tooltip("cost:Q", title=cost)],
-        )
+    y = alt.Y("quality:Q", scale=upward, axis=alt.Axis(title=quality, format=".3f", tickCount=6))
+    fill = alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]])
+    tip = tooltip(
+        name="Run", words="Settings", quality=(quality, ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"),
+        cost=(cost, ""),
     )  # fmt: skip
+    front = inline_data(sorted((row for row in known if row["efficient"]), key=lambda row: row["cost"]))
+    base = alt.Chart(frame).encode(x=x, color=alt.Color("efficient:N", scale=fill, legend=None))
+    spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.4)
+    chart = alt.layer(
+        alt.Chart(front).mark_line(color=shade["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y),
+        spans.encode(y=alt.Y("low:Q", scale=upward), y2="high:Q"),
+        base.mark_point(filled=True, size=110, opacity=1).encode(y=y, tooltip=tip),
+    )
     return _named(chart, known, "cost", "quality", across, up)
 
 
@@ -553,16 +516,14 @@ def scatter(rows: Rows) -> Spec:
     across = _beside_names(reach)
     axis: dict[str, Any] = {"tickCount": 6, "format": ".2f"}
     upward = alt.Scale(domain=up, nice=False)
-    colour = alt.Color(
-        "role:N", scale=alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles]), legend=None
-    )
+    fill = alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles])
     tip = tooltip(
         name="Model", title="Role", run="Run",
         precision=("Macro precision", ".3f"), precision_low=("Interval from", ".3f"), precision_high=("to", ".3f"),
         recall=("Macro recall", ".3f"), recall_low=("Interval from", ".3f"), recall_high=("to", ".3f"),
         n=("Documents", ","),
     )  # fmt: skip
-    base = alt.Chart(inline_data(rows)).encode(color=colour, tooltip=tip)
+    base = alt.Chart(inline_data(rows)).encode(color=alt.Color("role:N", scale=fill, legend=None), tooltip=tip)
     x = alt.X("recall:Q", scale=across, axis=alt.Axis(title="macro recall", **axis))
     y = alt.Y("precision:Q", scale=upward, axis=alt.Axis(title="macro precision", **axis))
     spans = base.mark_rule(strokeWidth=2, opacity=0.35)

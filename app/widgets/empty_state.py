@@ -31,18 +31,15 @@ def empty(
         if not labels:
             return False
         with st.container(horizontal=True, gap="small"):
+            session = context.current_project()
+            has_next_step = session is not None and guided_path.overview(session).next is not None
             for number, label in enumerate(labels):
-                is_main = not number and (bool(action) or not _has_next_step())
+                is_main = not number and (bool(action) or not has_next_step)
                 if st.button(label, type="primary" if is_main else "secondary", key=f"{key}-{number}"):
                     if label in pages:
                         open_page(pages[label])
                     return True
     return False
-
-
-def _has_next_step() -> bool:
-    session = context.current_project()
-    return session is not None and guided_path.overview(session).next is not None
 
 
 def empty_page(title: str, head: str, text: str, pages: Mapping[str, PageName], *, sign: Sign = "rings") -> None:

@@ -16,7 +16,7 @@ from app.pages import PageName
 from app.state import state, with_value
 from app.widgets.elements import icon_button, line, literal
 from app.widgets.lessons import accepted_lessons
-from core.codebook import COLOURS, Codebook, Label, Scale
+from core.codebook import COLOURS, Codebook, Label
 from core.errors import CodebookError
 from core.formatting import format_count, format_rating
 from core.services.codebooks import codebook as codebooks
@@ -51,9 +51,13 @@ class Fields:
     def do(self, edit: Callable[[Codebook], Codebook]) -> None:
         """Apply an edit to the draft. Errors are shown at the top of the page."""
         try:
-            self.keep(edit(codebooks.codebook_status(self.session).codebook))
+            self._apply(edit)
         except CodebookError as error:
             state.set_notice("error", error.message, error.remedy)
+
+    def _apply(self, edit: Callable[[Codebook], Codebook]) -> None:
+        try:
+            self.keep(edit(codebooks.codebook_status(self.session).codebook))
         except KeyError:
             state.set_notice("warn", "Label not found", "It was deleted in another tab.")
 
@@ -69,13 +73,10 @@ class Fields:
         """Save the value of a widget to the draft, or store the value with the reason why it is invalid."""
         typed = st.session_state[key]
         try:
-            self.keep(edit(codebooks.codebook_status(self.session).codebook, typed))
+            self._apply(lambda book: edit(book, typed))
+            state.codebook.accept(key)
         except CodebookError as error:
             state.codebook.reject(key, typed, str(error))
-        except KeyError:
-            state.set_notice("warn", "Label not found", "It was deleted in another tab.")
-        else:
-            state.codebook.accept(key)
 
     def bind(self, name: str, stored: Any, edit: Edit) -> dict[str, Any]:
         """Return the key and the callback of a widget that shows ``stored``, or the rejected input if there is one."""
@@ -90,6 +91,15 @@ class Fields:
         if refused is not None:
             st.html(f'<div class="moot-wrong" role="alert">{escape(refused[1])}</div>')
 
+    def draw(
+        self, widget: Callable[..., Any], title: str, name: str, stored: Any, edit: Edit, note: str = "", end: str = "",
+        **options: Any,
+    ) -> None:  # fmt: skip
+        """Draw a field: its title with a note, the widget, and the reason of a rejected input."""
+        field_name(title, note, end)
+        widget(title, **self.bind(name, stored, edit), label_visibility="collapsed", **options)
+        self.wrong(name)
+
 
 def field_name(name: str, note: str = "", end: str = "") -> None:
     """Draw the name of a field, with a note beside it and a text at the end of the line."""
@@ -97,11 +107,6 @@ def field_name(name: str, note: str = "", end: str = "") -> None:
         f'<div class="moot-fieldname">{escape(name)}{f"<small>{escape(note)}</small>" if note else ""}'
         f"{f'<span class=end>{escape(end)}</span>' if end else ''}</div>"
     )
-
-
-def words(text: str) -> str:
-    """Return the number of words of a text, as text."""
-    return format_count(len(text.split()), "word")
 
 
 def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
@@ -113,10 +118,7 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
 
     left, right = st.columns(2, vertical_alignment="top")
     with left:
-        field_name("Name")
-        name = f"label-name-{id}"
-        st.text_input("Name", **fields.bind(name, label.name, changed("name")), label_visibility="collapsed")
-        fields.wrong(name)
+        fields.draw(st.text_input, "Name", f"label-name-{id}", label.name, changed("name"))
     with right:
         field_name("Colour")
         used = [(other.colour, other.name) for other in codebook.labels if other.id != id]
@@ -129,29 +131,23 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         if picked and int(picked) != label.colour:
             fields.change(id, "colour", lambda _: int(picked))
             st.rerun()
-    field_name("Description", end=words(label.description))
-    name = f"label-description-{id}"
-    st.text_area(
-        "Description",
-        **fields.bind(name, label.description, changed("description")),
-        height=96,
-        label_visibility="collapsed",
+    fields.draw(
+        st.text_area, "Description", f"label-description-{id}", label.description, changed("description"),
+        end=format_count(len(label.description.split()), "word"), height=96,
         placeholder="Define the label so that another annotator would decide in the same way.",
-    )
-    fields.wrong(name)
-    if codebook.kind == "choice":
-        field_name("Code", "optional number of the label in files and replies")
-        st.number_input(
-            "Code", **fields.bind(f"label-code-{id}", label.code, changed("code")), step=1, label_visibility="collapsed"
-        )
-    if codebook.kind == "rating":
-        scale_fields(fields, codebook, label)
-    if codebook.kind == "multilabel":
-        field_name("Answers", "open labels are asked on Authors, not in runs")
-        st.selectbox(
-            "Answers", list(ANSWERS), format_func=ANSWERS.__getitem__, label_visibility="collapsed",
-            **fields.bind(f"label-open-{id}", label.open, changed("open")),
-        )  # fmt: skip
+    )  # fmt: skip
+    match codebook.kind:
+        case "choice":
+            note = "optional number of the label in files and replies"
+            fields.draw(st.number_input, "Code", f"label-code-{id}", label.code, changed("code"), note, step=1)
+        case "rating":
+            scale_fields(fields, codebook, label)
+        case "multilabel":
+            note = "open labels are asked on Authors, not in runs"
+            fields.draw(
+                st.selectbox, "Answers", f"label-open-{id}", label.open, changed("open"), note, options=list(ANSWERS),
+                format_func=ANSWERS.__getitem__,
+            )  # fmt: skip
     left, right = st.columns(2)
     with left:
         field_name("Include", "examples")
@@ -179,20 +175,15 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         for end, title in (("min", "Lowest rating"), ("max", "Highest rating")):
             bound = fields.bind(f"label-{end}-{label.id}", getattr(scale, end), change(end))
             st.number_input(title, **bound, step=1, label_visibility="collapsed", width=130)
-        if gold and _is_other_scale(gold, scale):
-            low, high = gold
+        low, high = gold or (scale.min, scale.max)
+        upper_half_is_unused = low == scale.min and high <= (scale.min + scale.max) / 2
+        if low < scale.min or high > scale.max or upper_half_is_unused:
             st.button(
                 f"Use {span}", key="label-scale-gold", type="tertiary",
                 on_click=fields.do, args=(lambda book: rescale(book, min=low, max=high),),
             )  # fmt: skip
     for end in ("min", "max"):
         fields.wrong(f"label-{end}-{label.id}")
-
-
-def _is_other_scale(gold: tuple[int, int], scale: Scale) -> bool:
-    """Return True if gold ratings leave the scale, or leave its upper half unused."""
-    low, high = gold
-    return low < scale.min or high > scale.max or (low == scale.min and high <= (scale.min + scale.max) / 2)
 
 
 def examples(fields: Fields, label: Label, part: str) -> None:
@@ -240,21 +231,13 @@ def examples(fields: Fields, label: Label, part: str) -> None:
 def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
     """Draw the keywords of a label and suggested keywords."""
     offered = codebooks.suggestions(codebook, label.id, OFFERED)
-    field_name("Keywords", "for the built-in model only")
-    keys = st.container(key="keywords")
-    keys.multiselect(
-        "Keywords",
-        [*label.keywords, *offered],
-        **fields.bind(
-            f"label-keywords-{label.id}",
-            list(label.keywords),
+    with st.container(key="keywords"):
+        fields.draw(
+            st.multiselect, "Keywords", f"label-keywords-{label.id}", list(label.keywords),
             lambda book, typed: codebooks.change_label(book, label.id, keywords=tuple(typed)),
-        ),
-        accept_new_options=True,
-        select_all=False,
-        placeholder="Type a word and press Enter",
-        label_visibility="collapsed",
-    )
+            "for the built-in model only", options=[*label.keywords, *offered], accept_new_options=True,
+            select_all=False, placeholder="Type a word and press Enter",
+        )  # fmt: skip
     if not offered:
         return
 
@@ -308,12 +291,11 @@ _PROPOSAL_SOURCES = {"definition": "in the description", "example": "in an inclu
 
 
 def _proposal_html(one: KeywordProposal) -> str:
-    parts = [f"in {format_count(one.documents, 'document')}"]
-    if one.together:
-        parts.append(f"{one.together:,} with another keyword")
-    parts += filter(None, [_PROPOSAL_SOURCES.get(one.source)])
+    together = f"{one.together:,} with another keyword" if one.together else ""
+    parts = (f"in {format_count(one.documents, 'document')}", together, _PROPOSAL_SOURCES.get(one.source, ""))
+    found = escape(", ".join(filter(None, parts)))
     example = f"<br><q>{escape(one.example)}</q>" if one.example else ""
-    return f'<div class="moot-line"><b>{escape(one.word)}</b> {escape(", ".join(parts))}<small>{example}</small></div>'
+    return f'<div class="moot-line"><b>{escape(one.word)}</b> {found}<small>{example}</small></div>'
 
 
 def in_data(found: KeywordMatches) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -94,7 +94,7 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
     For several labels per document there is no value over all labels.
     """
     each = [metric for metric in metrics(scores.kind, per_label=True) if metric.key in AGREEMENT]
-    rows = [[name, *(estimate_html(label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
+    rows = _label_rows(scores, each)
     if whole := [metric.key for metric in metrics(scores.kind) if metric.key in AGREEMENT]:
         rows.append(["All labels", *(estimate_html(scores[name]) for name in whole)])
     undefined = [name for name, label in scores.labels.items() if any(label[key].value is None for key in AGREEMENT)]
@@ -108,8 +108,11 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
 def dimension_table(scores: Scores) -> None:
     """Draw all scores of each dimension of a rating, with intervals."""
     each = metrics(scores.kind, per_label=True)
-    rows = [[name, *(estimate_html(label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
-    elements.table(["Dimension", *(metric.name for metric in each)], rows)
+    elements.table(["Dimension", *(metric.name for metric in each)], _label_rows(scores, each))
+
+
+def _label_rows(scores: Scores, each: Sequence[ScoreMetric]) -> list[list[str]]:
+    return [[name, *(estimate_html(label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
 
 
 def score_tables(scores: Scores, *, key: str) -> None:
@@ -117,16 +120,11 @@ def score_tables(scores: Scores, *, key: str) -> None:
     each = metrics(scores.kind, per_label=True)
     with st.expander("All metrics", key=key):
         left, right = st.columns([1, 2.2], gap="small")
-        overall = [
-            {"metric": metric.name, "value": format_estimate(scores[metric.key])} for metric in metrics(scores.kind)
-        ]
+        overall = [{"metric": one.name, "value": format_estimate(scores[one.key])} for one in metrics(scores.kind)]
         left.dataframe(overall, hide_index=True, height="content", key=f"{key}-overall")
+        item = "dimension" if scores.kind == "rating" else "label"
         rows = [
-            {
-                "dimension" if scores.kind == "rating" else "label": name,
-                "n": label.n,
-                **{metric.name: format_estimate(label[metric.key]) for metric in each},
-            }
+            {item: name, "n": label.n, **{metric.name: format_estimate(label[metric.key]) for metric in each}}
             for name, label in scores.labels.items()
         ]
         right.dataframe(rows, hide_index=True, height="content", key=f"{key}-labels")

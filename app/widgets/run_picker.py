@@ -10,10 +10,13 @@ import streamlit as st
 from app.state import state
 from app.widgets import layout
 from app.widgets.elements import facts, line, literal, segments
+from app.widgets.empty_state import Sign, empty_page
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
+from core.services.evaluation import run_data
 from core.services.evaluation.reference import default_reference, reference_names
+from core.services.project_session import ProjectSession
 from core.services.runs.configuration import differences
 
 MOST_SIDE_BY_SIDE = 3  # references; more are in a list
@@ -43,6 +46,14 @@ def run_differences(runs: Sequence[RunRow], results: Iterable[tuple[str, str]] =
     facts([*((heading, " → ".join(values)) for heading, values in differs.items()), *results])
     if not differs:
         line("These runs have the same configuration.")
+
+
+def runs_or_empty_page(session: ProjectSession, title: str, head: str, text: str, *, sign: Sign) -> list[RunRow]:
+    """Return the runs of the project, best first; without any, draw the page that says so."""
+    runs = run_data.ranked_runs(session)
+    if not runs:
+        empty_page(title, head, text, {"Open Run": "run"}, sign=sign)
+    return runs
 
 
 def selected_run(runs: Sequence[RunRow], *, key: str) -> RunRow:

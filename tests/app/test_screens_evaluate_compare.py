@@ -344,7 +344,7 @@ CHARTS = {
     "consistency_bars": ([{"name": "A", "consistency": "right", "count": 2}], {}),
     "heat": (
         [{"row": "1", "column": "1", "count": 2, "share": 1.0, "words": "2"}],
-        {"names": ["1"], "across": ["1"], "x_title": "x", "y_title": "y"},
+        {"names": ["1"], "slanted": False, "x_title": "x", "y_title": "y"},
     ),
 }  # fmt: skip
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from html import escape
-from typing import Literal
 
 import streamlit as st
 
@@ -64,13 +62,11 @@ def main() -> None:
 
 def top(session: ProjectSession, status: CodebookStatus) -> None:
     """Draw the page header: draft status, save, discard, compare and files."""
-    book = status.codebook
-    number = status.next_version
+    book, number = status.codebook, status.next_version
+    badge = f"v{status.saved.version}" if status.saved else ""
     if status.dirty:
-        badge, tone = f"v{number} draft, {format_count(status.count, 'change')}", "unres"
-    else:
-        badge, tone = f"v{status.saved.version}" if status.saved else "", ""
-    with header("Codebook", book.name, badge=badge, tone=tone):  # type: ignore[arg-type]
+        badge = f"v{number} draft, {format_count(status.count, 'change')}"
+    with header("Codebook", book.name, badge=badge, tone="unres" if status.dirty else ""):
         if status.dirty:
             saved(state.codebook.draft_saved_at, "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
@@ -80,9 +76,9 @@ def top(session: ProjectSession, status: CodebookStatus) -> None:
             st.button("Discard", on_click=discard, args=(session,), help=back)
         if status.saved is not None and st.button("Compare", icon=":material/difference:"):
             compare(session)
-        kind: Literal["primary", "secondary"] = "primary" if status.dirty else "secondary"
-        if st.button(f"Save as v{number}", type=kind, disabled=not status.dirty, key="codebook-save"):
-            if reason := next(_rejected(book), None):
+        if st.button(f"Save as v{number}", type="primary" if status.dirty else "secondary", disabled=not status.dirty,
+                     key="codebook-save"):  # fmt: skip
+            if reason := _rejected(book):
                 state.set_notice("error", "Not saved: a field is invalid", reason)
                 st.rerun()
             with error_boxes():
@@ -92,12 +88,10 @@ def top(session: ProjectSession, status: CodebookStatus) -> None:
                 st.rerun()
 
 
-def _rejected(book: Codebook) -> Iterator[str]:
-    """Yield the reasons why inputs on the page are not part of the draft, except those of deleted labels."""
-    names = ("-book-", *(label.id for label in book.labels))
-    for key, (_, reason) in state.codebook.rejected.items():
-        if any(name in key for name in names):
-            yield reason
+def _rejected(book: Codebook) -> str:
+    """Return why an input on the page is not part of the draft, empty if all are. Deleted labels do not count."""
+    names, rejected = ("-book-", *(label.id for label in book.labels)), state.codebook.rejected.items()
+    return next((reason for key, (_, reason) in rejected if any(name in key for name in names)), "")
 
 
 def discard(session: ProjectSession) -> None:
@@ -148,24 +142,20 @@ def bring(session: ProjectSession, book: Codebook | None) -> None:
 
 def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> Label | None:
     """Draw the list of labels and return the edited label, or None."""
-    book = status.codebook
-    by_id = {label.id: label for label in book.labels}
+    by_id = {label.id: label for label in status.codebook.labels}
     picked = state.codebook.label
     if picked not in by_id:
         picked = next(iter(by_id), None)
-    gold = codebooks.gold_counts(session)
-    notes = {label_id: f"{count:,}" for label_id, count in gold.items()}
-    if notes and picked in notes:
+    notes = {label_id: f"{count:,}" for label_id, count in codebooks.gold_counts(session).items()}
+    if picked in notes:
         notes[picked] += " gold"
     with panel("Labels", str(len(by_id)), key="labels-panel") as head:
         with head:
             st.button("Label", icon=":material/add:", key="label-add", on_click=add_label, args=(fields,))
+        rows = [{**row, "note": notes.get(row["id"], "")} for row in label_data(status.codebook)]
         shown = _LABELS(
             key="label-list",
-            data={
-                "labels": [{**row, "note": notes.get(row["id"], "")} for row in label_data(book)],
-                "selected": picked,
-            },
+            data={"labels": rows, "selected": picked},
             on_pick_change=lambda: None,  # a component reports a trigger only if it has a callback
             on_order_change=lambda: None,
         )
@@ -199,16 +189,12 @@ def whole(fields: Fields, status: CodebookStatus) -> None:
         st.selectbox("Label type", list(KINDS), format_func=KINDS.__getitem__, **kind)
         if book.mixes_scales:
             st.html('<div class="moot-fieldname">Scales <small>one for each dimension</small></div>')
-            st.button(
-                f"Use {book.scale} for all dimensions",
-                key="book-one-scale",
-                on_click=fields.do,
-                args=(lambda now: codebooks.change(now, scale=now.scale),),
-            )
+            one_scale = (lambda now: codebooks.change(now, scale=now.scale),)
+            st.button(f"Use {book.scale} for all dimensions", key="book-one-scale", on_click=fields.do, args=one_scale)
         elif book.scale is not None:
-            low, high = st.columns(2)
-            low.number_input("from", step=1, **fields.bind("book-min", book.scale.min, scale("min")))
-            high.number_input("to", step=1, **fields.bind("book-max", book.scale.max, scale("max")))
+            for column, title, end in zip(st.columns(2), ("from", "to"), ("min", "max"), strict=True):
+                stored = getattr(book.scale, end)
+                column.number_input(title, step=1, **fields.bind(f"book-{end}", stored, scale(end)))
             fields.wrong("book-min")
             fields.wrong("book-max")
         st.text_input("Document type", **fields.bind("book-unit", book.unit, part("unit")))
@@ -283,18 +269,11 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
         label_editor.label_fields(fields, book, label)
         if overview.count_documents(session):
             label_editor.proposed_keywords(fields, label, keyword_matches.propose(session, book))
-            label_editor.in_data(
-                keyword_matches.count_matches(
-                    session, book, label.id, codebooks.suggestions(book, label.id, label_editor.OFFERED)
-                )
-            )
-        stale = codebooks.count_stale_reviews(session, book, status.saved) if status.dirty else 0
-        if stale:
-            notice(
-                "info",
-                f"{stale:,} reviewed documents were decided under the earlier definition",
-                "They keep their labels. Review marks them after you save.",
-            )
+            offered = codebooks.suggestions(book, label.id, label_editor.OFFERED)
+            label_editor.in_data(keyword_matches.count_matches(session, book, label.id, offered))
+        if status.dirty and (stale := codebooks.count_stale_reviews(session, book, status.saved)):
+            outdated = f"{stale:,} reviewed documents were decided under the earlier definition"
+            notice("info", outdated, "They keep their labels. Review marks them after you save.")
 
 
 # -- the right column
@@ -304,24 +283,17 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
     """Draw the prompts that each role gets for a document."""
     book = status.codebook
     total = overview.count_documents(session)
-    saved = status.saved.codebook if status.saved is not None and status.dirty else None
-    marked = f" Lines changed since v{status.saved.version} are marked." if saved is not None and status.saved else ""
+    since = status.saved if status.dirty else None
+    marked = f" Lines changed since v{since.version} are marked." if since else ""
     with panel("Prompt preview", key="prompt-panel") as head:
         document = None
         if total:
-            with head:
-                number = min(state.codebook.document, total)
-                st.number_input(
-                    "Document",
-                    1,
-                    total,
-                    key=with_value(CodebookState.document.key, number),
-                    label_visibility="collapsed",
-                    width=134,
-                    icon=":material/article:",
-                    help="Row number of the document in the file",
-                )
-            _, found = overview.document_page(session, offset=state.codebook.document - 1, limit=1)
+            number = min(state.codebook.document, total)
+            head.number_input(
+                "Document", 1, total, key=with_value(CodebookState.document.key, number), label_visibility="collapsed",
+                width=134, icon=":material/article:", help="Row number of the document in the file",
+            )  # fmt: skip
+            _, found = overview.document_page(session, offset=number - 1, limit=1)
             document = found[0] if found else None
         if not book.labels:
             line("Add a label to see the prompt.")
@@ -329,14 +301,14 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
         try:
             protocol = planning.load_plan(session).protocol
             own = prompt_templates.promoted_templates(session)
-            shown = keyword_matches.preview(book, document, protocol=protocol, against=saved, own=own)
+            against = since.codebook if since else None
+            shown = keyword_matches.preview(book, document, protocol=protocol, against=against, own=own)
         except MootError as error:
             error_box(error)
             return
         prompt_preview(shown, height=680)
         if document is not None:
-            words = f"Document {document.id}. Tokens are estimated by length.{marked}"
-            line(words, "q xs")
+            line(f"Document {document.id}. Tokens are estimated by length.{marked}", "q xs")
 
 
 # -- a new codebook
@@ -344,10 +316,14 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
 
 def start(session: ProjectSession, fields: Fields) -> None:
     """Draw the start of a codebook: templates, a first label, a file, or gold columns."""
+
+    def way(title: str, note: str) -> None:
+        st.html(f'<div class="moot-strong">{title}<small>{note}</small></div>')
+
     header("Codebook", "define the labels")
     left, right = st.columns((2.2, 1), gap="large")
     with left:
-        st.html('<div class="moot-strong">Start from a template<small>Everything can be changed later.</small></div>')
+        way("Start from a template", "Everything can be changed later.")
         cells = st.columns(3)
         for number, template in enumerate(codebooks.templates()):
             with cells[number % 3], st.container(border=True, key=f"template-{template.key}", gap="small"):
@@ -359,18 +335,12 @@ def start(session: ProjectSession, fields: Fields) -> None:
                 tags(book.labels)
                 st.button("Use", key=f"use-{template.key}", on_click=use, args=(fields, book))
     with right:
-        st.html('<div class="moot-strong">Start from scratch<small>One label at a time.</small></div>')
+        way("Start from scratch", "One label at a time.")
         st.button("Add the first label", key="label-add", type="primary", on_click=add_label, args=(fields,))
-        st.html(
-            '<div class="moot-strong">Or from a file<small>An exported codebook, or a YAML file that you wrote.</small>'
-            "</div>"
-        )
+        way("Or from a file", "An exported codebook, or a YAML file that you wrote.")
         bring(session, None)
         if overview.count_documents(session):
-            st.html(
-                '<div class="moot-strong">Or from gold columns<small>The Data page creates a codebook from gold '
-                "columns of your file.</small></div>"
-            )
+            way("Or from gold columns", "The Data page creates a codebook from gold columns of your file.")
             page_link("data", "Map gold columns")
 
 

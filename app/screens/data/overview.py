@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from app.state import DataState, reset_widgets, state
+from app.state import reset_widgets, state
 from app.widgets import charts, palette
 from app.widgets.alerts import notice
 from app.widgets.charts import (
@@ -64,7 +64,7 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
         with panel("Documents", key="documents") as head:
             with head:
                 search = st.text_input(
-                    "Search", key=DataState.search.key, placeholder="Search text and id", icon=":material/search:",
+                    "Search", key="data_search", placeholder="Search text and id", icon=":material/search:",
                     label_visibility="collapsed", width=260, on_change=reset_widgets, args=(PAGE_NUMBER,),
                 )  # fmt: skip
             _documents(session, codebook, search)
@@ -146,7 +146,7 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
             }
             for pair in pairs
         ]
-        charts.heat(rows, names, names, key="data-cooccurrence", x_title="", y_title="", slanted=True)
+        charts.heat(rows, names, key="data-cooccurrence", slanted=True)
 
 
 def _languages(session: ProjectSession) -> None:

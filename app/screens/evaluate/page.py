@@ -22,7 +22,7 @@ from app.state import EvaluateState, with_default
 from app.widgets import charts, layout
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import line, segments, table
-from app.widgets.empty_state import empty, empty_page
+from app.widgets.empty_state import empty
 from app.widgets.labels import pick
 from app.widgets.metric_tables import (
     Metric,
@@ -34,11 +34,11 @@ from app.widgets.metric_tables import (
     score_tables,
     strong,
 )
-from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
+from app.widgets.run_picker import reference_picker, run_date, run_picker, runs_or_empty_page, selected_run
 from core.annotations import Reference
 from core.formatting import MISSING, format_count, format_percent, format_rating, join_names, plural
 from core.runs import RunRow
-from core.services.evaluation import counted_documents, report, run_data
+from core.services.evaluation import counted_documents, report
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.reference import available_references, reference_names
@@ -51,29 +51,21 @@ from core.stats.metrics import Scores, main_metric, metrics
 
 def main() -> None:
     session = context.require_project()
-    runs = run_data.ranked_runs(session)
+    words = "When a run has verdicts, this page shows its scores and the effect of the debate."
+    runs = runs_or_empty_page(session, "Evaluate", "No run to evaluate", words, sign="bars")
     if not runs:
-        empty_page(
-            "Evaluate",
-            "No run to evaluate",
-            "When a run has verdicts, this page shows its scores and the effect of the debate.",
-            {"Open Run": "run"},
-            sign="bars",
-        )
         return
     run = selected_run(runs, key="evaluate-run")
     version = f", codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
-    right = layout.header("Evaluate", f"{session.run_name(run.run_id)}{version}, {run_date(run)}", key="evaluate-head")
-    with right:
-        run_picker(runs, key="evaluate-run")
     known = available_references(session, run.run_id)
-    with right:
+    with layout.header("Evaluate", f"{session.run_name(run.run_id)}{version}, {run_date(run)}", key="evaluate-head"):
+        run_picker(runs, key="evaluate-run")
         reference = reference_picker(known, key="evaluate-reference")
+        if known[reference]:
+            _downloads(session, run, reference)
     if not known[reference]:
         _no_reference(known)
         return
-    with right:
-        _downloads(session, run, reference)
     found = evaluate(session, run, reference)
     _key_numbers(found)
     if not found.n:
@@ -117,13 +109,11 @@ def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:
 
 def _no_reference(known: dict[Reference, int]) -> None:
     other = "nothing is reviewed yet" if not known["reviewed"] else "none of this run's documents is reviewed"
+    words = f"The file has no gold column for these documents and {other}."
     empty(
-        "No reference to compare with",
-        f"The file has no gold column for these documents and {other}. About 25 reviewed documents give first scores.",
-        {"Review 25": "review", "Map a gold column": "data"},
-        sign="bars",
-        key="evaluate-no-reference",
-    )
+        "No reference to compare with", f"{words} About 25 reviewed documents give first scores.",
+        {"Review 25": "review", "Map a gold column": "data"}, sign="bars", key="evaluate-no-reference",
+    )  # fmt: skip
 
 
 def _no_scored_documents(found: EvaluationReport) -> None:
@@ -133,29 +123,25 @@ def _no_scored_documents(found: EvaluationReport) -> None:
     if set(found.coverage.left_out) == {"failed"}:
         advice = "Their debates failed: retry them on Run."
     empty(
-        "No verdict to score",
-        f"No document of this run has both a verdict and {noun}. {advice}",
-        {"Open Review": "review", "Open Run": "run"},
-        sign="bars",
-        key="evaluate-nothing",
-    )
+        "No verdict to score", f"No document of this run has both a verdict and {noun}. {advice}",
+        {"Open Review": "review", "Open Run": "run"}, sign="bars", key="evaluate-nothing",
+    )  # fmt: skip
 
 
 def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the download menu. Each file is created on request."""
-    name = f"{session.name}-{run.run_id}-{reference}"
-    files = {
-        "JSON": (
-            lambda: json.dumps(report.full_report(session, run, reference, errors=True), indent=2, ensure_ascii=False),
-            "json",
-            "application/json",
-        ),
-        "CSV": (lambda: report.to_table(evaluate(session, run, reference)), "csv", "text/csv"),
-        "Printable report": (lambda: report.html_report(session, run, reference), "html", "text/html"),
-    }
+
+    def to_json() -> str:
+        return json.dumps(report.full_report(session, run, reference, errors=True), indent=2, ensure_ascii=False)
+
     with st.popover("Report", icon=":material/download:"):
-        for label, (make, ending, mime) in files.items():
-            st.download_button(label, make, f"{name}.{ending}", mime, on_click="ignore", width="stretch")
+        for label, make, ending, mime in (
+            ("JSON", to_json, "json", "application/json"),
+            ("CSV", lambda: report.to_table(evaluate(session, run, reference)), "csv", "text/csv"),
+            ("Printable report", lambda: report.html_report(session, run, reference), "html", "text/html"),
+        ):
+            name = f"{session.name}-{run.run_id}-{reference}.{ending}"
+            st.download_button(label, make, name, mime, on_click="ignore", width="stretch")
 
 
 def _key_numbers(found: EvaluationReport) -> None:
@@ -292,8 +278,7 @@ def _raters(found: EvaluationReport) -> None:
     rows = [
         [
             name,
-            *(estimate_html(side.labels[name]["spearman"]) for side in sides.values()),
-            estimate_html(found.agreement[name]),
+            *map(estimate_html, (*(side.labels[name]["spearman"] for side in sides.values()), found.agreement[name])),
         ]
         for name in found.scores.labels
     ]
@@ -303,12 +288,8 @@ def _raters(found: EvaluationReport) -> None:
 def _overlap(found: EvaluationReport) -> None:
     fields = found.overlap
     rows = [
-        [
-            name,
-            *(estimate_html(own.labels[name].spearman) for own in fields.values()),
-            estimate_html(found.scores.labels[name]["spearman"]),
-        ]
-        for name in found.scores.labels
+        [name, *map(estimate_html, (*(own.labels[name].spearman for own in fields.values()), scores["spearman"]))]
+        for name, scores in found.scores.labels.items()
     ]
     heads = [f"with {field} (mean F1 {format_estimate(own.mean)})" for field, own in fields.items()]
     table(["Dimension", *heads, "this run"], rows)

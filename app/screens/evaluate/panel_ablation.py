@@ -31,7 +31,7 @@ from core.services.evaluation import panel_ablation
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
-from core.stats.intervals import Estimate, format_interval
+from core.stats.intervals import format_estimate
 from core.stats.panels import MEASURES
 
 LANES = {"full": "bar", "simple": "tx3"}
@@ -70,14 +70,9 @@ def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
         "colour": LANES[one.style],
         **estimate_data(before, "before", "before_"),
         **estimate_data(after, "after"),
-        "words": _words(before, after),
+        "words": f"{format_number(before.value, 2)} → {format_estimate(after, digits=2)}",
         **estimate_data(gain, "gain", "gain_"),
     }
-
-
-def _words(before: Estimate, after: Estimate) -> str:
-    span = f" ({format_interval(after.interval, digits=2)})" if after.interval else ""
-    return f"{format_number(before.value, 2)} → {format_number(after.value, 2)}{span}"
 
 
 @cached

@@ -7,12 +7,10 @@ import streamlit as st
 from app import context
 from app.widgets import layout
 from app.widgets.elements import download, facts
-from app.widgets.empty_state import empty_page
-from app.widgets.run_picker import run_date, run_picker
+from app.widgets.run_picker import run_date, run_picker, runs_or_empty_page
 from core.formatting import format_count, join_names
 from core.runs import RunRow
 from core.services import bundle, export
-from core.services.evaluation import run_data
 from core.services.evaluation.compare import alike
 from core.services.project_session import ProjectSession
 from core.services.review import actions
@@ -26,15 +24,9 @@ REVIEWS: tuple[tuple[actions.Status, str], ...] = (
 
 def main() -> None:
     session = context.require_project()
-    runs = run_data.ranked_runs(session)
+    words = "Start a run first. Then you can export labels, quotes, transcripts and your corrections."
+    runs = runs_or_empty_page(session, "Export", "Nothing to export yet", words, sign="lines")
     if not runs:
-        empty_page(
-            "Export",
-            "Nothing to export yet",
-            "Start a run first. Then you can export labels, quotes, transcripts and your corrections.",
-            {"Open Run": "run"},
-            sign="lines",
-        )
         return
     with layout.header("Export", key="export-head"):
         run = run_picker(runs, key="export-run")
@@ -52,33 +44,24 @@ def main() -> None:
 def _format() -> export.Format:
     with layout.panel("Format", key="export-formats"):
         name = st.radio(
-            "Format",
-            list(export.FORMATS),
-            format_func=lambda name: export.FORMATS[name].title,
-            captions=[format.description for format in export.FORMATS.values()],
-            label_visibility="collapsed",
+            "Format", list(export.FORMATS), format_func=lambda name: export.FORMATS[name].title,
+            captions=[format.description for format in export.FORMATS.values()], label_visibility="collapsed",
             key="export-format",
-        )
+        )  # fmt: skip
         return export.FORMATS[name]
 
 
 def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
     """Return further runs for the same file."""
-    same = {
-        other.run_id: other.title
-        for other in runs
-        if other.run_id != run.run_id and alike(other.settings.codebook, run.settings.codebook)
-    }
+    alike_runs = (other for other in runs if alike(other.settings.codebook, run.settings.codebook))
+    same = {other.run_id: other.title for other in alike_runs if other.run_id != run.run_id}
     if not same:
         return []
     return st.multiselect(
-        "More runs in the same file",
-        list(same),
-        format_func=same.__getitem__,
-        placeholder="None",
+        "More runs in the same file", list(same), format_func=same.__getitem__, placeholder="None",
         help="Their rows are appended; the column run_id names the run of each row.",
         key=f"export-others-{run.run_id}",
-    )
+    )  # fmt: skip
 
 
 def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:

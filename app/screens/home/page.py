@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import streamlit as st
 
 from app import context
-from app.pages import open_page
+from app.pages import PageName, open_page
 from app.state import DataState, SessionState, state
 from app.widgets import file_import
 from app.widgets.alerts import Tone, badge_html, error_notices
@@ -19,7 +19,6 @@ from app.widgets.elements import heading, line
 from app.widgets.labels import tag_html, tags, tile_html
 from app.widgets.layout import panel
 from app.widgets.palette import role_token
-from core.errors import MootError
 from core.formatting import format_bytes, format_count, format_date, format_percent
 from core.services import bundle, guided_path, projects
 from core.services.authors import files as author_files
@@ -32,36 +31,17 @@ from core.services.projects import DeletedProject, Recent
 from core.services.workspace import Workspace
 
 
-def open_sample(key: str) -> None:
-    """Open a sample project, creating it if needed."""
-    _open(lambda: sample_projects.ensure_sample(context.workspace(), key))
-
-
-def open_chats() -> None:
-    """Open the sample chats, creating their project if needed, and go to the Authors page."""
-    if _open(lambda: author_files.ensure_sample_project(context.workspace())):
-        state.next_page = "authors"
-
-
-def open_recent(path: Path) -> None:
-    """Open a project and show it."""
-    _open(lambda: projects.open_project(context.workspace(), path).path)
+def _open(opening: Callable[..., Path | ProjectSession], *args: Any, page: PageName | None = None) -> None:
+    """Show the project that a function opens, and a page; an error becomes a message."""
+    with error_notices():
+        opened = opening(*args)
+        state.select_project(opened if isinstance(opened, Path) else opened.path)
+        state.next_page = page
 
 
 def make_new() -> None:
     """Create an empty project with the typed name and go to the Data page."""
-    if _open(lambda: projects.create_project(context.workspace(), state.data.new_project).path):
-        state.next_page = "data"
-
-
-def _open(opening: Callable[[], Path]) -> bool:
-    """Show a project that is opened by a function; an error becomes a message. Returns whether it worked."""
-    try:
-        state.select_project(opening())
-    except MootError as error:
-        state.set_notice("error", error.message, error.remedy)
-        return False
-    return True
+    _open(projects.create_project, context.workspace(), state.data.new_project, page="data")
 
 
 def start_with_files(session: ProjectSession | None) -> None:
@@ -76,10 +56,10 @@ def start_with_files(session: ProjectSession | None) -> None:
         if not files:
             return
         if len(files) == 1 and files[0].name.lower().endswith(bundle.SUFFIX):
-            with st.spinner("Creating the project"):
-                made = _open(lambda: projects.project_from_bundle(context.workspace(), files[0], files[0].name).path)
-            if made and state.project is not None:
-                state.set_notice("ok", f"{state.project.stem} was created from {files[0].name}")
+            with st.spinner("Creating the project"), error_notices():
+                made = projects.project_from_bundle(context.workspace(), files[0], files[0].name)
+                state.select_project(made.path)
+                state.set_notice("ok", f"{made.path.stem} was created from {files[0].name}")
             state.data.clear_uploaders()
             st.rerun()
         fresh = session is None or bool(count_documents(session))  # do not add the files to a sample's documents
@@ -102,16 +82,16 @@ def main() -> None:
                 for at in range(0, len(cards), 2):
                     for cell, card in zip(st.columns(2), cards[at : at + 2], strict=False):
                         with cell:
-                            sample_card(card, partial(open_sample, card.sample.key))
+                            sample_card(card, partial(_open, sample_projects.ensure_sample, workspace, card.sample.key))
+                open_chats = partial(_open, author_files.ensure_sample_project, workspace, page="authors")
                 sample_card(author_files.sample_card(), open_chats)
         with right:
             with panel("Example debate", note="a hotel review", key="example"):
                 example()
             if session is not None:
                 overview = guided_path.overview(session)
-                with panel(
-                    f"Next steps in {overview.name}", note=f"{overview.done} of {len(overview.steps)}", key="next"
-                ):
+                done = f"{overview.done} of {len(overview.steps)}"
+                with panel(f"Next steps in {overview.name}", note=done, key="next"):
                     steps(overview)
         with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
             heading("Projects")
@@ -119,7 +99,7 @@ def main() -> None:
             with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
                 st.text_input("Name", key=DataState.new_project.key, placeholder="clinic-letters")
                 st.form_submit_button("Create", type="primary", on_click=make_new)
-        project_list(workspace, session.path if session else None, open_recent)
+        project_list(workspace, session.path if session else None)
 
 
 def headline() -> None:
@@ -176,9 +156,9 @@ def steps(overview: Overview) -> None:
                 width="stretch",
             )
             if label := _action(step, overview):
-                kind: Literal["primary", "secondary"] = "primary" if step.state == "now" else "secondary"
                 go = SessionState.next_page.set  # a callback cannot switch pages itself
-                st.button(label, key=f"go-{step.name}", type=kind, on_click=go, args=(step.page,))
+                st.button(label, key=f"go-{step.name}", type="primary" if step.state == "now" else "secondary",
+                          on_click=go, args=(step.page,))  # fmt: skip
 
 
 def _action(step: Step, overview: Overview) -> str:
@@ -199,7 +179,7 @@ TONES: dict[str, Tone] = {
 }  # fmt: skip
 
 
-def project_list(workspace: Workspace, shown: Path | None, open_project: Callable[[Path], None]) -> None:
+def project_list(workspace: Workspace, shown: Path | None) -> None:
     """Draw the recent projects, the latest first, the archived ones and the bin. ``shown`` is the tab's project."""
     for column, (head, kind) in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
         column.html(f'<div class="moot-th{kind}">{head}</div>')
@@ -217,14 +197,13 @@ def project_list(workspace: Workspace, shown: Path | None, open_project: Callabl
             if row.path == shown:
                 cells[6].html('<div class="moot-cell">current</div>')
             else:
-                cells[6].button("Open", key=f"open-recent-{number}", on_click=open_project, args=(row.path,))
-            key = f"manage-{number}-{state.data.project_actions}"
-            with cells[7].popover(
-                "", icon=":material/more_horiz:", type="tertiary", help=f"Manage {row.name}", key=key
-            ):
+                opening = (projects.open_project, workspace, row.path)
+                cells[6].button("Open", key=f"open-recent-{number}", on_click=_open, args=opening)
+            key, help = f"manage-{number}-{state.data.project_actions}", f"Manage {row.name}"
+            with cells[7].popover("", icon=":material/more_horiz:", type="tertiary", help=help, key=key):
                 _manage(workspace, row, shown, number)
     _archived(workspace)
-    _bin(open_project)
+    _bin(workspace)
 
 
 def _run_html(row: Recent) -> str:
@@ -255,35 +234,28 @@ def _manage(workspace: Workspace, row: Recent, shown: Path | None, number: int) 
                 state.select_project(path)
             done(f"{row.name} is now {path.stem}")
 
-    def duplicate() -> None:
+    def act(action: Callable[[], object], event: str, text: str) -> None:
         with error_notices():
-            path = projects.duplicate_project(workspace, row.path)
-            done(f"{row.name} was copied", f"The copy is {path.stem}.")
-
-    def reveal() -> None:
-        with error_notices():
-            projects.reveal_project(row.path)
-
-    def archive() -> None:
-        with error_notices():
-            projects.set_archived(workspace, row.path, True)
-            done(f"{row.name} was archived", "Restore it under Archived, below the projects.")
-
-    def delete() -> None:
-        with error_notices():
-            projects.delete_project(workspace, row.path)
-            done(f"{row.name} was moved to the bin", "Restore it under Bin, below the projects.")
+            made = action()
+            if event:
+                done(f"{row.name} {event}", text.format(made))
 
     with st.form(f"{key}-form", border=False):
         st.text_input("Name", value=row.name, key=key)
         st.form_submit_button("Rename", on_click=rename)
-    for label, icon, action in (
-        ("Duplicate", "content_copy", duplicate), ("Show in folder", "folder_open", reveal),
-        ("Archive", "archive", archive), ("Delete", "delete", delete),
-    ):  # fmt: skip
+    actions: tuple[tuple[str, str, Callable[[], object], str, str], ...] = (
+        ("Duplicate", "content_copy", partial(projects.duplicate_project, workspace, row.path), "was copied",
+         "The copy is {0.stem}."),
+        ("Show in folder", "folder_open", partial(projects.reveal_project, row.path), "", ""),
+        ("Archive", "archive", partial(projects.set_archived, workspace, row.path, True), "was archived",
+         "Restore it under Archived, below the projects."),
+        ("Delete", "delete", partial(projects.delete_project, workspace, row.path), "was moved to the bin",
+         "Restore it under Bin, below the projects."),
+    )  # fmt: skip
+    for label, icon, *action in actions:
         st.button(
             label, icon=f":material/{icon}:", key=f"{label.split()[0].lower()}-{number}", type="tertiary",
-            on_click=action,
+            on_click=act, args=action,
         )  # fmt: skip
 
 
@@ -301,14 +273,14 @@ def _archived(workspace: Workspace) -> None:
             _stored_row(row.name, row.size, f"unarchive-{number}", partial(restore, row))
 
 
-def _bin(open_project: Callable[[Path], None]) -> None:
+def _bin(workspace: Workspace) -> None:
     deleted = projects.deleted_projects()
     if not deleted:
         return
 
     def restore(one: DeletedProject) -> None:
         with error_notices():
-            open_project(projects.restore_project(one))
+            state.select_project(projects.open_project(workspace, projects.restore_project(one)).path)
             state.set_notice("ok", f"{one.name} was restored and is open")
 
     def empty_bin() -> None:

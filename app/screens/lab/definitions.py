@@ -44,7 +44,7 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
     subtitle = f"{version} against the draft, {format_count(now.count, 'change')}" if now.dirty else version
     with panel("Definitions", subtitle, key="lab-definitions") as head:
         with head:
-            view = segments("View", VIEWS, key=with_default(LabState.definitions_view.key, "edit"))
+            view = segments("View", VIEWS, key=with_default("lab_definitions_view", "edit"))
         if view == "diff":
             changes(now.changes)
         elif view == "suggestions":

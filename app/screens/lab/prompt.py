@@ -39,7 +39,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
     subtitle = f"{now.base.label} against the draft, +{added} −{removed} lines" if now.changed else now.base.label
     with panel(f"{slot.title} prompt" if slot.parts else slot.title, subtitle, key="lab-prompt") as head:
         with head:
-            view = segments("View", VIEWS, key=with_default(LabState.prompt_view.key, "edit"))
+            view = segments("View", VIEWS, key=with_default("lab_prompt_view", "edit"))
         match view:
             case "diff":
                 _difference(session, plan, now)
@@ -116,8 +116,7 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     if not count:
         line("All documents are held out.", "q")
         return
-    key = with_default(LabState.preview_position.key, 1)
-    number = st.number_input("Document", 1, count, key=key, width=140)
+    number = st.number_input("Document", 1, count, key="lab_preview_position", width=140)
     document = document_samples.visible_document(session, int(number))
     with error_boxes():
         requests = prompt_templates.render_template(trials.base_settings(session, plan), now.slot, now.text, document)

@@ -70,7 +70,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     """
     try:
         change = trials.draft_change(session, slot, plan)
-        sample = document_samples.project_sample(session, (state.lab.sample_size or USUAL), state.lab.seed)
+        sample = document_samples.project_sample(session, state.lab.sample_size or USUAL)
         if change.unchanged or trials.was_tried(session, change, sample):
             return ""
         forecast = trials.forecast_trial(session, change, sample)

@@ -11,12 +11,11 @@ import streamlit as st
 from app import context
 from app.widgets import layout
 from app.widgets.alerts import error_boxes
-from app.widgets.elements import download, literal
-from app.widgets.empty_state import empty_page
-from app.widgets.run_picker import reference_picker, run_picker
+from app.widgets.elements import download, heading, literal
+from app.widgets.run_picker import reference_picker, run_picker, runs_or_empty_page
 from core.runs import RunRow
 from core.services import manuscript
-from core.services.evaluation import corrected_regression, run_data
+from core.services.evaluation import corrected_regression
 from core.services.evaluation.corrected_regression import FAMILIES, Formula
 from core.services.evaluation.reference import available_references
 from core.services.manuscript import SUFFIXES, Form, Listing, Manuscript, Table
@@ -28,15 +27,9 @@ _MEDIA: dict[Form, str] = {"markdown": "text/markdown", "html": "text/html", "la
 
 def main() -> None:
     session = context.require_project()
-    runs = run_data.ranked_runs(session)
+    words = "Start a run first. This page then writes the methods paragraph, the tables and the appendix."
+    runs = runs_or_empty_page(session, "For your paper", "Nothing to write about yet", words, sign="lines")
     if not runs:
-        empty_page(
-            "For your paper",
-            "Nothing to write about yet",
-            "Start a run first. This page then writes the methods paragraph, the tables and the appendix.",
-            {"Open Run": "run"},
-            sign="lines",
-        )
         return
     with layout.header("For your paper", key="manuscript-head"):
         run = run_picker(runs, key="manuscript-run")
@@ -66,7 +59,7 @@ def _downloads(session: ProjectSession, run_id: str, found: Manuscript) -> None:
 
 def _preview(found: Manuscript) -> None:
     for title, blocks in found.sections.items():
-        st.html(f'<h2 class="moot-h2">{escape(title)}</h2>')
+        heading(title)
         for block in blocks:
             match block:
                 case str():
@@ -76,7 +69,7 @@ def _preview(found: Manuscript) -> None:
                         st.code(block.text, language=None, wrap_lines=True)
                 case Table():
                     st.html(manuscript.html_table(block, css="moot-estimate"))
-    st.html('<h2 class="moot-h2">References</h2>')
+    heading("References")
     st.code(found.bibtex, language=None, wrap_lines=True)
 
 

@@ -14,14 +14,12 @@ from app.screens.review import agreement, grid, progress
 from app.state import ReviewState, bound, reset_widgets, state, with_default
 from app.widgets import layout
 from app.widgets.elements import facts, segments
-from app.widgets.empty_state import empty_page
 from app.widgets.labels import label_data, role_data
-from app.widgets.run_picker import run_picker, selected_run
+from app.widgets.run_picker import run_picker, runs_or_empty_page, selected_run
 from core.codebook import Codebook
 from core.formatting import format_percent
 from core.runs import RunRow
 from core.services import preferences
-from core.services.evaluation import run_data
 from core.services.lab import lessons
 from core.services.project_session import ProjectSession
 from core.services.review import actions, queue
@@ -38,19 +36,13 @@ SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
 
 def main() -> None:
     session = context.require_project()
-    runs = run_data.ranked_runs(session)
+    words = "Start a run. Its verdicts are listed here, and your decisions become the reviewed reference."
+    runs = runs_or_empty_page(session, "Review", "Nothing to review yet", words, sign="rings")
     if not runs:
-        empty_page(
-            "Review",
-            "Nothing to review yet",
-            "Start a run. Its verdicts are listed here, and your decisions become the reviewed reference.",
-            {"Open Run": "run"},
-        )
         return
     asked = ReviewState.requested_document.pop()
     if asked is not None:
-        state.review.document = asked
-        state.review.start_document = asked
+        state.review.document = state.review.start_document = asked
         if state.review.view == "Grid":
             st.session_state[SEARCH] = asked
         elif state.review.view == "Agreement":
@@ -93,9 +85,8 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
         document = reported(key, "settled")
         state.review.corrected_document = document if isinstance(document, str) else None
 
-    filters = asdict(wanted)
-    for own in ("sort", "number", "size"):  # the queue has its own order
-        del filters[own]
+    own = ("sort", "number", "size")  # the queue has its own order
+    filters = {name: value for name, value in asdict(wanted).items() if name not in own}
     scales = {item: codebook.scale_of(item).model_dump() for item in codebook.items if codebook.kind == "rating"}
     result = _FOCUS(
         key=key,
@@ -140,21 +131,19 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
             on_change=grid.first_page,
         )  # fmt: skip
         counters = st.container(width="stretch")
-    wanted = queue.QueueFilter(search or "", label, reason, status, length, others)  # type: ignore[arg-type]
+    wanted = queue.QueueFilter(search or "", label, reason, status, length, others)
     return wanted, counters
 
 
-def _choice(nothing: str, words: Mapping[Any, Any], key: str, width: int) -> str | None:
-    known: dict[str, str] = dict(words)
+def _choice(nothing: str, words: Mapping[Any, Any], key: str, width: int) -> Any:
     return st.selectbox(
-        nothing, list(known), index=None, placeholder=nothing, format_func=lambda id: known.get(id, id),
+        nothing, list(words), index=None, placeholder=nothing, format_func=lambda id: words.get(id, id),
         label_visibility="collapsed", key=key, width=width, on_change=grid.first_page,
     )  # fmt: skip
 
 
 def _show_all() -> None:
-    reset_widgets(SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS)
-    grid.first_page()
+    reset_widgets(SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS, grid.PAGE)
     state.review.start_document = None
 
 

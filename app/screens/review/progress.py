@@ -16,7 +16,7 @@ from app.widgets.elements import download
 from app.widgets.empty_state import empty
 from app.widgets.labels import select_label, swatch_html
 from app.widgets.lessons import accepted_lessons
-from app.widgets.metric_tables import Metric, bar_html, interval_html, mark_html, metric_strip, strong
+from app.widgets.metric_tables import Metric, bar_html, estimate_data, interval_html, mark_html, metric_strip, strong
 from core.codebook import Codebook, Kind
 from core.errors import MootError
 from core.formatting import format_count, format_number, format_percent, format_signed, plural
@@ -29,7 +29,7 @@ from core.services.review import actions, agreement, browser_data, plan
 from core.services.review import codebook_examples as teaching
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
-from core.stats.intervals import Estimate, Interval, format_interval
+from core.stats.intervals import Estimate, format_interval
 
 
 def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
@@ -50,7 +50,8 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
                 if current is not None:
                     plan_view.line(session, run, current)
                 else:
-                    accuracy_line(proofs.estimate_accuracy(session, run))
+                    estimate = proofs.estimate_accuracy(session, run)
+                    st.html(f'<div class="moot-remark" role="status">{accuracy_sentence(estimate)}</div>')
         if count := len(agreement.agreement_report(session, run).open):
             st.button(f"Resolve {format_count(count, 'disagreement')}", type="tertiary", icon=":material/balance:",
                       key="review-resolve", on_click=ReviewState.view.set, args=("Agreement",),
@@ -184,8 +185,7 @@ def _classifier_buttons(session: ProjectSession) -> None:
     with st.container(horizontal=True, gap="small"):
         if st.button("Annotate all documents", icon=":material/play_arrow:", key="classifier-annotate",
                      help="Starts a free local run. Compare it on Evaluate."):  # fmt: skip
-            made = classifier.annotate(session)
-            state.run_id = made.run_id
+            state.run_id = classifier.annotate(session).run_id
             open_page("run")
         download(
             "Classifier file", lambda: classifier.body(session), f"{session.name}-classifier{classifier.SUFFIX}",
@@ -249,18 +249,21 @@ def accuracy_sentence(found: AccuracyEstimate) -> str:
     """Return the accuracy estimate and the next step as one sentence in HTML."""
     if not found.documents:
         return "No document has a verdict for every label yet."
+    if not found.known and not found.missing:
+        return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
     if not found.known:
-        return _not_yet(found)
+        count = format_count(found.missing, "more document")
+        return (
+            f"Review {count} of the queue in its order to estimate the accuracy on all {found.documents:,} documents."
+        )
     correct = f"<b>{format_percent(found.right.value, 1)}</b> of labels are correct"
     if found.reviewed == found.documents:
         return f"All {found.documents:,} documents are reviewed: {correct}."
     span = format_interval(found.right.interval, "percent", digits=1, named=True)
-    return f"Estimated accuracy: {correct}, {span}. {_more(found)}"
-
-
-def accuracy_line(found: AccuracyEstimate) -> None:
-    """Draw the accuracy estimate."""
-    st.html(f'<div class="moot-remark" role="status">{accuracy_sentence(found)}</div>')
+    points = f"±{TARGET_WIDTH * 50:g} points"
+    more = found.more()
+    next_step = f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
+    return f"Estimated accuracy: {correct}, {span}. {next_step}"
 
 
 def accuracy_details(found: AccuracyEstimate, kind: Kind) -> None:
@@ -270,11 +273,8 @@ def accuracy_details(found: AccuracyEstimate, kind: Kind) -> None:
         st.html(f'<div class="moot-remark">{accuracy_sentence(found)}</div>')
         return
     what = "mean rating" if kind == "rating" else "share of documents"
-    head = "".join(
-        f"<th>{name}</th>"
-        for name in ("", f"Verdicts, {what}", "Reviewed documents only", "Combined estimate", "", "F1")
-        if name != "F1" or kind != "rating"
-    )
+    heads = ["", f"Verdicts, {what}", "Reviewed documents only", "Combined estimate", ""]
+    head = "".join(f"<th>{name}</th>" for name in (heads if kind == "rating" else [*heads, "F1"]))
     rows = "".join(_estimate_row(label, kind) for label in found.labels)
     st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
     st.html(
@@ -285,23 +285,10 @@ def accuracy_details(found: AccuracyEstimate, kind: Kind) -> None:
     )
 
 
-_CURVE_LEGEND = (
-    "The learning curve shows the score on the same held-out documents by number of training documents, from none on. "
-    "The band is the 95% interval."
-)
-
-
 def classifier_status(found: ClassifierStatus) -> None:
     """Draw the status of the classifier."""
-    if not found.ready:
-        words = (
-            "The first training is running."
-            if found.is_training
-            else f"Submit {format_count(found.missing, 'more document')} to train it."
-            if found.missing
-            else "Not trained yet."
-        )
-    else:
+    words = "Not trained yet."
+    if found.ready:
         score = "not available" if found.score.value is None else f"{found.score.value:.3f}"
         span = f", {format_interval(found.score.interval, named=True)}" if found.score.interval else ""
         words = (
@@ -310,22 +297,21 @@ def classifier_status(found: ClassifierStatus) -> None:
             f"Reviewed documents are harder than most.{_gain(found)}"
             f"{' Training on your latest decisions.' if found.is_training else ''}"
         )
+    elif found.is_training:
+        words = "The first training is running."
+    elif found.missing:
+        words = f"Submit {format_count(found.missing, 'more document')} to train it."
     error = f'<div class="moot-remark"><span class="bad">{escape(found.error)}</span></div>' if found.error else ""
-    legend = f'<div class="moot-remark q">{_CURVE_LEGEND}</div>' if found.curve else ""
-    st.html(f'<div class="moot-remark">{words}</div>{error}{legend}')
+    legend = (
+        '<div class="moot-remark q">The learning curve shows the score on the same held-out documents by number of '
+        "training documents, from none on. The band is the 95% interval.</div>"
+    )
+    st.html(f'<div class="moot-remark">{words}</div>{error}{legend if found.curve else ""}')
 
 
 def learning_curve(found: ClassifierStatus) -> None:
     """Draw the classifier's score by the number of training documents, an empty state while it is not known."""
-    rows = [
-        {
-            "documents": point.documents,
-            "score": point.score.value,
-            "low": point.score.interval and point.score.interval.low,
-            "high": point.score.interval and point.score.interval.high,
-        }
-        for point in found.curve
-    ]
+    rows = [{"documents": point.documents, **estimate_data(point.score, "score")} for point in found.curve]
     if not rows:
         text = "It shows how the score on held-out documents changes with the number of reviewed documents."
         empty("No learning curve yet", text, sign="bars", key="learning-curve")
@@ -338,10 +324,9 @@ def _gain(found: ClassifierStatus) -> str:
     interval = found.gain.interval
     if found.gain.value is None or interval is None:
         return ""
+    advice = "It is not certain that more review improves it."
     if interval.low > 0:
         advice = "More review is likely to improve it."
-    else:
-        advice = "It is not certain that more review improves it."
     return (
         f" Training on all of these documents instead of half of them changes it by {format_signed(found.gain.value)} "
         f"({format_interval(interval, named=True)}). {advice}"
@@ -361,53 +346,22 @@ def _figures(found: AccuracyEstimate) -> list[Metric]:
     ]
 
 
-def _not_yet(found: AccuracyEstimate) -> str:
-    if not found.missing:
-        return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
-    count = format_count(found.missing, "more document")
-    return f"Review {count} of the queue in its order to estimate the accuracy on all {found.documents:,} documents."
-
-
-def _more(found: AccuracyEstimate) -> str:
-    points = f"±{TARGET_WIDTH * 50:g} points"
-    more = found.more()
-    return f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
-
-
 def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
+    def text(value: float) -> str:
+        low, high = label.scale.min, label.scale.max
+        return format_number(low + value * (high - low), 2) if kind == "rating" else format_percent(value, 1)
+
+    def words(one: Estimate) -> str:
+        span = f" <small>{text(one.interval.low)} to {text(one.interval.high)}</small>" if one.interval else ""
+        return "–" if one.value is None else f"{text(one.value)}{span}"
+
     f1 = f"<td>{format_number(label.f1.value)} <small>{format_interval(label.f1.interval)}</small></td>"
-    low, high = label.scale.min, label.scale.max
-    sampled, powered = (_estimate_words(one, low, high, kind) for one in (label.sampled, label.powered))
-    return (
-        f"<tr><td>{swatch_html(label.colour)}{escape(label.name)}</td>"
-        f"<td>{_one(label.naive, low, high, kind)}</td>"
-        f"<td>{sampled}</td><td><b>{powered}</b></td>"
-        f"<td>{_bar(label)}</td>{f1 if kind != 'rating' else ''}</tr>"
-    )
-
-
-def _bar(label: LabelEstimate) -> str:
-    """Return the bar of both intervals and the verdicts as HTML, from 0 to 1 (ratings: along the scale)."""
-    return bar_html(
+    bar = bar_html(  # from 0 to 1; along the scale for ratings
         interval_html(label.sampled.interval, "wide"), interval_html(label.powered.interval),
         mark_html(label.powered.value), mark_html(label.naive, "naive"),
     )  # fmt: skip
-
-
-def _one(value: float, low: int, high: int, kind: Kind) -> str:
-    return f"{low + value * (high - low):.2f}" if kind == "rating" else format_percent(value, 1)
-
-
-def _estimate_words(estimate: Estimate, low: int, high: int, kind: Kind) -> str:
-    if estimate.value is None:
-        return "–"
-    words = _one(estimate.value, low, high, kind)
-    interval = estimate.interval
-    if interval is None:
-        return words
-    if kind == "rating":
-        on_scale = Interval(*(low + end * (high - low) for end in (interval.low, interval.high)))
-        span = format_interval(on_scale, digits=2)
-    else:
-        span = format_interval(interval, "percent", digits=1)
-    return f"{words} <small>{span}</small>"
+    return (
+        f"<tr><td>{swatch_html(label.colour)}{escape(label.name)}</td><td>{text(label.naive)}</td>"
+        f"<td>{words(label.sampled)}</td><td><b>{words(label.powered)}</b></td>"
+        f"<td>{bar}</td>{f1 if kind != 'rating' else ''}</tr>"
+    )

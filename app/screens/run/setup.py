@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
@@ -34,7 +34,7 @@ from core.services.project_session import ProjectSession
 from core.services.runs import control, cost_estimate, planning
 from core.services.runs.configuration import describe_param
 from core.services.runs.cost_estimate import Estimate
-from core.services.runs.planning import ComparedPlan, Plan, PlannedComparison
+from core.services.runs.planning import ComparedPlan, Plan
 
 ENGINES = {"live": "Live, streamed", "batch": "Batch, within a day", "ray": "Ray cluster"}
 ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
@@ -105,20 +105,16 @@ def _start_buttons(
 ) -> None:
     """Draw the summary, the pilot's cost, the start buttons and the results of the last preflight."""
     pilot = cost_estimate.estimate_run(session, settings, few)
-    contents = join_names(
-        [
-            format_count(len(ids), "document"),
-            format_count(len(settings.codebook.labels), "dimension" if settings.codebook.kind == "rating" else "label"),
-            format_count(len(pilot.roles), "role"),
-        ]
-    )
+    item = "dimension" if settings.codebook.kind == "rating" else "label"
+    counts = ((len(ids), "document"), (len(settings.codebook.labels), item), (len(pilot.roles), "role"))
+    contents = join_names([format_count(count, noun) for count, noun in counts])
     st.html(
         f'<div class="moot-empty"><i class="rings"></i><b>{"No verdicts yet" if first else "New run"}</b>'
         f"<p>Ready: {contents}. {escape(_pilot_cost(plan, pilot, few))}</p></div>"
     )
     due = guided_path.overview(session).next
     whole = due is not None and due.name == "whole"  # the pilot was reviewed
-    pressed = _size_buttons("start", "Start with {few}", "Start all {all}", few, len(ids), primary_all=whole)
+    pressed = _size_buttons("start", "Start with {}", "Start all {}", few, len(ids), primary_all=whole)
     if pressed is not None and state.run.is_first_click():
         make = partial(planning.create_runs, session, settings, ids[:pressed], iterations=plan.iterations)
         _confirm_prices(session, [settings], make)
@@ -129,7 +125,7 @@ def _start_buttons(
         page_link("models", "No cost incurred. Fix it on the Models page.")
     st.button(
         "Add to comparison", icon=":material/playlist_add:", key="compare-add", type="tertiary",
-        on_click=_add_to_comparison, args=(session, plan),
+        on_click=error_notices()(planning.add_to_comparison), args=(session, plan),
         help="Start several protocols or models on the same documents with one click",
     )  # fmt: skip
 
@@ -139,14 +135,12 @@ def _size_buttons(
 ) -> int | None:
     """Draw the buttons for a pilot and for all documents. Returns the number of documents of the pressed button."""
     pressed = None
+    sizes = [("few", some, few), ("all", whole, count)][few >= count :]
+    primary = "all" if primary_all else sizes[0][0]
     with st.container(horizontal=True, gap="small"):
-        primary = "all" if primary_all or few >= count else "few"
-        for name, text, size in (("few", some, few), ("all", whole, count)):
-            if name == "few" and few >= count:
-                continue
-            kind: Literal["primary", "secondary"] = "primary" if name == primary else "secondary"
-            label = text.format(few=f"{few:,}", all=f"{count:,}")
-            if st.button(label, type=kind, key=f"{key}-{name}", disabled=disabled):
+        for name, text, size in sizes:
+            if st.button(text.format(f"{size:,}"), type="primary" if name == primary else "secondary",
+                         key=f"{key}-{name}", disabled=disabled):  # fmt: skip
                 pressed = size
     return pressed
 
@@ -218,11 +212,6 @@ def _pilot_cost(plan: Plan, pilot: Estimate, few: int) -> str:
 # -- comparison
 
 
-def _add_to_comparison(session: ProjectSession, plan: Plan) -> None:
-    with error_notices():
-        planning.add_to_comparison(session, plan)
-
-
 def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
     """Draw the members of the comparison and its buttons."""
     shown = planning.prepare_comparison(session, len(ids))
@@ -232,9 +221,8 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
         words.html(_member_html(member))
         cost.html(f'<div class="moot-line num">{escape(_member_cost(member))}</div>')
         with button:
-            icon_button(
-                "close", f"Remove {member.title}", f"out-{place}", planning.remove_from_comparison, session, place
-            )
+            remove = planning.remove_from_comparison
+            icon_button("close", f"Remove {member.title}", f"out-{place}", remove, session, place)
     if len(shown.members) < 2:
         line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
         return
@@ -242,16 +230,13 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
     documents = format_count(shown.documents, "document")
     line(f"{documents}: at most {shown.calls:,} calls{shared}; {format_price(shown.cost_usd)}.", "q")
     pressed = _size_buttons(
-        "compare", "Compare on {few}", "Compare on all {all}", few, shown.documents, disabled=not shown.ready
+        "compare", "Compare on {}", "Compare on all {}", few, shown.documents, disabled=not shown.ready
     )
     st.button("Clear", key="compare-clear", on_click=planning.clear_comparison, args=(session,), type="tertiary")
     if pressed is not None and state.run.is_first_click():
-        _start_comparison(session, shown, ids[:pressed])
-
-
-def _start_comparison(session: ProjectSession, shown: PlannedComparison, ids: Sequence[str]) -> None:
-    settings = [member.settings for member in shown.members if member.settings is not None]
-    _confirm_prices(session, settings, lambda: planning.create_compared_runs(session, shown, ids))
+        settings = [member.settings for member in shown.members if member.settings is not None]
+        make = partial(planning.create_compared_runs, session, shown, ids[:pressed])
+        _confirm_prices(session, settings, make)
 
 
 def _member_html(member: ComparedPlan) -> str:
@@ -281,51 +266,53 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     Changing the protocol drops the parameters that the user set. Raises UsageError, after drawing the form, if the
     parameters of the plan are invalid.
     """
-
-    def number(column: Any, label: str, field: str, *, empty: Any, **options: Any) -> None:
-        def keep(value: Any) -> None:
-            save(replace(plan, **{field: empty if value is None else value}))
-
-        column.number_input(label, value=None, **bound(f"run-{field}", getattr(plan, field), keep), **options)
-
+    field = partial(_field, plan, save)
     st.selectbox(
         "Protocol", list(protocols.PROTOCOLS), format_func=lambda name: protocols.find(name).title,
         **bound("run-protocol", plan.protocol, lambda name: save(replace(plan, protocol=name, params={}))),
     )  # fmt: skip
     spec = protocols.find(plan.protocol, plan.params)
     params = spec.parse_params(plan.for_protocol().params)
-    line(_protocol_summary(spec, params, codebook), "q")
+    summary = spec.summary
+    if codebook.kind in spec.kinds:
+        requests = spec.total_requests(params, codebook)
+        calls = "1 call per document" if requests.maximum == 1 else f"{requests} calls per document: {spec.breakdown}"
+        summary += f" {calls}."
+    line(summary, "q")
     _parameters(plan, spec, params, codebook, save)
     left, right = st.columns(2, wrap=False)
-    number(
-        left, "Pilot", "limit", empty=None, min_value=1, max_value=max(documents, 1), step=10,
+    left.number_input(
+        "Pilot", 1, max(documents, 1), None, 10, **field("limit"),
         placeholder=str(planning.PILOT), help="Number of documents for a first small run.",
     )  # fmt: skip
-    number(
-        right, "Iterations", "iterations", empty=1, min_value=1, max_value=1000, step=1,
+    right.number_input(
+        "Iterations", 1, 1000, None, 1, **field("iterations", empty=1),
         help="Repeat the run to measure how stable the verdicts are.",
     )  # fmt: skip
-    number(
-        left, "Calls at once", "concurrency", empty=8, min_value=1, max_value=4096, step=1,
+    left.number_input(
+        "Calls at once", 1, 4096, None, 1, **field("concurrency", empty=8),
         help="Maximum number of calls in flight. About twice as many debates are open.",
     )  # fmt: skip
-    number(
-        right, "Budget per run ($)", "budget_usd", empty=None, min_value=0.01, step=0.5, format="%.2f",
+    right.number_input(
+        "Budget per run ($)", 0.01, None, None, 0.5, "%.2f", **field("budget_usd"),
         placeholder="none", help="The run pauses before it would exceed the budget. You can then raise it.",
     )  # fmt: skip
     if prepasses or plan.ambiguous:
         _ambiguous(plan, prepasses, save)
-    number(left, "Seed", "seed", empty=0, min_value=0, step=1, help="Seed of all random choices of the protocol.")
+    left.number_input(
+        "Seed", 0, None, None, 1, **field("seed", empty=0), help="Seed of all random choices of the protocol."
+    )
     _engine(plan, save)
     _error_handling(plan, save)
 
 
-def _protocol_summary(spec: ProtocolSpec, params: Params, codebook: Codebook) -> str:
-    if codebook.kind not in spec.kinds:
-        return spec.summary
-    requests = spec.total_requests(params, codebook)
-    calls = "1 call per document" if requests.maximum == 1 else f"{requests} calls per document: {spec.breakdown}"
-    return f"{spec.summary} {calls}."
+def _field(plan: Plan, save: Save, name: str, *, empty: Any = None) -> dict[str, Any]:
+    """Return the arguments that bind a widget to a setting of the plan; ``empty`` is stored for an empty widget."""
+
+    def keep(value: Any) -> None:
+        save(replace(plan, **{name: empty if value is None else value}))
+
+    return bound(f"run-{name}", getattr(plan, name), keep)
 
 
 def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Save) -> None:
@@ -335,12 +322,12 @@ def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Save) -> None:
     left.selectbox(
         "Documents", ["", *known], format_func=lambda run: f"Ambiguous in {run}" if run else "All",
         help="All documents, or only those with inconsistent answers of one model in a prepass run.",
-        **bound("run-ambiguous", plan.ambiguous, lambda run_id: save(replace(plan, ambiguous=run_id))),
+        **_field(plan, save, "ambiguous"),
     )  # fmt: skip
     right.number_input(
         "Ambiguity threshold", min_value=0.0, max_value=1.0, step=0.1, disabled=not plan.ambiguous,
         help="A document is ambiguous if the shares of its two most common answers differ by at most this much.",
-        **bound("run-theta", plan.theta, lambda theta: save(replace(plan, theta=theta))),
+        **_field(plan, save, "theta"),
     )  # fmt: skip
 
 
@@ -352,15 +339,12 @@ def _engine(plan: Plan, save: Save) -> None:
         "price. You can close the studio meanwhile.",
         **bound("run-engine", plan.engine.name, lambda name: save(replace(plan, engine=EngineSettings(name=name)))),
     )  # fmt: skip
-    if plan.engine.name == "batch":
-
-        def set_folder(folder: str) -> None:
-            save(replace(plan, engine=plan.engine.model_copy(update={"batch_dir": folder.strip()})))
-
+    if (engine := plan.engine).name == "batch":
         st.text_input(
             "Folder for request files", placeholder="none: the provider's Batch API",
             help="Write requests there as JSONL. Answer each file, for example with vllm run-batch, then resume.",
-            **bound("run-batch-dir", plan.engine.batch_dir, set_folder),
+            **bound("run-batch-dir", engine.batch_dir,
+                    lambda path: save(replace(plan, engine=engine.model_copy(update={"batch_dir": path.strip()})))),
         )  # fmt: skip
 
 
@@ -372,25 +356,25 @@ def _error_handling(plan: Plan, save: Save) -> None:
     if all(one.is_builtin for one in plan.for_protocol().models):
         return
 
-    def keep(field: str) -> Callable[[Any], None]:
-        return lambda value: save(replace(plan, handling=plan.handling.model_copy(update={field: value})))
+    def field(name: str) -> dict[str, Any]:
+        def keep(value: Any) -> None:
+            save(replace(plan, handling=plan.handling.model_copy(update={name: value})))
+
+        return bound(f"handling-{name}", getattr(plan.handling, name), keep)
 
     st.selectbox(
         "Documents that are too long", list(ON_LONG), format_func=ON_LONG.__getitem__,
         help="For documents that exceed a model's context. A truncated document keeps its beginning, and its verdict "
-        "is marked.",
-        **bound("handling-on_long", plan.handling.on_long, keep("on_long")),
+        "is marked.", **field("on_long"),
     )  # fmt: skip
     left, right = st.columns(2, wrap=False)
     left.number_input(
-        "Timeout (s)", min_value=1.0, max_value=86_400.0, value=None, step=30.0, format="%.0f", placeholder="180",
+        "Timeout (s)", 1.0, 86_400.0, None, 30.0, "%.0f", **field("silence"), placeholder="180",
         help="Maximum seconds without data from the server, before and during a reply. Large models may need more.",
-        **bound("handling-silence", plan.handling.silence, keep("silence")),
     )  # fmt: skip
     right.number_input(
-        "Deadline (s)", min_value=1.0, max_value=86_400.0, value=None, step=60.0, format="%.0f", placeholder="780",
+        "Deadline (s)", 1.0, 86_400.0, None, 60.0, "%.0f", **field("deadline"), placeholder="780",
         help="Maximum seconds for a whole reply. The default grows with the timeout and the output limit of the role.",
-        **bound("handling-deadline", plan.handling.deadline, keep("deadline")),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from app import context
 from app.components import component, reported
 from app.screens.runs import table
-from app.state import RunsState, bound, state
+from app.state import bound, state
 from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
 from app.widgets.elements import facts, line, segments
@@ -82,17 +82,17 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
         with head:
             words = st.text_input(
                 "Filter", placeholder="Filter by name, tag or setting", label_visibility="collapsed",
-                key=RunsState.filter.key, width=240,
+                key="runs_filter", width=240,
             )  # fmt: skip
             extents = {"differences": "Only differences", "all": "All settings"}
-            extent = segments("Settings", extents, default="differences", key=RunsState.extent.key)
+            extent = segments("Settings", extents, default="differences", key="runs_extent")
             with st.popover("Columns", icon=":material/view_column:"):
                 figures = st.pills(
                     "Figures", list(table.FIGURES), selection_mode="multi", default=usual,
-                    format_func=lambda figure: table.FIGURES[figure][0], key=RunsState.figures.key,
+                    format_func=lambda figure: table.FIGURES[figure][0], key="runs_figures",
                 )  # fmt: skip
                 with_archived = bool(archived) and st.toggle(
-                    f"Show archived runs ({archived})", key=RunsState.show_archived.key
+                    f"Show archived runs ({archived})", key="runs_show_archived"
                 )
         shown = [
             row

@@ -10,7 +10,7 @@ from core.formatting import MISSING, format_duration, format_number, format_perc
 from core.runs import RunRow
 from core.services.evaluation.leaderboard import LeaderboardRow
 from core.services.runs.configuration import DOCUMENTS, MODELS, PROTOCOL, SUMMARY
-from core.stats.intervals import Estimate, format_estimate, format_interval
+from core.stats.intervals import Estimate, format_estimate
 
 ALWAYS = (PROTOCOL, MODELS)
 """Headings of the configuration that are shown even where no run differs."""
@@ -38,13 +38,11 @@ def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures:
     columns = [
         {"key": "main", "title": metric, "numeric": True},
         {"key": "interval", "title": "95% interval", "numeric": False, "interval": True},
-        *(
-            {"key": figure, "title": title, "numeric": True, "help": help}
-            for figure, (title, help) in FIGURES.items()
-            if figure in figures
-        ),
-        *({"key": heading, "title": heading, "numeric": heading in NUMERIC} for heading in headings),
     ]
+    for figure, (title, help) in FIGURES.items():
+        if figure in figures:
+            columns.append({"key": figure, "title": title, "numeric": True, "help": help})
+    columns += [{"key": heading, "title": heading, "numeric": heading in NUMERIC} for heading in headings]
     return {"columns": columns, "runs": [_run_data(row, usual) for row in rows]}
 
 
@@ -77,9 +75,7 @@ def _count(text: str) -> float | None:
 def _figures(row: LeaderboardRow) -> dict[str, Any]:
     run, cost, scores = row.run, row.cost, row.scores
     main = row.main.value if row.main is not None else None
-    undefined = Estimate(None, None)
-    agreement = {key: scores.overall.get(key, undefined) if scores is not None else undefined
-                 for key in ("kappa", "alpha")}  # fmt: skip
+    overall = scores.overall if scores is not None else {}
     incomplete = row.coverage is not None and row.coverage < 1
     return {
         "main": _number(main, format_number(main), "main") if main is not None else _number(None, _state(run)),
@@ -90,7 +86,7 @@ def _figures(row: LeaderboardRow) -> dict[str, Any]:
         "paid": _number(cost["paid_usd"], format_price(cost["paid_usd"])),
         "tokens": _number(cost["tokens"], format_tokens(cost["tokens"] or 0)),
         "seconds": _number(run.seconds, format_duration(run.seconds)),
-        **{key: _estimate(one) for key, one in agreement.items()},
+        **{key: _estimate(overall.get(key, Estimate(None, None))) for key in ("kappa", "alpha")},
     }
 
 
@@ -108,11 +104,10 @@ def _state(run: RunRow) -> str:
 
 def results(row: LeaderboardRow) -> dict[str, str]:
     """Return score, cost and time of a run in words, by name."""
-    figures = _figures(row)
-    found = {row.metric.name: figures["main"]["parts"][0][0]}
-    if row.main is not None and row.main.interval is not None:
-        found[row.metric.name] += f" ({format_interval(row.main.interval)})"
-    return found | {name: figures[key]["parts"][0][0] for key, name in (("cost", "Cost"), ("tokens", "Tokens"))}
+    texts = {key: figure["parts"][0][0] for key, figure in _figures(row).items()}
+    main = row.main
+    score = format_estimate(main) if main is not None and main.value is not None else texts["main"]
+    return {row.metric.name: score, "Cost": texts["cost"], "Tokens": texts["tokens"]}
 
 
 def parts_that_differ(configuration: Mapping[str, str]) -> list[str]:
