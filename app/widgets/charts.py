@@ -462,8 +462,8 @@ def _ink(share: float, shades: Mapping[str, str]) -> str:
     return palette.legible(_fill(share, shades), shades)
 
 
-def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
-    """Draw cost against quality, with its interval and the efficient front as a line.
+def frontier(rows: Rows, *, key: str, unit: str, quality: str) -> None:
+    """Draw cost (``unit`` is usd or tokens) against quality, with its interval and the efficient front as a line.
 
     Rows are ``{name, cost, quality, low, high, efficient, words}``; the ends are None without an interval. Rows without
     a cost or a quality are left out.
@@ -472,6 +472,7 @@ def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
     if not known:
         st.caption("No run has both a cost and a score.")
         return
+    cost = "$ per document" if unit == "usd" else "tokens per document"
     draw(_frontier(known, cost, quality), rows, key=key)
 
 

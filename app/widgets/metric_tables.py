@@ -135,9 +135,10 @@ def estimate_html(estimate: Estimate, digits: int = 3) -> Markup:
     return with_interval(format_number(estimate.value, digits), format_interval(estimate.interval, digits=digits))
 
 
-def share_html(estimate: Estimate) -> Markup:
-    """Return a share in percent, with one decimal, and its interval as HTML, as ``estimate_html``."""
-    return with_interval(format_percent(estimate.value, 1), format_interval(estimate.interval, "percent", digits=1))
+def share_html(estimate: Estimate, digits: int = 1) -> Markup:
+    """Return a share in percent and its interval as HTML, as ``estimate_html``."""
+    interval = format_interval(estimate.interval, "percent", digits=digits)
+    return with_interval(format_percent(estimate.value, digits), interval)
 
 
 def with_interval(value: str, interval: str) -> Markup:

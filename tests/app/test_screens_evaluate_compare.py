@@ -328,7 +328,7 @@ CHARTS = {
             {"name": name, "cost": 1.0, "quality": 0.5, "low": low, "high": 0.6, "efficient": True, "words": "w"}
             for name, low in (("r1", 0.4), ("r2", None))
         ],
-        {"cost": "c", "quality": "q"},
+        {"unit": "usd", "quality": "q"},
     ),
     "scatter": (
         [
@@ -403,7 +403,7 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
         }
         for n in range(4)
     ]
-    charts.frontier(rows, key="k", cost="c", quality="q")
+    charts.frontier(rows, key="k", unit="usd", quality="q")
     marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
     assert len(set(marks)) == 4
 

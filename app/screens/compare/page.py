@@ -54,14 +54,9 @@ def main() -> None:
     known = run_data.ranked_runs(session)
     runs = [run for run in known if run.verdicts]
     if len(runs) < 2:
-        without_verdicts = f" {len(runs)} of {len(known)} runs have a verdict." if len(known) > 1 else ""
-        empty_page(
-            "Compare",
-            "Nothing to compare yet",
-            f"Two runs on the same documents can be compared: another protocol, model or prompt.{without_verdicts}",
-            {"Open Run": "run"},
-            sign="bars",
-        )
+        words = "Two runs on the same documents can be compared: another protocol, model or prompt."
+        words += f" {len(runs)} of {len(known)} runs have a verdict." if len(known) > 1 else ""
+        empty_page("Compare", "Nothing to compare yet", words, {"Open Run": "run"}, sign="bars")
         return
     with layout.header("Compare", "all runs are compared with the first one", key="compare-head"):
         chosen = _runs(runs)
@@ -71,9 +66,8 @@ def main() -> None:
     ids = tuple(run.run_id for run in chosen)
     references = available_references(session, chosen[0].run_id)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="compare-basis"):
-        reference = reference_picker(
-            {name: count for name, count in references.items() if not name.startswith("run:")}, key="compare-reference"
-        )
+        offered = {name: count for name, count in references.items() if not name.startswith("run:")}
+        reference = reference_picker(offered, key="compare-reference")
         points = st.number_input(
             "Margin, points", 0.5, 50.0, None, 0.5, key="compare-margin", width=150, placeholder="none",
             help="A difference of the main score up to this margin does not matter to you. Tests whether the runs are "
@@ -85,7 +79,7 @@ def main() -> None:
         st.caption(latent_truth.warning(session))
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
-            _summary(found)
+            sentences(*_summary(found))
         _downloads(session, ids, reference, found, margin)
     pair = _select_pair(chosen, found)
     left, right = st.columns([1.5, 1], gap="small")
@@ -110,25 +104,16 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
     by_id = {run.run_id: run for run in runs}
     before = [id for id in state.compare.runs if id in by_id]
     looked = by_id.get(before[0] if before else state.run_id or "", runs[0])
-    same = [run for run in runs if compare.alike(run.settings.codebook, looked.settings.codebook)]
-    others = sorted(
-        (run for run in same if run.run_id != looked.run_id),
-        key=lambda run: (run.documents < looked.documents, run.experiment_id == looked.experiment_id),
-    )
-    begin = [*(run.run_id for run in others[:1]), looked.run_id]
-    if before:
-        begin = [id for id in before if by_id[id] in same]
+    same = {run.run_id: run for run in runs if compare.alike(run.settings.codebook, looked.settings.codebook)}
+    begin = [id for id in before if id in same]
+    if not before:
+        others = [run for run in same.values() if run.run_id != looked.run_id]
+        others.sort(key=lambda run: (run.documents < looked.documents, run.experiment_id == looked.experiment_id))
+        begin = [*(run.run_id for run in others[:1]), looked.run_id]
     chosen = st.multiselect(
-        "Runs",
-        [run.run_id for run in same],
-        default=begin,
-        format_func=lambda id: run_words(by_id[id]),
-        max_selections=MOST,
-        label_visibility="collapsed",
-        placeholder="Runs of one codebook",
-        key="compare-runs",
-        width=620,
-    )
+        "Runs", list(same), default=begin, format_func=lambda id: run_words(by_id[id]), max_selections=MOST,
+        label_visibility="collapsed", placeholder="Runs of one codebook", key="compare-runs", width=620,
+    )  # fmt: skip
     state.compare.runs = tuple(chosen)
     layout.write_url(runs=",".join(chosen) or None)
     return [by_id[id] for id in chosen]
@@ -141,30 +126,23 @@ def _downloads(
         name = f"{session.name}-{'-'.join(ids)}"
 
         def report() -> str:
-            found = compare.comparison_report(session, ids, reference, margin)
-            return json.dumps(found, indent=2, ensure_ascii=False)
-
-        def scores() -> str:
-            return csv_text.to_csv(_score_rows(found))
+            whole = compare.comparison_report(session, ids, reference, margin)
+            return json.dumps(whole, indent=2, ensure_ascii=False)
 
         download("JSON", report, f"{name}.json", "application/json", type="tertiary", key="compare-json")
-        download("CSV", scores, f"{name}.csv", "text/csv", type="tertiary", key="compare-csv")
+        download("CSV", lambda: csv_text.to_csv(_score_rows(found)), f"{name}.csv", "text/csv", type="tertiary",
+                 key="compare-csv")  # fmt: skip
 
 
 def _select_pair(chosen: Sequence[RunRow], found: Comparison) -> Pair:
     """Show a selector if there are several pairs, and return the selected pair."""
     second = chosen[1].run_id
-    titles = {run.run_id: run.title for run in chosen}
     if len(found.pairs) > 1:
+        titles = {run.run_id: literal(f"{run.title} against {chosen[0].title}") for run in chosen[1:]}
         second = st.pills(
-            "against the first",
-            [run.run_id for run in chosen[1:]],
-            default=second,
-            format_func=lambda id: literal(f"{titles[id]} against {chosen[0].title}"),
-            required=True,
-            label_visibility="collapsed",
-            key="compare-second",
-        )
+            "against the first", list(titles), default=second, format_func=titles.__getitem__, required=True,
+            label_visibility="collapsed", key="compare-second",
+        )  # fmt: skip
     return next(pair for pair in found.pairs if pair.second == second)
 
 
@@ -186,12 +164,9 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
 def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
     """Return the documents counted for each run in words; once if they are the same for all."""
     coverages = {run.title: counted_documents.of_run(session, run, reference).describe(reference) for run in runs}
-    words = set(coverages.values())
-    return (
-        f"each run: {words.pop()}"
-        if len(words) == 1
-        else ". ".join(f"{name}: {own}" for name, own in coverages.items())
-    )
+    if len(words := set(coverages.values())) == 1:
+        return f"each run: {words.pop()}"
+    return ". ".join(f"{name}: {own}" for name, own in coverages.items())
 
 
 def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> None:
@@ -199,14 +174,10 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
     words = f"on {label}" if label in each.names else ""
     with layout.panel("Documents", words, counted=on, key="compare-documents"):
         kinds = st.pills(
-            "outcome",
-            list(OUTCOMES),
-            default=[kind for kind in CHANGED if counts[kind]] or ["wrong"],
-            format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}",
-            selection_mode="multi",
-            label_visibility="collapsed",
-            key="compare-kinds",
-        )
+            "outcome", list(OUTCOMES), default=[kind for kind in CHANGED if counts[kind]] or ["wrong"],
+            format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}", selection_mode="multi",
+            label_visibility="collapsed", key="compare-kinds",
+        )  # fmt: skip
         rows, total = compare.page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
         if not rows:
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
@@ -214,29 +185,23 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
         document_list(
             [
-                {
-                    "id": row.document_id,
-                    "excerpt": excerpt(row.text),
-                    "corrected": list(row.corrected),
-                    "regressed": list(row.regressed),
-                }
+                {"id": row.document_id, "excerpt": excerpt(row.text), "corrected": row.corrected,
+                 "regressed": row.regressed}
                 for row in rows
             ],
             title="Documents",
             note=f"{total:,}{more}; + corrected, − regressed",
             listing=", ".join(WORDS[cast(Outcome, kind)] for kind in kinds),
             key="compare-cases",
-        )
-
-
-def _unresolved(run: RunRow) -> float | None:
-    """Return the share of a run's ended debates without a verdict, None before one has ended."""
-    return (run.unresolved + run.failed) / run.ended if run.ended else None
+        )  # fmt: skip
 
 
 OWN: dict[str, tuple[Callable[[Column], float | None], Callable[[float | None], str]]] = {
     "documents": (lambda column: column.scores.n, lambda value: f"{value or 0:,.0f}"),
-    "unresolved or failed, of the whole run": (lambda column: _unresolved(column.run), format_percent),
+    "unresolved or failed, of the whole run": (
+        lambda column: (column.run.unresolved + column.run.failed) / column.run.ended if column.run.ended else None,
+        format_percent,
+    ),
     "cost per document": (lambda column: column.cost["usd_per_document"], format_price),
     "tokens per document": (
         lambda column: column.cost["tokens_per_document"],
@@ -247,32 +212,24 @@ OWN: dict[str, tuple[Callable[[Column], float | None], Callable[[float | None], 
 """Rows of the table below the metrics: the value of a run, and the value as text."""
 
 
-def _summary(found: Comparison) -> None:
-    """Show the differences between the runs as sentences."""
+def _summary(found: Comparison) -> list[str]:
+    """Return the differences between the runs as sentences."""
     titles = {column.run.run_id: column.run.title for column in found.columns}
     lines = [pair.sentence for pair in found.pairs]
-    lines += [
-        f"{titles[pair.second]}: {pair.equivalence.sentence}" for pair in found.pairs if pair.equivalence is not None
-    ]
+    lines += [f"{titles[pair.second]}: {pair.equivalence.sentence}" for pair in found.pairs if pair.equivalence]
     if found.several is not None:
         lines.append(replace(found.several, names=tuple(titles[id] for id in found.several.names)).sentence())
-    sentences(*lines)
+    return lines
 
 
 def _score_rows(found: Comparison) -> list[dict[str, Any]]:
     """Return the table: metrics as rows, runs and the ends of the intervals as columns."""
     columns = {column.run.run_id: column for column in found.columns}
-    lines: list[dict[str, Any]] = [
-        {
-            "metric": metric.name,
-            **{
-                key: value
-                for id, column in columns.items()
-                for key, value in estimate_data(column.scores[metric.key], id, f"{id}_").items()
-            },
-        }
-        for metric in _defined_metrics(found)
-    ]
+    lines: list[dict[str, Any]] = []
+    for metric in _defined_metrics(found):
+        lines.append({"metric": metric.name})
+        for id, column in columns.items():
+            lines[-1] |= estimate_data(column.scores[metric.key], id, f"{id}_")
     return lines + [
         {"metric": name, **{id: value(column) for id, column in columns.items()}} for name, (value, _) in OWN.items()
     ]
@@ -306,21 +263,16 @@ def _cost(found: Comparison, on: str) -> None:
     unit = found.columns[0].unit
     sub = "green: no other run scores as well at a lower cost"
     with layout.panel("Quality and cost", sub, counted=on, key="compare-cost"):
-        charts.frontier(
-            [
-                {
-                    "name": column.run.title,
-                    "cost": column.cost[f"{unit}_per_document"],
-                    **estimate_data(column.scores.main, "quality"),
-                    "efficient": column.efficient,
-                    "words": column.run.settings.protocol,
-                }
-                for column in found.columns
-            ],
-            key="compare-frontier",
-            cost="$ per document" if unit == "usd" else "tokens per document",
-            quality=main_metric(found.columns[0].scores.kind).name,
-        )
+        rows = [
+            {
+                "name": column.run.title, "cost": column.cost[f"{unit}_per_document"],
+                **estimate_data(column.scores.main, "quality"), "efficient": column.efficient,
+                "words": column.run.settings.protocol,
+            }
+            for column in found.columns
+        ]  # fmt: skip
+        metric = main_metric(found.columns[0].scores.kind)
+        charts.frontier(rows, key="compare-frontier", unit=unit, quality=metric.name)
 
 
 def _label_differences(pair: Pair, kind: str, on: str, title: str) -> str:
@@ -332,16 +284,10 @@ def _label_differences(pair: Pair, kind: str, on: str, title: str) -> str:
         if value is None:
             without.append(test.name)
             continue
-        drawn.append(
-            {
-                "name": test.name,
-                "value": value,
-                "low": interval.low if interval else value,
-                "high": interval.high if interval else value,
-                "words": f"{format_points(value)}{'' if test.verdict in ('none', 'unknown') else ' *'}",
-                "tone": {"better": "right", "worse": "wrong"}.get(test.verdict, ""),
-            }
-        )
+        low, high = (interval.low, interval.high) if interval else (value, value)
+        words = f"{format_points(value)}{'' if test.verdict in ('none', 'unknown') else ' *'}"
+        tone = {"better": "right", "worse": "wrong"}.get(test.verdict, "")
+        drawn.append({"name": test.name, "value": value, "low": low, "high": high, "words": words, "tone": tone})
     sub = f"difference in {measure}, 95% interval"
     with layout.panel(title, sub, note="click a label", counted=on, key="compare-labels"):
         if not drawn:
@@ -360,17 +306,13 @@ def _label_differences(pair: Pair, kind: str, on: str, title: str) -> str:
 def _significance(pair: Pair) -> None:
     """Draw the significance tests of whole runs."""
     gained, lost = pair.documents.only_second, pair.documents.only_first
+    left_out = f", {pair.excluded:,} left out" if pair.excluded else ""
+    permutation = format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING
     found = [
-        (
-            "Shared documents with a reference",
-            f"{pair.n:,}" + (f", {pair.excluded:,} left out" if pair.excluded else ""),
-        ),
+        ("Shared documents with a reference", f"{pair.n:,}{left_out}"),
         ("Exact matches of one run only", f"{gained:,} gained, {lost:,} lost"),
         ("McNemar's test on documents", _mcnemar_words(pair.documents)),
-        (
-            "Permutation test of the main score",
-            format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING,
-        ),
+        ("Permutation test of the main score", permutation),
     ]
     if pair.documents.groups is not None:
         found.append(("Independent groups", f"{pair.documents.groups:,}"))

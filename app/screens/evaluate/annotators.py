@@ -10,9 +10,9 @@ import streamlit as st
 from app.state import state
 from app.widgets import charts, layout
 from app.widgets.elements import facts, line, table
-from app.widgets.metric_tables import estimate_data, with_interval
+from app.widgets.metric_tables import estimate_data, share_html
 from core.annotations import Reference
-from core.formatting import MISSING, format_count, format_percent
+from core.formatting import MISSING, format_count
 from core.runs import RunRow
 from core.services.evaluation import alt_test, counted_documents, model_drift
 from core.services.evaluation.model_recommendations import (
@@ -24,7 +24,6 @@ from core.services.evaluation.model_recommendations import (
 )
 from core.services.project_session import ProjectSession
 from core.stats.alt_test import EPSILONS, Alternative, People
-from core.stats.intervals import format_interval
 
 PEOPLE: dict[People, str] = {"experts": "experts", "trained": "trained annotators", "crowd": "crowd workers"}
 
@@ -37,18 +36,16 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     on = counted_documents.merge_coverage(each).describe(reference)
     with left:
         _recommendations(found, recommend_models(session, rows, tuple(run.settings.role_models), reference), on)
-    test_panel = layout.panel(
-        "Alternative annotator test", "can the model replace human annotators?", key="models-alt-test"
-    )
-    with right, test_panel:
-        chosen = st.selectbox(
-            "The annotators are", list(PEOPLE), index=1, format_func=PEOPLE.__getitem__, key="models-people-kind",
-            help="The model may be worse than a person by this share of the documents, because it costs less: "
-            + ", ".join(f"{EPSILONS[kind]:g} for {name}" for kind, name in PEOPLE.items()),
-        )  # fmt: skip
-        test = alt_test.may_replace(session, run, EPSILONS[chosen])
-        _alternative_test(test, alt_test.describe_coverage(session, run))
     with right:
+        sub = "can the model replace human annotators?"
+        with layout.panel("Alternative annotator test", sub, key="models-alt-test"):
+            chosen = st.selectbox(
+                "The annotators are", list(PEOPLE), index=1, format_func=PEOPLE.__getitem__, key="models-people-kind",
+                help="The model may be worse than a person by this share of the documents, because it costs less: "
+                + ", ".join(f"{EPSILONS[kind]:g} for {name}" for kind, name in PEOPLE.items()),
+            )  # fmt: skip
+            test = alt_test.may_replace(session, run, EPSILONS[chosen])
+            _alternative_test(test, alt_test.describe_coverage(session, run))
         _drift(session, run)
 
 
@@ -58,17 +55,13 @@ def _recommendations(found: Sequence[ModelScores], advised: Sequence[Recommendat
     with layout.panel("Model per role", sub, counted=on, key="models-roles"):
         rows = [
             {
-                "name": one.spec,
-                "role": one.role,
-                "title": one.title,
-                "run": one.run_id,
+                "name": one.spec, "role": one.role, "title": one.title, "run": one.run_id,
                 **estimate_data(one.scores["macro_precision"], "precision", "precision_"),
-                **estimate_data(one.scores["macro_recall"], "recall", "recall_"),
-                "n": one.scores.n,
+                **estimate_data(one.scores["macro_recall"], "recall", "recall_"), "n": one.scores.n,
             }
             for one in found
             if one.scores["macro_precision"].value is not None and one.scores["macro_recall"].value is not None
-        ]
+        ]  # fmt: skip
         if rows:
             charts.draw(charts.scatter(rows), rows, key="models-profiles")
         titles: dict[str, list[str]] = {}  # several roles often have the same advice
@@ -86,19 +79,11 @@ def _alternative_test(test: Alternative, on: str) -> None:
         layout.counted(on)
         rows = [
             [
-                one.person,
-                f"{one.n:,}",
-                with_interval(
-                    format_percent(one.model_wins.value), format_interval(one.model_wins.interval, "percent")
-                ),
-                with_interval(
-                    format_percent(one.person_wins.value), format_interval(one.person_wins.interval, "percent")
-                ),
-                MISSING if one.p is None else f"{one.p:.3f}",
-                "yes" if one.replaceable else "no",
+                one.person, f"{one.n:,}", share_html(one.model_wins, 0), share_html(one.person_wins, 0),
+                MISSING if one.p is None else f"{one.p:.3f}", "yes" if one.replaceable else "no",
             ]
             for one in test.people
-        ]
+        ]  # fmt: skip
         table(["Person left out", "n", "Model", "Person", "p", "Replaceable"], rows)
         st.caption(
             "Model, person: share of n documents on which the one agrees with the other people at least as well as the "
@@ -116,9 +101,8 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
             if run.verdicts and st.button("Check for drift", key="models-canaries", icon=":material/replay:"):
                 made = model_drift.start_canary_run(session, run)
                 session.start_or_resume(made.run_id)
-                state.set_notice(
-                    "ok", f"{format_count(made.documents, 'canary document')} started", f"In the run {made.title}."
-                )
+                started = f"{format_count(made.documents, 'canary document')} started"
+                state.set_notice("ok", started, f"In the run {made.title}.")
                 st.rerun()
         if not found:
             st.caption(

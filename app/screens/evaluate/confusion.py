@@ -26,22 +26,19 @@ def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: De
     """Draw the matrices and the documents in the selected cell."""
     codebook = found.run.settings.codebook
     reference = reference_names(found.reference).noun
-    with layout.panel(
-        "Confusion matrix",
-        f"rows: {reference}, columns: verdict; shares of the row",
-        note="click a cell to read its documents",
-        counted=found.coverage.describe(found.reference),
-        key="evaluate-confusion",
-    ):
+    sub, counted = f"rows: {reference}, columns: verdict; shares of the row", found.coverage.describe(found.reference)
+    with layout.panel("Confusion matrix", sub, note="click a cell to read its documents", counted=counted,
+                      key="evaluate-confusion"):  # fmt: skip
         if codebook.kind == "choice":
             _choice_matrix(found, reference)
         else:
             _label_matrices(found, reference)
-        left, right = st.columns([1, 1.15], gap="medium") if debate.flip_table is not None else (None, st.container())
-        if left is not None and debate.flip_table is not None:
+        place = st.container()
+        if debate.flip_table is not None:
+            left, place = st.columns([1, 1.15], gap="medium")
             with left:
                 flips.flip_table(debate.flip_table, codebook, debate.titles, noun(found.run))
-        with right:
+        with place:
             _cases(session, found, debate)
 
 
@@ -79,22 +76,20 @@ def _picked(found: EvaluationReport) -> tuple[str, str] | None:
 
     The default is the largest error cell (single choice) or the larger error cell of the label with most errors.
     """
-    labels = {label.id: label for label in found.run.settings.codebook.labels}
+    names = {label.id: label.name for label in found.run.settings.codebook.labels}
     cell = state.evaluate.cell
     choice = found.run.settings.codebook.kind == "choice"
-    if cell is not None and cell[0] in labels and (cell[1] in labels if choice else cell[1] in scores.CELLS):
+    if cell is not None and cell[0] in names and cell[1] in (names if choice else scores.CELLS):
         return cell
-    ids = list(labels)
     if choice:
         wrong = [
-            (count, ids[true], ids[said])
-            for true, line in enumerate(found.scores.confusion)
-            for said, count in enumerate(line)
+            (count, true, said)
+            for true, line in zip(names, found.scores.confusion, strict=True)
+            for said, count in zip(names, line, strict=True)
             if true != said and count
         ]
         return max(wrong)[1:] if wrong else None
-    counts = found.scores.counts
-    errors = {label.id: (counts[label.name].fn, counts[label.name].fp) for label in labels.values()}
+    errors = {id: (found.scores.counts[name].fn, found.scores.counts[name].fp) for id, name in names.items()}
     worst = max(errors, key=lambda label: sum(errors[label]))
     if not any(errors[worst]):
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -34,7 +33,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         for count in (counted_documents.of_run, counted_documents.of_debate, counted_documents.of_rounds)
     )
     if result.flip_table is None and not result.rounds and not result.panels:
-        _no_debate()
+        words = "A single agent answered. Compare this run with one that debates to see the effect of a debate."
+        empty("No debate in this run", words, {"Open Compare": "compare"}, key="no-debate")
         return
     if result.flip_table is None:
         st.caption("All agents answered independently, so there are no corrections or regressions.")
@@ -52,15 +52,6 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     _panels(result, on_rounds)
 
 
-def _no_debate() -> None:
-    empty(
-        "No debate in this run",
-        "A single agent answered. Compare this run with one that debates to see the effect of a debate.",
-        {"Open Compare": "compare"},
-        key="no-debate",
-    )
-
-
 def _steps(result: DebateEffect, noun: str, on: str) -> None:
     flip_table = result.flip_table
     assert flip_table is not None
@@ -68,33 +59,17 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
     with layout.panel("Contribution by step", sub, counted=on, key="debate-steps"):
         rows = [[result.titles[flip_table.roles[0]], share_html(flip_table.shares[0]), *[""] * 7]]
         for step, share in zip(flip_table.steps, flip_table.shares[1:], strict=True):
-            price = result.prices[step.role]
+            price, total = result.prices[step.role], step.total
+            gain = with_interval(format_points(step.gain.value), format_interval(step.gain.interval, "points"))
+            per_label = MISSING if price.per_label is None else format_price(price.per_label)
+            tokens = MISSING if price.tokens_per_label is None else format_tokens(price.tokens_per_label)
             rows.append(
-                [
-                    result.titles[step.role],
-                    share_html(share),
-                    f"{step.total.corrected:,}",
-                    f"{step.total.regressed:,}",
-                    format_signed(step.total.net, 0),
-                    with_interval(format_points(step.gain.value), format_interval(step.gain.interval, "points")),
-                    format_price(price.cost_usd),
-                    MISSING if price.per_label is None else format_price(price.per_label),
-                    MISSING if price.tokens_per_label is None else format_tokens(price.tokens_per_label),
-                ]
-            )
+                [result.titles[step.role], share_html(share), f"{total.corrected:,}", f"{total.regressed:,}",
+                 format_signed(total.net, 0), gain, format_price(price.cost_usd), per_label, tokens]
+            )  # fmt: skip
         gained = f"per {noun} gained"
-        heads = [
-            "Step",
-            "Correct",
-            "Corrected",
-            "Introduced errors",
-            "Net",
-            "Gain, points",
-            "Cost",
-            f"Cost {gained}",
-            f"Tokens {gained}",
-        ]
-        table(heads, rows)
+        heads = ["Step", "Correct", "Corrected", "Introduced errors", "Net", "Gain, points", "Cost"]
+        table([*heads, f"Cost {gained}", f"Tokens {gained}"], rows)
         whole, notes = result.prices["whole"], []
         if any(step.gain.value == 0 and step.gain.interval is None for step in flip_table.steps):
             notes.append("A step that changed nothing has no interval: nothing shows how far off its gain may be.")
@@ -126,21 +101,17 @@ def _bound(bound: Bound, on: str) -> None:
         if bound.at_first.value is None:
             st.caption("No agent gave a list of its own on a document with a reference.")
             return
+        shares = {"first step": bound.at_first, "any step": bound.ever, "verdict": bound.reached}
         rows = [
             {"name": name, **estimate_data(share), "words": _percent(share), "colour": colour}
-            for name, share, colour in (
-                ("first step", bound.at_first, "tx3"),
-                ("any step", bound.ever, "tx3"),
-                ("verdict", bound.reached, "bar"),
-            )
+            for (name, share), colour in zip(shares.items(), ("tx3", "tx3", "bar"), strict=True)
         ]
         charts.bars(rows, key="debate-bound-chart", unit="share correct")
-        if (bound.gap.value or 0.0) <= 0:
-            st.caption("The verdict is at least as good as the best choice among the first answers.")
-        else:
-            st.caption(
-                f"{_percent(bound.gap)} more would be correct if the verdict always followed the correct first answer."
-            )
+        words = "The verdict is at least as good as the best choice among the first answers."
+        if (bound.gap.value or 0.0) > 0:
+            gap = _percent(bound.gap)
+            words = f"{gap} more would be correct if the verdict always followed the correct first answer."
+        st.caption(words)
 
 
 def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> None:
@@ -154,34 +125,25 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
         charts.draw(charts.lines(rows, SERIES), rows, key="debate-rounds-chart")
         table = [
             {
-                "round": one.name,
-                "agent": agents.get(agent.agent, agent.agent),
-                "accuracy": _percent(agent.accuracy),
-                "kept": agent.kept,
-                "corrected": agent.to_right,
-                "regressed": agent.to_wrong,
+                "round": one.name, "agent": agents.get(agent.agent, agent.agent), "accuracy": _percent(agent.accuracy),
+                "kept": agent.kept, "corrected": agent.to_right, "regressed": agent.to_wrong,
             }
             for one in found
             for agent in one.agents
-        ]
-        st.dataframe(
-            table,
-            hide_index=True,
-            key="debate-rounds-table",
-            column_config={"accuracy": st.column_config.TextColumn(alignment="right")},
-        )
+        ]  # fmt: skip
+        right = {"accuracy": st.column_config.TextColumn(alignment="right")}
+        st.dataframe(table, hide_index=True, key="debate-rounds-table", column_config=right)
+
+        def agreement(one: Round) -> str:
+            pairs = [f"{agents.get(a, a)} and {agents.get(b, b)} agree on {_percent(share)}"
+                     for a, b, share in one.consecutive]  # fmt: skip
+            return "; ".join([f"{_percent(one.with_majority)} of the agents agree with the majority", *pairs])
+
         lines = []
-        for text, group in groupby(found, key=partial(_agreement, agents)):
+        for text, group in groupby(found, key=agreement):
             names = [one.name for one in group]
             lines.append(f"{' to '.join(dict.fromkeys((names[0], names[-1])))}: {text}.")
         sentences(*lines)
-
-
-def _agreement(agents: Mapping[str, str], one: Round) -> str:
-    """Return the agreement of the agents in a round as text."""
-    return f"{_percent(one.with_majority)} of the agents agree with the majority" + "".join(
-        f"; {agents.get(a, a)} and {agents.get(b, b)} agree on {_percent(share)}" for a, b, share in one.consecutive
-    )
 
 
 def _panels(result: DebateEffect, on: str) -> None:

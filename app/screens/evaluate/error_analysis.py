@@ -14,7 +14,7 @@ from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
-from core.services.evaluation.error_analysis import SIDES, LabelErrors, Mistake, Side, documents, of_label
+from core.services.evaluation.error_analysis import SIDES, LabelErrors, Side, documents, of_label
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.stats.error_analysis import Band
@@ -54,16 +54,14 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             return
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
         document_list(
-            [_line(row) for row in rows],
+            [
+                {"id": row.document_id, "excerpt": " ".join([*(f"[{tag}]" for tag in row.tags), excerpt(row.text)])}
+                for row in rows
+            ],
             title=labels[chosen],
             note=f"{format_count(total, 'document')}, most frequent errors first{more}",
             key="errors-cases",
         )
-
-
-def _line(row: Mistake) -> dict[str, str]:
-    words = [*(f"[{tag}]" for tag in row.tags), excerpt(row.text)]
-    return {"id": row.document_id, "excerpt": " ".join(words)}
 
 
 def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Side, str]:
@@ -71,37 +69,28 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
     word = ""
     on = result.counted.describe(reference)
     left, right = st.columns([1.2, 1], gap="small")
-    with (
-        left,
-        layout.panel(
-            "Cue words", "more frequent in these errors than in correct documents", counted=on, key="errors-cues"
-        ),
-    ):
+    sub = "more frequent in these errors than in correct documents"
+    with left, layout.panel("Cue words", sub, counted=on, key="errors-cues"):
         sides = SIDES[kind]
         counts = {one.side: one for one in result.sides}
-        side = segments(
-            "side",
-            {name: f"{NAMES[kind == 'rating'][name]} {counts[name].wrong:,}" for name in sides},
-            default=max(sides, key=lambda name: counts[name].wrong),
-            key="errors-side",
-        )
+        titles = {name: f"{NAMES[kind == 'rating'][name]} {counts[name].wrong:,}" for name in sides}
+        most = max(sides, key=lambda name: counts[name].wrong)
+        side = segments("side", titles, default=most, key="errors-side")
         found = counts[side]
-        st.caption(f"{sides[side].capitalize()}." + _again(result, found.consistent))
+        again = "Repeat the run to see which errors are consistent."
+        if result.iterations > 1:
+            again = f"{found.consistent:,} of them in all {result.iterations} iterations."
+        st.caption(f"{sides[side].capitalize()}. {again}")
         if found.cues:
             rows = [
-                {
-                    "name": cue.word,
-                    "value": cue.weight,
-                    "words": f"{format_count(len(cue.errors), 'error')}, {cue.hits:,} correct",
-                    "colour": "wrong",
-                }
+                {"name": cue.word, "value": cue.weight, "colour": "wrong",
+                 "words": f"{format_count(len(cue.errors), 'error')}, {cue.hits:,} correct"}
                 for cue in found.cues
-            ]
+            ]  # fmt: skip
             word = charts.bars(rows, key=f"errors-words-{side}", unit="TF-IDF difference", share=False, select=True)
         else:
-            st.caption(
-                "No word occurs in two of these errors and in a larger share of them than of the correct documents."
-            )
+            more = "in a larger share of them than of the correct documents"
+            st.caption(f"No word occurs in two of these errors and {more}.")
     with right:
         with layout.panel("By length", "error rate by number of words", counted=on, key="errors-length"):
             _bands(result.by_length, "words", key="errors-length-chart")
@@ -116,23 +105,13 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
     return side, word
 
 
-def _again(result: LabelErrors, consistent: int) -> str:
-    if result.iterations < 2:
-        return " Repeat the run to see which errors are consistent."
-    return f" {consistent:,} of them in all {result.iterations} iterations."
-
-
 def _bands(bands: tuple[Band, ...], unit: str, *, key: str) -> None:
     if not bands:
         st.caption("No document has a reference and a verdict.")
         return
     rows = [
-        {
-            "name": f"{band.low:,}" if band.low == band.high else f"{band.low:,} to {band.high:,}",
-            **estimate_data(band.share),
-            "words": f"{band.wrong:,} of {band.n:,}",
-            "colour": "bar",
-        }
+        {"name": " to ".join(dict.fromkeys((f"{band.low:,}", f"{band.high:,}"))), **estimate_data(band.share),
+         "words": f"{band.wrong:,} of {band.n:,}", "colour": "bar"}
         for band in bands
-    ]
+    ]  # fmt: skip
     charts.bars(rows, key=key, unit=f"error rate, by {unit}")

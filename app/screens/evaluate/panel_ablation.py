@@ -65,14 +65,11 @@ def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
     before, after = one.before[measure], one.after[measure]
     gain = result.gains.get(one.group, {}).get(measure) if one.style == "full" else None
     return {
-        "group": one.group,
-        "style": f"{STYLES[one.style]} ({result.runs[one.style]})",
-        "colour": LANES[one.style],
-        **estimate_data(before, "before", "before_"),
-        **estimate_data(after, "after"),
+        "group": one.group, "style": f"{STYLES[one.style]} ({result.runs[one.style]})", "colour": LANES[one.style],
+        **estimate_data(before, "before", "before_"), **estimate_data(after, "after"),
         "words": f"{format_number(before.value, 2)} → {format_estimate(after, digits=2)}",
         **estimate_data(gain, "gain", "gain_"),
-    }
+    }  # fmt: skip
 
 
 @cached
@@ -89,27 +86,24 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
     across = scale_beside_text(room, (max(-1.0, low - 0.02) if low < 0 else 0.0, 1.0))
     ticks = [tick / 4 for tick in range(-4, 5) if tick / 4 >= low]
     names = dict.fromkeys(row["group"] for row in rows)
-    lanes = list(dict.fromkeys(row["style"] for row in rows))
+    styles = {row["style"]: shade[row["colour"]] for row in rows}
     x = alt.X("after:Q", scale=across, axis=alt.Axis(title=NAMES[measure], values=ticks, format=".2f"))
-    lane = {
-        "y": named_axis("group", names),
-        "yOffset": alt.YOffset("style:N", sort=lanes, scale=alt.Scale(domain=lanes)),
-    }
-    colour = named_colours(
-        "style", {row["style"]: shade[row["colour"]] for row in rows}, labelLimit=260, symbolOpacity=1
-    )
+    offset = alt.YOffset("style:N", sort=list(styles), scale=alt.Scale(domain=list(styles)))
+    lane = {"y": named_axis("group", names), "yOffset": offset}
+    colour = named_colours("style", styles, labelLimit=260, symbolOpacity=1)
     tip = tooltip(
         group="Group", style="Style", before=("Before", ".3f"), before_low=("Interval from", ".3f"),
         before_high=("to", ".3f"), after=("After", ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"),
     )  # fmt: skip
-    base = alt.Chart(frame)
-    known = base.transform_filter("isValid(datum.after)")
-    spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3, opacity=0.4)
-    first = base.transform_filter("isValid(datum.before)").mark_point(size=75, strokeWidth=1.6, opacity=1)
-    chart = (
-        spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q", color=colour, tooltip=tip, **lane)
-        + first.encode(x=alt.X("before:Q", scale=across), color=colour, tooltip=tip, **lane)
-        + known.mark_point(filled=True, size=85, opacity=1).encode(x=x, color=colour, tooltip=tip, **lane)
-        + text_layer(base, room, **lane)
+    base = alt.Chart(frame).encode(**lane)
+    marks = base.encode(color=colour, tooltip=tip)
+    known = marks.transform_filter("isValid(datum.after)").mark_point(filled=True, size=85, opacity=1)
+    spans = marks.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3, opacity=0.4)
+    first = marks.transform_filter("isValid(datum.before)").mark_point(size=75, strokeWidth=1.6, opacity=1)
+    chart = alt.layer(
+        spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q"),
+        first.encode(x=alt.X("before:Q", scale=across)),
+        known.encode(x=x),
+        text_layer(base, room),
     )
     return styled(chart, 24 * len(rows) + 70)

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from app.widgets import palette
-from app.widgets.charts import Spec, cached, draw, inline_data, styled, tooltip
+from app.widgets.charts import Spec, cached, draw, inline_data, named_axis, styled, tooltip
 from app.widgets.metric_tables import estimate_data
 from core.formatting import format_count, format_number
 from core.services.evaluation.debate_effect import DebateEffect
@@ -71,33 +71,21 @@ def _rows(found: EvaluationReport, roles: Mapping[str, Scores]) -> list[ScoreRow
 
 
 def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [
-        {
-            "label": row.name,
-            "measure": measure,
-            **estimate_data(score),
-            **{
-                key: value
-                for role, three in row.roles.items()
-                for title in [titles.get(role, role)]
-                for key, value in estimate_data(three[panel], title, f"{title} ").items()
-            },
-        }
-        for row in rows
-        for panel, (measure, score) in enumerate(zip(MEASURES, row.scores, strict=True))
-    ]
+    numbers: list[dict[str, Any]] = []
+    for row in rows:
+        for panel, (measure, score) in enumerate(zip(MEASURES, row.scores, strict=True)):
+            numbers.append({"label": row.name, "measure": measure, **estimate_data(score)})
+            for role, three in row.roles.items():
+                title = titles.get(role, role)
+                numbers[-1] |= estimate_data(three[panel], title, f"{title} ")
+    return numbers
 
 
 @cached
 def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
     shade = palette.colours()
     names = [f"{row.name}\n{row.note}" for row in rows]
-    y = alt.Y(
-        "label:N",
-        sort=names,
-        scale=alt.Scale(domain=names),
-        axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8, labelExpr="split(datum.label, '\\n')"),
-    )
+    y = named_axis("label", names, labelExpr="split(datum.label, '\\n')").scale(domain=names)
     panels = []
     for place, measure in enumerate(MEASURES):
         bars, triangles = _panel_rows(rows, names, place, titles, shade)
@@ -139,12 +127,12 @@ def _panel_rows(
     triangles: list[dict[str, Any]] = []
     for row, label in zip(rows, names, strict=True):
         score = row.scores[place]
-        interval = score.interval
+        low, high = (score.interval.low, score.interval.high) if score.interval else (score.value, score.value)
         bars.append(
             {
                 "label": label, "name": row.name, "who": "the verdict", "from": 0, "value": score.value,
-                "low": interval.low if interval else score.value, "high": interval.high if interval else score.value,
-                "words": format_number(score.value), "colour": shade[f"l{row.colour}"] if row.colour else shade["tx"],
+                "low": low, "high": high, "words": format_number(score.value),
+                "colour": shade[f"l{row.colour}"] if row.colour else shade["tx"],
             }
         )  # fmt: skip
         triangles += [

@@ -55,13 +55,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 
 def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook, on: str) -> None:
     if len(result.runs) == 1:
-        empty(
-            "One iteration",
-            "Models can answer differently each time. Run 3 or more iterations to see how much the scores vary.",
-            {"Open Run": "run"},
-            sign="bars",
-            key="stability-measures",
-        )
+        words = "Models can answer differently each time. Run 3 or more iterations to see how much the scores vary."
+        empty("One iteration", words, {"Open Run": "run"}, sign="bars", key="stability-measures")
         return
     title, first = f"{len(result.runs)} iterations", session.run_name(result.runs[0])
     with layout.panel(title, f"of {first}", counted=on, key="stability-measures"):
@@ -93,10 +88,12 @@ def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -
     counts = result.stability.counts
     if len(result.runs) < 2:
         return
-    rows = [{"name": "All labels", "consistency": name, "count": count} for name, count in counts.items()]
-    if codebook.kind != "choice":
-        for label, own in result.stability.labels.items():
-            rows += [{"name": label, "consistency": name, "count": count} for name, count in own.items()]
+    labels = result.stability.labels if codebook.kind != "choice" else {}
+    rows = [
+        {"name": label, "consistency": name, "count": count}
+        for label, own in {"All labels": counts, **labels}.items()
+        for name, count in own.items()
+    ]
     share = format_estimate(result.stability.inconsistent, percent=True)
     words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent: {share}"
     on = result.counted.describe(reference)

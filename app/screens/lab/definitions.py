@@ -7,6 +7,7 @@ from html import escape
 
 import streamlit as st
 
+from app.screens.lab.prompt import note_field
 from app.screens.lab.version_history import version_history
 from app.state import LabState, state, with_default
 from app.widgets import label_editor
@@ -82,11 +83,7 @@ def _foot(session: ProjectSession, now: CodebookStatus) -> None:
         back = f"Reset to v{now.saved.version}" if now.saved else "Reset"
         st.button(back, type="tertiary", key="lab-discard", on_click=_discard, args=(session,))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
-        number = now.next_version
-        st.text_input(
-            f"Note for v{number}", key=LabState.note.key, label_visibility="collapsed",
-            placeholder=f"Note for v{number}: what changed, in a few words",
-        )  # fmt: skip
+        note_field(now.next_version)
 
 
 def _discard(session: ProjectSession) -> None:
@@ -135,11 +132,8 @@ def _suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> No
     accepted_lessons(session)
     found = suggesting.suggest_changes(session, run_id)
     if not found:
-        line(
-            "No suggestions. Test a change on labelled documents first. Suggestions need "
-            "errors that have something in common.",
-            "q",
-        )
+        test = "Test a change on labelled documents first."
+        line(f"No suggestions. {test} Suggestions need errors that have something in common.", "q")
     for one in found:
         _suggestion(session, now, one)
     heading("From a language model")
@@ -160,20 +154,16 @@ def _errors_of(session: ProjectSession) -> str | None:
 
 
 def _suggestion(session: ProjectSession, now: CodebookStatus, one: Suggestion) -> None:
-    label = now.codebook.label(one.label_id)
-    words = f"“{escape(one.text)}”"
+    label, args = now.codebook.label(one.label_id), (session, one)
     text, act = st.columns([4, 1.5], vertical_alignment="center", gap="small")
-    with text:
-        st.html(
-            f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[one.part]} '
-            f'<span class="moot-ev q moot-l{label.colour}">{words}</span>'
-            f'<div class="moot-why">{escape(one.why)}</div></div>'
-        )
+    text.html(
+        f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[one.part]} '
+        f'<span class="moot-ev q moot-l{label.colour}">“{escape(one.text)}”</span>'
+        f'<div class="moot-why">{escape(one.why)}</div></div>'
+    )
     with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
-        st.button("Accept", key=f"lab-take-{one.name}", on_click=_take, args=(session, one))
-        st.button(
-            "Dismiss", key=f"lab-leave-{one.name}", type="tertiary", on_click=suggesting.dismiss, args=(session, one)
-        )
+        st.button("Accept", key=f"lab-take-{one.name}", on_click=_take, args=args)
+        st.button("Dismiss", key=f"lab-leave-{one.name}", type="tertiary", on_click=suggesting.dismiss, args=args)
 
 
 def _take(session: ProjectSession, one: Suggestion) -> None:
@@ -188,26 +178,21 @@ def _take(session: ProjectSession, one: Suggestion) -> None:
 def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: str | None) -> None:
     role_model = suggesting.rewrite_model(plan)
     if role_model is None:
-        line(
-            "Choose a language model on the Models page to propose new definitions. "
-            "The built-in model cannot write them.",
-            "q",
-        )
+        choose = "Choose a language model on the Models page to propose new definitions."
+        line(f"{choose} The built-in model cannot write them.", "q")
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         label_id = select_label(now.codebook, key="lab-rewrite-label", width=220)
-        asked = st.button(
-            "Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {literal(role_model.spec)}"
-        )
+        name = literal(role_model.spec)
+        asked = st.button("Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {name}")
     if asked:
         state.lab.proposal = None
-        with error_boxes(), st.spinner(f"{literal(role_model.spec)} is writing"):
+        with error_boxes(), st.spinner(f"{name} is writing"):
             try:
                 state.lab.proposal = suggesting.propose_rewrite(session, plan, label_id, run_id=run_id)
             except TimeoutError:
                 raise MootError(f"{role_model.spec} did not answer within two minutes.", "Try again.") from None
-    proposal: Proposal | None = state.lab.proposal
-    if proposal is not None:
+    if (proposal := state.lab.proposal) is not None:
         _proposal(session, proposal, run_id)
 
 
@@ -225,17 +210,12 @@ def _proposal(session: ProjectSession, proposal: Proposal, run_id: str | None) -
         pays = effect is None or effect.pays
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"lab-proposed-{part}"):
             why = f'<div class="moot-why">{escape(str(effect))}</div>' if effect is not None else ""
-            st.html(
-                f'<div class="moot-diff"><dl><dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}{why}</dd></dl>'
-                "</div>"
-            )
+            words = f"<dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}{why}</dd>"
+            st.html(f'<div class="moot-diff"><dl>{words}</dl></div>')
             st.button(
-                "Accept" if pays else "Accept anyway",
-                type="secondary" if pays else "tertiary",
-                key=f"lab-take-{part}",
-                on_click=_accept_field,
-                args=(session, proposal, part),
-            )
+                "Accept" if pays else "Accept anyway", type="secondary" if pays else "tertiary",
+                key=f"lab-take-{part}", on_click=_accept_field, args=(session, proposal, part),
+            )  # fmt: skip
             st.button(
                 "Dismiss", key=f"lab-leave-{part}", type="tertiary",
                 on_click=lambda part=part: LabState.proposal.set(suggesting.dismiss_field(proposal, part)),

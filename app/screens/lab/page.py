@@ -10,6 +10,7 @@ from app import context
 from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
+from app.widgets.document_drawer import excerpt
 from app.widgets.elements import facts, line, literal
 from app.widgets.empty_state import empty_page
 from app.widgets.layout import header
@@ -64,22 +65,12 @@ def main() -> None:
 def begun(session: ProjectSession) -> bool:
     """Return True if changes can be tested. Otherwise draw the missing step."""
     if not count_documents(session):
-        empty_page(
-            "Lab",
-            "No documents yet",
-            "A change is tested on documents, preferably with gold or reviewed labels.",
-            {"Open Data": "data"},
-            sign="lines",
-        )
+        words = "A change is tested on documents, preferably with gold or reviewed labels."
+        empty_page("Lab", "No documents yet", words, {"Open Data": "data"}, sign="lines")
         return False
     if codebooks.current(session) is None:
-        empty_page(
-            "Lab",
-            "No codebook is saved yet",
-            "Prompts contain its definitions. Save it first.",
-            {"Open Codebook": "codebook"},
-            sign="lines",
-        )
+        words = "Prompts contain its definitions. Save it first."
+        empty_page("Lab", "No codebook is saved yet", words, {"Open Codebook": "codebook"}, sign="lines")
         return False
     return True
 
@@ -167,7 +158,7 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         return
     number = st.number_input("Document", 1, count, key=with_default(LabState.single_position.key, 1))
     chosen = document_samples.visible_document(session, int(number))
-    st.html(f'<div class="moot-line q">{prompt.document_words(chosen)}</div>')
+    line(f"{chosen.id}: {excerpt(chosen.text)[:120]}", "q")
     if st.button("Test this document", type="primary", key="lab-one"):
         LabState.problem.reset()
         with error_boxes():
@@ -185,11 +176,8 @@ def choose_document(session: ProjectSession, document_id: str) -> None:
         notice("warn", f"{document_id} is held out", "Tests use other documents, so that the final score stays fair.")
         return
     state.lab.single_position = number
-    notice(
-        "info",
-        f"{document_id} is chosen under “Test one document”",
-        "Edit a prompt or a definition, then test it on this document.",
-    )
+    chosen = f"{document_id} is chosen under “Test one document”"
+    notice("info", chosen, "Edit a prompt or a definition, then test it on this document.")
 
 
 def choose_base(session: ProjectSession, base: RunRow | None) -> None:
@@ -215,11 +203,8 @@ def use_run(session: ProjectSession, run: RunRow) -> None:
     with error_notices():
         changed = rerun.use_run(session, run)
         state.lab.open_run(run)
-        state.set_notice(
-            "ok",
-            f"Tests use the models, parameters and prompts of {run.title}",
-            f"{format_count(changed, 'prompt')} changed in the editor.",
-        )
+        changes = f"{format_count(changed, 'prompt')} changed in the editor."
+        state.set_notice("ok", f"Tests use the models, parameters and prompts of {run.title}", changes)
 
 
 def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
@@ -232,14 +217,10 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
         return
     used = latest.settings.role_models.values()
     models = ", ".join(configuration.model_names(model for model in used if not model.is_builtin))
-    notice(
-        "warn",
-        "Tests use the word-list baseline instead of a language model",
-        f"These results say nothing about {models}, which {latest.title} used.",
-    )
-    st.button(
-        f"Use the models of {literal(latest.title)}", on_click=use_run, args=(session, latest), key="lab-use-models"
-    )
+    words = f"These results say nothing about {models}, which {latest.title} used."
+    notice("warn", "Tests use the word-list baseline instead of a language model", words)
+    use = f"Use the models of {literal(latest.title)}"
+    st.button(use, on_click=use_run, args=(session, latest), key="lab-use-models")
 
 
 def subjects(slots: tuple[Slot, ...]) -> None:

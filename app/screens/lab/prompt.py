@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 
@@ -15,13 +15,12 @@ from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.elements import download, line, saved, segments
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import request_preview
-from core.documents import Document
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
 from core.services.lab import document_samples, history, trials
 from core.services.project_session import ProjectSession
-from core.services.prompt_templates import Slot, TemplateStatus
+from core.services.prompt_templates import PromptVersion, Slot, TemplateStatus
 from core.services.runs.planning import Plan
 
 _TEMPLATE_EDITOR = component("template_editor")
@@ -40,28 +39,24 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
     with panel(f"{slot.title} prompt" if slot.parts else slot.title, subtitle, key="lab-prompt") as head:
         with head:
             view = segments("View", VIEWS, key=with_default("lab_prompt_view", "edit"))
+        versions = prompt_templates.versions(session, slot, plan.protocol)
+        known = {version.name: version for version in versions}
         match view:
             case "diff":
-                _difference(session, plan, now)
+                _difference(known, now)
             case "rendered":
                 _rendered(session, plan, now)
             case _:
                 _editor(session, plan, now, go)
         _problems(now)
         rows = history.template_history(session, slot, plan.protocol)
-        known = {version.name: version for version in prompt_templates.versions(session, slot, plan.protocol)}
         version_history(
             rows, kind=codebooks.codebook_status(session).codebook.kind, opened=now.base.name,
             key=f"lab-versions-{slot.slot}", run_name=session.run_name,
             on_open=lambda name: _reset(session, slot, known[name]),
             on_promote=lambda name: promote(session, plan, slot, known[name]),
         )  # fmt: skip
-        _foot(session, plan, now)
-
-
-def document_words(document: Document) -> str:
-    """Return a document's id and beginning as one line, escaped."""
-    return f"{escape(document.id)}: {escape(' '.join(document.text[:300].split())[:120])}"
+        _foot(session, plan, now, versions)
 
 
 def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callable[[], None]) -> None:
@@ -100,8 +95,7 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
             _files(session, plan, now)
 
 
-def _difference(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
-    known = {version.name: version for version in prompt_templates.versions(session, now.slot, plan.protocol)}
+def _difference(known: Mapping[str, PromptVersion], now: TemplateStatus) -> None:
     names = list(known)
     against = st.selectbox(
         "Compare with", names, index=names.index(now.base.name), key=f"lab-since-{now.slot.slot}-{now.base.name}",
@@ -129,10 +123,8 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
 
 def _problems(now: TemplateStatus) -> None:
     for problem in now.problems:
-        where = f"Line {problem.line}: " if problem.line else ""
-        words = f"{where}{problem.message}"
-        kind = "error" if problem.severity == "error" else "warn"
-        notice(kind, f"{words[:1].upper()}{words[1:]}.")
+        words = f"Line {problem.line}: {problem.message}" if problem.line else problem.message
+        notice("error" if problem.severity == "error" else "warn", f"{words[:1].upper()}{words[1:]}.")
 
 
 def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
@@ -145,9 +137,8 @@ def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
             st.rerun()
 
 
-def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
+def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus, known: Sequence[PromptVersion]) -> None:
     slot = now.slot
-    known = prompt_templates.versions(session, slot, plan.protocol)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
         with st.container(width="stretch"):
             saved(now.drafted_at if now.changed else None, "Draft saved")
@@ -159,15 +150,9 @@ def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
         return
     number = max(version.number for version in known) + 1
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
-        st.text_input(
-            f"Note for v{number}",
-            key=LabState.note.key,
-            placeholder=f"Note for v{number}: what changed, in a few words",
-            label_visibility="collapsed",
-        )
-        st.button(
-            f"Save as v{number}", disabled=not now.usable, key="lab-keep", on_click=_save, args=(session, plan, slot)
-        )
+        note_field(number)
+        save_as = f"Save as v{number}"
+        st.button(save_as, disabled=not now.usable, key="lab-keep", on_click=_save, args=(session, plan, slot))
 
 
 def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
@@ -175,11 +160,16 @@ def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
         state.set_notice("ok", f"Saved as {version.label}", "Promote it to use it in new runs.")
 
 
-def save(session: ProjectSession, plan: Plan, slot: Slot) -> prompt_templates.PromptVersion | None:
-    """Save the draft as a version and return the version.
+def note_field(number: int) -> None:
+    """Draw the field for the note of the next version."""
+    st.text_input(
+        f"Note for v{number}", key=LabState.note.key, label_visibility="collapsed",
+        placeholder=f"Note for v{number}: what changed, in a few words",
+    )  # fmt: skip
 
-    For an invalid draft, set an error notice and return None.
-    """
+
+def save(session: ProjectSession, plan: Plan, slot: Slot) -> PromptVersion | None:
+    """Save the draft as a version, and return it. For an invalid draft, set an error notice and return None."""
     version = None
     with error_notices():
         version = prompt_templates.save_version(session, slot, plan.protocol, state.lab.note)
@@ -188,13 +178,13 @@ def save(session: ProjectSession, plan: Plan, slot: Slot) -> prompt_templates.Pr
     return version
 
 
-def _reset(session: ProjectSession, slot: Slot, version: prompt_templates.PromptVersion) -> None:
+def _reset(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
     prompt_templates.save_draft(session, slot, version.text, version)
     state.lab.replace_editor_text()
     LabState.problem.reset()
 
 
-def promote(session: ProjectSession, plan: Plan, slot: Slot, version: prompt_templates.PromptVersion) -> None:
+def promote(session: ProjectSession, plan: Plan, slot: Slot, version: PromptVersion) -> None:
     """Make a version the default for new runs. For a version that cannot be used, set an error notice."""
     with error_notices():
         prompt_templates.promote_version(session, slot, plan.protocol, version)

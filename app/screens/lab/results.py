@@ -59,8 +59,14 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
                 st.html(f'<div class="moot-line q xs">{escape(_cost(tried))}</div>', width="content")
             _ended(session, tried, slot)
         _holdout(session, plan, slot)
-    if trial is not None and not trial.held_out:
-        _drawer(session, trial)
+    if trial is not None and not trial.held_out:  # a test of one document opens it at once
+        runs = [session.run(trial.before_run), session.run(trial.after_run)]
+        titles = {trial.before_run: f"Before: {trial.before}", trial.after_run: f"After: {trial.after}"}
+        tested = list(trial.sample["strata"])
+        document_drawer(
+            session, runs, runs[-1].settings.codebook, titles=titles, document=tested[0] if len(tested) == 1 else None,
+            request=str(trial.trial), actions=("review",), key="lab-drawer",
+        )  # fmt: skip
 
 
 def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
@@ -76,8 +82,8 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
         forecast = trials.forecast_trial(session, change, sample)
     except MootError:
         return ""  # the editor shows the error
-    calls = f"at most {forecast.calls:,} calls, {format_price(forecast.cost_usd)}"
-    return f"{calls}; {forecast.reused:,} replies reused"
+    cost = format_price(forecast.cost_usd)
+    return f"at most {forecast.calls:,} calls, {cost}; {forecast.reused:,} replies reused"
 
 
 def _summary(trial: Trial | None) -> str:
@@ -147,8 +153,7 @@ def _scores(found: TrialResult) -> str:
         return ""
     interval, span = found.change.interval, ""
     if interval is not None and interval.low != interval.high:
-        shown = format_interval(interval, "points", named=True)
-        span = f", difference: {shown} points"
+        span = f", difference: {format_interval(interval, 'points', named=True)} points"
     out = f"; {found.left_out} without a verdict excluded" if found.left_out else ""
     return f"{format_estimate(found.before)} before, {format_estimate(found.after)} after{span}{out}"
 
@@ -166,22 +171,8 @@ def _why(tried: TrialStatus) -> None:
     if isinstance(tried.error, MootError):
         error_box(tried.error)
         return
-    message = tried.after.message or tried.before.message
-    notice(
-        "warn", f"The test is {tried.state} at {tried.after.ended} of {tried.after.documents}",
-        f"{message}\nPaid replies are kept. Test again to continue.".strip(),
-    )  # fmt: skip
-
-
-def _drawer(session: ProjectSession, trial: Trial) -> None:
-    """Draw the drawer with both debates on a document. A test of one document opens it at once."""
-    runs = [session.run(trial.before_run), session.run(trial.after_run)]
-    titles = {trial.before_run: f"Before: {trial.before}", trial.after_run: f"After: {trial.after}"}
-    tested = list(trial.sample["strata"])
-    document_drawer(
-        session, runs, runs[-1].settings.codebook, titles=titles, document=tested[0] if len(tested) == 1 else None,
-        request=str(trial.trial), actions=("review",), key="lab-drawer",
-    )  # fmt: skip
+    message = f"{tried.after.message or tried.before.message}\nPaid replies are kept. Test again to continue."
+    notice("warn", f"The test is {tried.state} at {tried.after.ended} of {tried.after.documents}", message.strip())
 
 
 # -- the held-out split and the default
@@ -201,16 +192,11 @@ def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
                 "Scores the draft, or the version in the editor, against the version before it, "
                 "on documents not used for tuning. Every score is counted: repeated looks amount to tuning."
             )
-            st.button(
-                f"Score ({_nth(split.looks + 1)} time)", type="primary", key="lab-look", on_click=_look,
-                args=(session, plan, slot),
-            )  # fmt: skip
+            number = split.looks + 1
+            nth = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+            st.button(f"Score ({number}{nth} time)", type="primary", key="lab-look", on_click=_look,
+                      args=(session, plan, slot))  # fmt: skip
         _promote(session, plan, slot)
-
-
-def _nth(number: int) -> str:
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
 
 
 def _look(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:

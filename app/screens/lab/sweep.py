@@ -38,11 +38,8 @@ def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
             if rows:
                 st.fragment(_shown, run_every=1.5 if moving else None)(session, rows[-1].sweep, moving)
             else:
-                line(
-                    "All configurations are tested on a few documents, the better half on "
-                    "twice as many, and so on. Replies are reused, and a sweep can be resumed.",
-                    "q",
-                )
+                how = "All configurations are tested on a few documents, the better half on twice as many, and so on."
+                line(f"{how} Replies are reused, and a sweep can be resumed.", "q")
 
 
 def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
@@ -68,17 +65,14 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
         "Budget in dollars", min_value=0.01, value=None, format="%.2f", key="sweep-budget", placeholder="none"
     )
     try:
-        role_models = [RoleModel.parse(one, sampling=plan.default_model.sampling) for one in typed] or [
-            plan.default_model
-        ]
-        spec = SweepSpec(plan.protocol, versions, role_models, params, int(size), 0, budget)
+        role_models = [RoleModel.parse(one, sampling=plan.default_model.sampling) for one in typed]
+        spec = SweepSpec(plan.protocol, versions, role_models or [plan.default_model], params, int(size), 0, budget)
         count = len(sweeps.grid_cells(spec))
     except UsageError as error:
-        st.html(f'<div class="moot-line q">{escape(error.message)} {escape(error.remedy)}</div>')
+        line(f"{error.message} {error.remedy}", "q")
         return
-    debates = sweeps.count_debates(count, spec.size)
-    most = f"at most {debates:,} debates instead of {count * spec.size:,}"
-    st.html(f'<div class="moot-line">{format_count(count, "configuration")}, {most}</div>')
+    most = f"at most {sweeps.count_debates(count, spec.size):,} debates instead of {count * spec.size:,}"
+    line(f"{format_count(count, 'configuration')}, {most}")
     if st.button("Start sweep", icon=":material/grid_view:", key="sweep-start"):
         with error_boxes():
             sweeps.start_sweep(session, spec)
@@ -88,20 +82,20 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
 def _params(plan: Plan) -> dict[str, list[Any]]:
     """Draw the parameters to vary and return their values by parameter name."""
     spec = protocols.find(plan.protocol)
-    known = {param.name: param for param in spec.params if not param.hidden}
+    known = [param for param in spec.params if not param.hidden]
     chosen: dict[str, list[Any]] = {}
     if not known:
         return chosen
     with st.popover("Parameters", icon=":material/tune:"):
-        for name, param in known.items():
+        for param in known:
             typed = st.text_input(
-                param.title, key=f"sweep-param-{spec.name}-{name}", placeholder=f"{param.default}; several: a, b",
-                help=param.help,
+                param.title, key=f"sweep-param-{spec.name}-{param.name}",
+                placeholder=f"{param.default}; several: a, b", help=param.help,
             )  # fmt: skip
-            values = [word.strip() for word in typed.split(",") if word.strip()]
+            values = dict.fromkeys(filter(None, map(str.strip, typed.split(","))))
             try:
                 if values:
-                    chosen[name] = [param.read(value, spec.name) for value in dict.fromkeys(values)]
+                    chosen[param.name] = [param.read(value, spec.name) for value in values]
             except UsageError as error:
                 st.html(f'<div class="moot-wrong">{escape(str(error))}</div>')
     return chosen
@@ -153,30 +147,25 @@ def _resume(session: ProjectSession, row: SweepRow) -> None:
 
 
 def _ranking(places: Sequence[RankedCell]) -> None:
-    varied = _varied(places)
+    values = [_values(place) for place in places]
+    varied = [name for name in (values[0] if values else ()) if len({one[name] for one in values}) > 1]
     head = "".join(f'<th class="l">{escape(name.capitalize())}</th>' for name in varied)
-    body = "".join(_line(place, varied) for place in places)
+    body = "".join(_line(place, [own[name] for name in varied]) for place, own in zip(places, values, strict=True))
     st.html(
         f'<table class="moot-table"><tr><th></th>{head}<th>Macro F1</th><th>95% interval</th><th>n</th><th>Cost</th>'
         f'<th class="l"></th></tr>{body}</table>'
     )
 
 
-def _varied(places: Sequence[RankedCell]) -> list[str]:
-    """Return the names of the settings that differ between cells: slots, the model and parameters."""
-    values = [_values(place) for place in places]
-    return [name for name in (values[0] if values else ()) if len({one[name] for one in values}) > 1]
-
-
 def _values(place: RankedCell) -> dict[str, str]:
+    """Return the settings of a cell by name: slots, the model and parameters."""
     cell = place.cell
     versions = {slot.rpartition("/")[2]: name.rpartition(".")[2] for slot, name in cell.versions.items()}
     return {**versions, "model": cell.role_model.spec, **{name: str(value) for name, value in cell.params.items()}}
 
 
-def _line(place: RankedCell, varied: Sequence[str]) -> str:
-    values = _values(place)
-    cells = "".join(f'<td class="l">{escape(values[name])}</td>' for name in varied)
+def _line(place: RankedCell, values: Sequence[str]) -> str:
+    cells = "".join(f'<td class="l">{escape(value)}</td>' for value in values)
     score = place.score.value if place.score else Estimate(None, None)
     note = place.problem or ("" if place.remaining else f"stopped after {place.documents}")
     return (

@@ -10,6 +10,7 @@ import streamlit as st
 
 from app import context
 from app.components import component, reported
+from app.pages import open_page
 from app.screens.runs import table
 from app.state import bound, state
 from app.widgets import charts, layout
@@ -36,25 +37,20 @@ def main() -> None:
     session = context.require_project()
     runs = session.runs()
     if not runs:
-        empty_page(
-            "Runs",
-            "No runs yet",
-            "A run is one debate setting on a set of documents. Start one, then compare it here with others.",
-            {"New run": "run"},
-            sign="bars",
-        )
+        words = "A run is one debate setting on a set of documents. Start one, then compare it here with others."
+        empty_page("Runs", "No runs yet", words, {"New run": "run"}, sign="bars")
         _undo_bar(session)
         return
-    references = leaderboard_references(session)
     present = [run for run in runs if run.details.status != "archived"]
     experiments = len({run.experiment_id for run in present})
     counts = f"{format_count(len(present), 'run')}, {format_count(experiments, 'experiment')}"
     if len(present) < len(runs):
         counts += f", {len(runs) - len(present):,} archived"
-    head = layout.header("Runs", counts, key="runs-head")
-    with head:
-        reference = reference_picker(references, key="runs-reference")
-        st.button("New run", icon=":material/add:", on_click=_new_run_next, key="runs-new")
+    with layout.header("Runs", counts, key="runs-head"):
+        reference = reference_picker(leaderboard_references(session), key="runs-reference")
+        if st.button("New run", icon=":material/add:", key="runs-new"):
+            state.run.show_setup(True)
+            open_page("run")
     rows = leaderboard(session, reference)
     shown = _table(session, rows)
     selected = [row for id in state.runs.selected for row in shown if row.run.run_id == id]
@@ -65,11 +61,6 @@ def main() -> None:
         _frontier(shown)
     with right:
         _details(session, chosen, reference)
-
-
-def _new_run_next() -> None:
-    state.run.show_setup(True)
-    state.next_page = "run"
 
 
 def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
@@ -91,27 +82,20 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
                     "Figures", list(table.FIGURES), selection_mode="multi", default=usual,
                     format_func=lambda figure: table.FIGURES[figure][0], key="runs_figures",
                 )  # fmt: skip
-                with_archived = bool(archived) and st.toggle(
-                    f"Show archived runs ({archived})", key="runs_show_archived"
-                )
-        shown = [
-            row
-            for row in rows
-            if (with_archived or row.run.details.status != "archived") and _matches(row, words.lower().split())
-        ]
+                show = f"Show archived runs ({archived})"
+                with_archived = bool(archived) and st.toggle(show, key="runs_show_archived")
+        shown = [row for row in rows if with_archived or row.run.details.status != "archived"]
+        shown = [row for row in shown if _matches(row, words.lower().split())]
         if not shown:
             line("No run matches the filter." if words else "All runs are archived: show them under Columns.")
             return shown
         columns = table.headings(shown, all_of_them=extent == "all")
         if KEY not in st.session_state:
             state.runs.selected_before = state.runs.selected
+        selection = {"selected": state.runs.selected_before, "cleared": state.runs.cleared}
         _LEADERBOARD(
             key=KEY,
-            data={
-                **table.table_data(shown, columns, figures),
-                "selected": state.runs.selected_before,
-                "cleared": state.runs.cleared,
-            },
+            data=table.table_data(shown, columns, figures) | selection,
             on_selected_change=_selected,
             on_open_change=_opened,
             on_changes_change=lambda: _changed(session),
@@ -237,21 +221,15 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
             line("No run has been scored against this reference.")
             return
         unit = compare.cost_unit([row.cost for row in known])
-        charts.frontier(
-            [
-                {
-                    "name": row.run.title,
-                    "cost": row.cost[f"{unit}_per_document"],
-                    **estimate_data(row.main, "quality"),
-                    "efficient": row.efficient,
-                    "words": ", ".join(filter(None, (row.configuration[heading] for heading in table.ALWAYS))),
-                }
-                for row in known
-            ],
-            key="runs-frontier",
-            cost="$ per document" if unit == "usd" else "tokens per document",
-            quality=known[0].metric.name,
-        )
+        points = [
+            {
+                "name": row.run.title, "cost": row.cost[f"{unit}_per_document"], **estimate_data(row.main, "quality"),
+                "efficient": row.efficient,
+                "words": ", ".join(filter(None, (row.configuration[heading] for heading in table.ALWAYS))),
+            }
+            for row in known
+        ]  # fmt: skip
+        charts.frontier(points, key="runs-frontier", unit=unit, quality=known[0].metric.name)
 
 
 def _details(session: ProjectSession, chosen: Sequence[LeaderboardRow], reference: Reference) -> None:
