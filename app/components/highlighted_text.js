@@ -13,7 +13,6 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  * @property {Record<string, string>} fields
  * @property {LabelData[]} labels
  * @property {Evidence[]} evidence
- * @property {number} height
  */
 
 /** @param {Component<HighlightedTextData>} component */
@@ -21,7 +20,6 @@ export default function (component) {
   const { data } = component;
   const root = rootOf(component);
   if (isUnchanged(root, data)) return;
-  root.style.setProperty("--max-height", `${data.height}px`);
   const labels = createLabels(data.labels);
   const unsupported = unsupportedQuotes(data.evidence, labels);
   const nodes = documentNodes(data.fields, data.evidence, labels, new Set());

@@ -425,10 +425,10 @@ export function drawBadge(node, { value, data }) {
  * Draw the head of a column. `ink` is the colour of a role, `colour` that of a label.
  *
  * @param {HTMLElement} node
- * @param {{ name: string, colour?: string, ink?: string, title?: string }} params
+ * @param {{ name: string, colour?: string, ink?: string }} params
  */
-export function drawHeader(node, { name, colour, ink, title }) {
-  Object.assign(node, { className: "head", title: title ?? name });
+export function drawHeader(node, { name, colour, ink }) {
+  Object.assign(node, { className: "head", title: name });
   const text = el("span", "name", name);
   if (ink) text.style.color = ink;
   const square = el("span", "square present");

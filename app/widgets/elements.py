@@ -47,8 +47,9 @@ def saved(at: float | None, what: str = "Saved") -> None:
 
 
 def line(text: str, tone: str = "") -> None:
-    """Draw a line of small text, escaped."""
-    st.html(f'<div class="moot-line {tone}">{escape(text)}</div>')
+    """Draw a line of small text, escaped; nothing for an empty one."""
+    if text:
+        st.html(f'<div class="moot-line {tone}">{escape(text)}</div>')
 
 
 def sentences(*lines: str) -> None:

@@ -56,10 +56,13 @@ def runs_or_empty_page(session: ProjectSession, title: str, head: str, text: str
     return runs
 
 
-def selected_run(runs: Sequence[RunRow], *, key: str) -> RunRow:
-    """Return the run that ``run_picker`` with this key shows, before it is drawn. ``runs`` must not be empty."""
+def selected_run(runs: Sequence[RunRow], *, key: str | None = None) -> RunRow:
+    """Return the run that ``run_picker`` with this key shows, before it is drawn, else that of the tab.
+
+    ``runs`` must not be empty.
+    """
     by_id = {run.run_id: run for run in runs}
-    chosen = st.session_state.get(key) or state.run_id
+    chosen = (key and st.session_state.get(key)) or state.run_id
     return by_id[chosen] if chosen in by_id else runs[0]
 
 

@@ -49,9 +49,7 @@ def other() -> None:
     with left:
         evidence = [asdict(row) for turn in replay.turns for row in turn.reply.evidence]
         fields, labels = dict(debate.text.fields), label_data(CODEBOOK)
-        component("highlighted_text")(
-            key="marked", data={"fields": fields, "labels": labels, "evidence": evidence, "height": 600}
-        )
+        component("highlighted_text")(key="marked", data={"fields": fields, "labels": labels, "evidence": evidence})
         tags(CODEBOOK.labels)
         empty("No verdicts yet", "84 documents, 5 labels and 3 roles are ready.", ["Start with 10", "All"], key="a")
         with st.container(horizontal=True):

@@ -79,8 +79,7 @@ def _consent(session: ProjectSession, current: AuthorLabelling) -> None:
     """Draw the consent text, and below it the name or code and the button to agree."""
     with panel("Before you start", key="authors-consent"):
         st.text(labelling.CONSENT)
-        if words := labelling.model_notice(labelling.load_settings(session).model):
-            line(words)
+        line(labelling.model_notice(labelling.load_settings(session).model))
         left, right = st.columns([2, 1], vertical_alignment="bottom")
         name = left.text_input("Your name or a code", key="authors-name", placeholder="For example p1", max_chars=60)
         if right.button("I agree and start", key="authors-agree", type="primary", width="stretch"):
@@ -134,8 +133,8 @@ def _composer(session: ProjectSession, author: str) -> None:
         if masked.counts:  # below the button, which must not move while it is clicked
             found = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])
             notice("info", f"{found} will be masked", masked.text)
-        if state.authors.chat and (words := labelling.model_notice(settings.model)):
-            line(words)
+        if state.authors.chat:
+            line(labelling.model_notice(settings.model))
 
 
 def _send(session: ProjectSession, author: str, text: str) -> None:
@@ -313,8 +312,7 @@ def _settings(session: ProjectSession) -> None:
             "Model", specs, accept_new_options=True, **field("model"),
             help="connection/model. It filters, predicts, writes questions and chats.",
         )  # fmt: skip
-        if words := labelling.model_notice(now.model):
-            line(words)
+        line(labelling.model_notice(now.model))
         first, second = st.columns(2)
         first.number_input(
             "Questions per text", 1, MAX_ASKED, **field("m"), help="The most uncertain labels are asked."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -10,9 +10,8 @@ from typing import Any
 
 import streamlit as st
 
-from app.state import DataState, bound, reset_widgets
+from app.state import DataState, bound
 from app.widgets.alerts import notice
-from app.widgets.elements import line
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
@@ -91,7 +90,7 @@ def _groups(draft: ImportDraft, keep: Keep) -> None:
 def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> str:
     """Draw the choice of the kind of gold columns and return the chosen kind."""
     kinds = ["none", *importing.gold_kinds(codebook)]
-    if KIND not in st.session_state or st.session_state[KIND] not in kinds:
+    if st.session_state.get(KIND) not in kinds:
         st.session_state[KIND] = draft.mapping.gold[0].kind if draft.mapping.gold else "none"
 
     def changed() -> None:
@@ -154,18 +153,14 @@ def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
         if len(raters) > 1 or rater != GOLD_RATER:
             st.html(f'<div class="moot-gold">Rater {escape(rater)}</div>')
         for start in range(0, len(codebook.labels), 4):
-            row = codebook.labels[start : start + 4]
-            for cell, label in zip(st.columns(4), row, strict=False):
-                with cell:
-                    st.html(f'<div class="moot-fieldname">{swatch_html(label.colour)}{escape(label.name)}</div>')
-                    st.selectbox(
-                        f"Gold of label {start + 1}", ["", *_other_columns(draft)], label_visibility="collapsed",
-                        format_func=lambda name: name or "No gold",
-                        **bound(
-                            f"map-gold-{number}-{label.id}", named.get((rater, label.name), ""),
-                            partial(change, rater, label.name),
-                        ),
-                    )  # fmt: skip
+            for cell, label in zip(st.columns(4), codebook.labels[start : start + 4], strict=False):
+                cell.html(f'<div class="moot-fieldname">{swatch_html(label.colour)}{escape(label.name)}</div>')
+                column = named.get((rater, label.name), "")
+                cell.selectbox(
+                    f"Gold of label {start + 1}", ["", *_other_columns(draft)], label_visibility="collapsed",
+                    format_func=lambda name: name or "No gold",
+                    **bound(f"map-gold-{number}-{label.id}", column, partial(change, rater, label.name)),
+                )  # fmt: skip
 
     def add_rater() -> None:
         name = " ".join(st.session_state[NEW_RATER].split())
@@ -227,11 +222,8 @@ def _where(unknown: UnknownGold) -> str:
     """Return where a value is: "in Service, once, first in row 4"."""
     several = len(unknown.columns) > 1
     columns = format_count(len(unknown.columns), "column") if several else unknown.columns[0]
-    return f"in {columns}, {_times(unknown.count)}, first in row {unknown.line:,}"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
+    times = "once" if unknown.count == 1 else f"{unknown.count:,} times"
+    return f"in {columns}, {times}, first in row {unknown.line:,}"
 
 
 def _value_html(text: str) -> str:
@@ -241,14 +233,3 @@ def _value_html(text: str) -> str:
     if len(text) <= LONGEST_VALUE:
         return f"<b>{escape(text)}</b>"
     return f'<b title="{escape(text)}">{escape(text[:36])} … {escape(text[-20:])}</b>'
-
-
-def reasons(sentences: Sequence[str]) -> None:
-    """Draw the reasons of the suggested mapping."""
-    if sentences:
-        line(" ".join(sentences), "q xs")
-
-
-def reset() -> None:
-    """Reset the widgets: another file was read, or another codebook applies."""
-    reset_widgets(KIND, RATERS)

@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from app.state import reset_widgets, state
+from app.state import reset_widgets
 from app.widgets import charts, palette
 from app.widgets.alerts import notice
 from app.widgets.charts import (
@@ -30,10 +30,10 @@ from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.elements import download, line, pagination
 from app.widgets.labels import colour
 from app.widgets.layout import panel
+from app.widgets.run_picker import selected_run
 from core.codebook import Codebook
 from core.documents import Document
 from core.formatting import format_count, format_percent, plural
-from core.runs import RunRow
 from core.services.data import overview as service
 from core.services.data.overview import GoldCount, ImportSummary, LengthSummary, format_gold
 from core.services.evaluation import run_data
@@ -42,6 +42,8 @@ from core.services.project_session import ProjectSession
 PAGE_SIZE = 50
 PAGE_NUMBER = "data-page"
 """Widget: the page of the document table."""
+COUNTS = {"count": ("Documents", ","), "known": ("of those with gold", ","), "share": ("Share", ".1%")}
+"""Fields of a tooltip of gold labels."""
 MAX_WIDE_BARS = 14
 """With more labels the bars are narrower."""
 
@@ -51,49 +53,33 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
     found = service.load_overview(session, codebook)
     rejected = sum(one.rejected for one in found.imports)
     raters = f" by {len(found.raters)} raters" if len(found.raters) > 1 else ""
-    _figures(
-        [
-            (f"{found.documents:,}", plural(found.documents, "document"), ""),
-            (f"{found.with_gold:,}", f"with gold{raters}", ""),
-            (f"{rejected:,}", f"rejected {plural(rejected, 'row')}", "bad" if rejected else ""),
-            (f"{len(found.imports):,}", plural(len(found.imports), "import"), ""),
-        ]
-    )
+    figures = (
+        (found.documents, plural(found.documents, "document"), ""), (found.with_gold, f"with gold{raters}", ""),
+        (rejected, f"rejected {plural(rejected, 'row')}", "bad" if rejected else ""),
+        (len(found.imports), plural(len(found.imports), "import"), ""),
+    )  # fmt: skip
+    cells = "".join(f'<span class="{tone}"><b>{count:,}</b>{words}</span>' for count, words, tone in figures)
+    st.html(f'<div class="moot-account">{cells}</div>')
     left, right = st.columns((1.9, 1), gap="medium")
     with left:
         with panel("Documents", key="documents") as head:
-            with head:
-                search = st.text_input(
-                    "Search", key="data_search", placeholder="Search text and id", icon=":material/search:",
-                    label_visibility="collapsed", width=260, on_change=reset_widgets, args=(PAGE_NUMBER,),
-                )  # fmt: skip
+            search = head.text_input(
+                "Search", key="data_search", placeholder="Search text and id", icon=":material/search:",
+                label_visibility="collapsed", width=260, on_change=reset_widgets, args=(PAGE_NUMBER,),
+            )  # fmt: skip
             _documents(session, codebook, search)
         _cooccurrence(session, codebook)
     with right:
         distribution_charts(found.gold, found.words, found.with_gold)
         _languages(session)
         if not found.gold:
-            notice(
-                "info", "No gold labels", "Map gold columns to evaluate runs against them, or review documents by hand."
-            )
+            words = "Map gold columns to evaluate runs against them, or review documents by hand."
+            notice("info", "No gold labels", words)
     _imports(session, found.imports)
-    run = shown_run(session)
+    runs = run_data.ranked_runs(session)
+    run = selected_run(runs) if runs else None
     shown = run.settings.codebook if run else codebook or Codebook()
     document_drawer(session, [run] if run else [], shown, key="data-drawer")
-
-
-def shown_run(session: ProjectSession) -> RunRow | None:
-    """Return the run that the other pages show; None without runs."""
-    runs = run_data.ranked_runs(session)
-    return next((run for run in runs if run.run_id == state.run_id), runs[0] if runs else None)
-
-
-def _figures(rows: Sequence[tuple[str, str, str]]) -> None:
-    """Draw numbers in a row: (number, caption, tone)."""
-    cells = "".join(
-        f'<span class="{tone}"><b>{escape(number)}</b>{escape(caption)}</span>' for number, caption, tone in rows
-    )
-    st.html(f'<div class="moot-account">{cells}</div>')
 
 
 def _documents(session: ProjectSession, codebook: Codebook | None, search: str) -> None:
@@ -120,9 +106,8 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
         key="data-table",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(
-            f'<div class="moot-line q">{first + 1:,} to {first + len(documents):,} of {total:,}</div>', width="content"
-        )
+        place = f"{first + 1:,} to {first + len(documents):,} of {total:,}"
+        st.html(f'<div class="moot-line q">{place}</div>', width="content")
         st.space("stretch")
         pagination(-(-total // PAGE_SIZE), key=PAGE_NUMBER, width=320)
 
@@ -137,15 +122,10 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
     with panel("Label co-occurrence", "share of the row's documents that also have the column's label", key="pairs"):
         names = list(dict.fromkeys(pair.label for pair in pairs))
         rows = [
-            {
-                "row": pair.label,
-                "column": pair.other,
-                "count": pair.count,
-                "share": pair.share,
-                "words": format_percent(pair.share) if pair.label != pair.other else f"{pair.count:,}",
-            }
+            {"row": pair.label, "column": pair.other, "count": pair.count, "share": pair.share,
+             "words": format_percent(pair.share) if pair.label != pair.other else f"{pair.count:,}"}
             for pair in pairs
-        ]
+        ]  # fmt: skip
         charts.heat(rows, names, key="data-cooccurrence", slanted=True)
 
 
@@ -208,15 +188,10 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
     """
     several = len({bar.rater for bar in bars}) > 1
     rows = [
-        {
-            "name": " ".join(part for part in (bar.label, bar.value) if part),
-            **({"rater": bar.rater} if several else {}),
-            "count": bar.count,
-            "known": bar.known,
-            "share": bar.share,
-        }
+        {"name": " ".join(filter(None, (bar.label, bar.value))), **({"rater": bar.rater} if several else {}),
+         "count": bar.count, "known": bar.known, "share": bar.share}
         for bar in bars
-    ]
+    ]  # fmt: skip
     colours = {str(row["name"]): colour(bar.colour) if bar.colour else "" for row, bar in zip(rows, bars, strict=True)}
     draw((_gold_of_raters if several else _gold)(rows, colours), rows, key=key)
 
@@ -226,7 +201,7 @@ def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec
     most = max((row["count"] for row in rows), default=1) or 1
     data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {format_percent(row['share'])}"} for row in rows]
     across = scale_beside_text(text_width(data), (0, most))
-    tip = tooltip(name="Label", count=("Documents", ","), known=("of those with gold", ","), share=("Share", ".1%"))
+    tip = tooltip(name="Label", **COUNTS)
     return styled(_named_bars(data, colours, across, tip), _row(colours) * max(1, len(colours)))
 
 
@@ -237,21 +212,9 @@ def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str
     data = [rater_mean(name, rows) for name in colours]
     across = scale_beside_text(text_width(data), (0, most))
     tip = tooltip(name="Label", mean=("Mean of the raters", ".1%"))
-    marks = (
-        alt.Chart(inline_data(rows))
-        .mark_tick(thickness=2, size=17, color=shade["tx"])
-        .encode(
-            x=alt.X("share:Q", scale=across, axis=None),
-            y=_down(colours),
-            tooltip=tooltip(
-                name="Label",
-                rater="Rater",
-                count=("Documents", ","),
-                known=("of those with gold", ","),
-                share=("Share", ".1%"),
-            ),
-        )
-    )
+    own = tooltip(name="Label", rater="Rater", **COUNTS)
+    ticks = alt.Chart(inline_data(rows)).mark_tick(thickness=2, size=17, color=shade["tx"])
+    marks = ticks.encode(x=alt.X("share:Q", scale=across, axis=None), y=_down(colours), tooltip=own)
     return styled(_named_bars(data, colours, across, tip) + marks, _row(colours) * len(colours))
 
 
@@ -270,11 +233,9 @@ def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], a
     own = alt.Scale(domain=list(colours), range=[colour or shade["tx3"] for colour in colours.values()])
     down = _down(colours)
     bars = base.mark_bar(size=min(15, _row(colours) - 4), cornerRadiusEnd=2).encode(
-        x=alt.X("end:Q", scale=across, axis=None),
-        y=down,
+        x=alt.X("end:Q", scale=across, axis=None), y=down, tooltip=list(tip),
         color=alt.Color("name:N", scale=own, legend=None),
-        tooltip=list(tip),
-    )
+    )  # fmt: skip
     words = base.mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"]).encode(
         x=alt.X("at:Q", scale=across, axis=None), y=down, text="words:N"
     )
@@ -297,25 +258,13 @@ def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
     low, width, last = rows[0]["from"], max(1, rows[0]["to"] - rows[0]["from"]), rows[-1]
     high = last["from"] + width
     longest = f"; last bar: {last['from']:,} to {last['to']:,}" if len(rows) > 1 and last["to"] > high else ""
-    chart = (
-        alt.Chart(inline_data([{**row, "end": row["from"] + width} for row in rows]))
-        .mark_rect(color=shade["bar"])
-        .encode(
-            x=alt.X(
-                "from:Q",
-                scale=alt.Scale(domain=[low, high], nice=False),
-                axis=alt.Axis(title=f"words{longest}", grid=False, tickCount=6, tickMinStep=1, format=",d"),
-            ),
-            x2="end:Q",
-            y=alt.Y("count:Q", axis=alt.Axis(title=None, tickCount=4, tickMinStep=1, format=",d")),
-            y2=alt.datum(0),
-            tooltip=[
-                alt.Tooltip("from:Q", title="Words from"),
-                alt.Tooltip("to:Q", title="to below"),
-                *tooltip(count=("Documents", ",")),
-            ],
-        )
-    )
+    base = alt.Chart(inline_data([{**row, "end": row["from"] + width} for row in rows])).mark_rect(color=shade["bar"])
+    axis = alt.Axis(title=f"words{longest}", grid=False, tickCount=6, tickMinStep=1, format=",d")
+    chart = base.encode(
+        x=alt.X("from:Q", scale=alt.Scale(domain=[low, high], nice=False), axis=axis), x2="end:Q",
+        y=alt.Y("count:Q", axis=alt.Axis(title=None, tickCount=4, tickMinStep=1, format=",d")), y2=alt.datum(0),
+        tooltip=tooltip(**{"from": ("Words from", ""), "to": ("to below", ""), "count": ("Documents", ",")}),
+    )  # fmt: skip
     return styled(chart, 168)
 
 
@@ -324,15 +273,11 @@ def document_table(documents: Sequence[Document], codebook: Codebook | None) -> 
     fields = list(dict.fromkeys(name for document in documents for name in list(document.fields)[1:]))
     gold = any(document.gold for document in documents)
     heads = ["Id", "Text", *fields, *(["Gold"] if gold else [])]
-    lines = []
+    body = ""
     for document in documents:
         cells = [document.id, document.text, *(document.fields.get(name, "") for name in fields)]
         cells += [", ".join(format_gold(document, codebook))] if gold else []
-        lines.append("".join(_cell(cell) for cell in cells))
+        line = "".join(f'<td title="{escape(cell[:1000])}">{escape(cell[:300])}</td>' for cell in cells)
+        body += f"<tr>{line}</tr>"
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
     st.html(f'<div class="moot-documents"><table><tr>{head}</tr>{body}</table></div>')
-
-
-def _cell(text: str) -> str:
-    return f'<td title="{escape(text[:1000], quote=True)}">{escape(text[:300])}</td>'

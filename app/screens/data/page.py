@@ -15,7 +15,7 @@ import streamlit as st
 from app import context
 from app.screens.data import column_mapping, overview
 from app.screens.data.overview import distribution_charts, document_table
-from app.state import DataState, bound, state
+from app.state import DataState, bound, reset_widgets, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
 from app.widgets.elements import download, job_progress, line, segments
@@ -96,7 +96,7 @@ def project(session: ProjectSession) -> None:
         if st.button("Map gold columns", key="data-map-gold", icon=":material/rule:"):
             with st.spinner("Reading the documents"):
                 state.data.gold_draft = importing.draft_from_project(session, codebook)
-            column_mapping.reset()
+            reset_widgets(*DataState.GOLD_WIDGETS)
             st.rerun()
         importer = st.popover("Import files", icon=":material/upload_file:", key="data-import-popover")
         with importer, st.container(width=460):
@@ -117,20 +117,15 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
         error_box(error)
         preview = None
     left, right = st.columns((1.55, 1), gap="medium")
-    with (
-        left,
-        panel("Gold columns", f"{format_count(len(draft.table.columns) - 2, 'column')} in the file", key="columns"),
-    ):
+    count = format_count(len(draft.table.columns) - 2, "column")
+    with left, panel("Gold columns", f"{count} in the file", key="columns"):
         column_mapping.gold(draft, codebook, DataState.gold_draft.set)
         if preview is not None:
             column_mapping.unknown_values(draft, preview.built, preview.codebook, DataState.gold_draft.set)
-        column_mapping.reasons(draft.mapping.reasons[-1:])
+        line(" ".join(draft.mapping.reasons[-1:]), "q xs")
     with right:
-        notice(
-            "info",
-            "Texts, runs and reviews stay",
-            "Only gold of the raters in this mapping is replaced, on documents whose row has these columns.",
-        )
+        words = "Only gold of the raters in this mapping is replaced, on documents whose row has these columns."
+        notice("info", "Texts, runs and reviews stay", words)
         dropped: list[str] = []
         if others := importing.other_raters(session, draft):
             dropped = st.multiselect(
@@ -141,9 +136,9 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
             gold = gold_counts(preview.profile.gold, preview.codebook)
             overview.distribution_charts(gold, LengthSummary(), preview.built.with_gold)
     if submitted and preview is not None:
-        count = importing.replace_gold(session, preview, dropped)
+        replaced = importing.replace_gold(session, preview, dropped)
         DataState.gold_draft.reset()
-        state.set_notice("ok", f"Gold replaced: {format_count(count, 'document')} with gold")
+        state.set_notice("ok", f"Gold replaced: {format_count(replaced, 'document')} with gold")
         st.rerun()
 
 
@@ -181,7 +176,12 @@ class ImportPage:
         layout.write_url(import_id=self.pending.id)
         with header("Data", f"{self.draft.name}, not imported yet"):
             slot = st.container(horizontal=True, horizontal_alignment="right")
-        preview, error = self.build_preview()
+        preview, error = None, None
+        with st.spinner("Building the preview", show_time=True):
+            try:
+                preview = self.pending.preview(self.codebook, self.session if self.draft.destination == "add" else None)
+            except MootError as problem:
+                error = problem
         with slot:
             st.button("Cancel", on_click=context.remove_pending_import, type="tertiary")
             kept = preview.built.kept if preview is not None else 0
@@ -203,13 +203,12 @@ class ImportPage:
                 if preview is not None:
                     column_mapping.unknown_values(self.draft, preview.built, preview.codebook, self.keep)
                     self.new_codebook(preview)
-                column_mapping.reasons(self.draft.mapping.reasons)
+                line(" ".join(self.draft.mapping.reasons), "q xs")
         with right:
             self.destination()
             if preview is not None:
-                distribution_charts(
-                    gold_counts(preview.profile.gold, preview.codebook), preview.profile.words, preview.built.with_gold
-                )
+                gold = gold_counts(preview.profile.gold, preview.codebook)
+                distribution_charts(gold, preview.profile.words, preview.built.with_gold)
         if preview is not None and preview.built.documents:
             with panel("First documents", "as they will be imported", key="first-rows"):
                 document_table(preview.built.documents[:20], preview.codebook)
@@ -221,18 +220,9 @@ class ImportPage:
             return
         state.data.clear_uploaders()
         with error_notices(), st.spinner("Reading"):
-            column_mapping.reset()
+            reset_widgets(*DataState.GOLD_WIDGETS)
             self.keep(importing.read_again(self.draft, self.codebook, more))
         st.rerun()
-
-    def build_preview(self) -> tuple[ImportPreview | None, MootError | None]:
-        """Return the preview of the import, or the error that prevents it."""
-        session = self.session if self.draft.destination == "add" else None
-        with st.spinner("Building the preview", show_time=True):
-            try:
-                return self.pending.preview(self.codebook, session), None
-            except MootError as error:
-                return None, error
 
     def rows(self, preview: ImportPreview | None) -> None:
         """Draw how the file was read, the rejected rows and the choices for duplicates and empty texts."""
@@ -241,33 +231,27 @@ class ImportPage:
         if preview is not None:
             title += f", kept: {preview.built.kept:,}, rejected: {len(preview.built.rejected):,}"
             title += f", gold of the same documents: {preview.built.merged:,}" if preview.built.merged else ""
-        with panel(title, table.format, key="account") as right:
+        with panel(title, table.format, key="account") as head:
             if preview is not None and (rejected := preview.built.rejected):
-                with right:
+                with head:
                     content = partial(importing.rejected_csv, rejected)
                     download("Download rejected rows", content, "rejected.csv", "text/csv")
                 lines = "".join(f"<span>{escape(str(row))}</span>" for row in rejected[:4])
                 more = f"<span>and {len(rejected) - 4:,} more</span>" if len(rejected) > 4 else ""
                 st.html(f'<div class="moot-rows">{lines}{more}</div>')
             self.read_options()
-            if table.notes:
-                line(" ".join(table.notes[:6]), "q xs")
+            line(" ".join(table.notes[:6]), "q xs")
             if preview is None:
                 return
             self.row_options(preview.built.duplicate_texts, preview.built.empty_texts)
             if preview.conflicts:
-                notice(
-                    "error",
-                    f"The project already has a document '{preview.conflicts[0]}' with a different text",
-                    "Replace its documents, choose another id column, or create a new project.",
-                )
+                words = "Replace its documents, choose another id column, or create a new project."
+                conflict = f"The project already has a document '{preview.conflicts[0]}' with a different text"
+                notice("error", conflict, words)
             elif preview.existing:
-                notice(
-                    "info",
-                    f"{format_count(preview.existing, 'document')} {plural(preview.existing, 'is', 'are')} already in "
-                    "the project",
-                    "Existing documents stay as they are. Missing gold labels are added.",
-                )
+                existing = f"{format_count(preview.existing, 'document')} {plural(preview.existing, 'is', 'are')}"
+                words = "Existing documents stay as they are. Missing gold labels are added."
+                notice("info", f"{existing} already in the project", words)
 
     def read_options(self) -> None:
         """Draw encoding, delimiter, header and sheet: detected values that the user can change."""
@@ -278,9 +262,8 @@ class ImportPage:
             try:
                 self.keep(importing.read_again(draft, self.codebook, **{part: chosen or None}))
             except MootError as error:
-                state.set_notice(
-                    "error", error.message, f"{error.remedy} The preview still shows the previous settings."
-                )
+                remedy = f"{error.remedy} The preview still shows the previous settings."
+                state.set_notice("error", error.message, remedy)
 
         def choice(part: str, options: Sequence[str], found: str) -> None:
             chosen = getattr(draft, part)
@@ -330,8 +313,7 @@ class ImportPage:
             "of the codebook</small></div>"
         )
         tags(codebook.labels)
-        if preview.keyword_note:
-            line(preview.keyword_note, "q xs")
+        line(preview.keyword_note, "q xs")
 
     def destination(self) -> None:
         """Ask where to import the documents, if there is a choice."""
@@ -341,7 +323,7 @@ class ImportPage:
             return
 
         def change(chosen: importing.Destination) -> None:
-            column_mapping.reset()
+            reset_widgets(*DataState.GOLD_WIDGETS)
             codebook = None if chosen == "new" or session is None else codebooks.editor_codebook(session)
             mapping = importing.propose_mapping(self.draft.table, codebook)
             self.keep(replace(self.draft, destination=chosen, mapping=mapping))
@@ -400,18 +382,13 @@ def show_job(pending: PendingImport) -> None:
         st.rerun()
     counts = stored.counts
     sentences = []
-    if counts["rejected"]:
-        sentences.append(f"{format_count(counts['rejected'], 'row')} rejected.")
-    if counts["repeated"]:
-        sentences.append(
-            f"{format_count(counts['repeated'], 'document')} existed already; missing gold labels were added."
-        )
-    if counts["gold_conflicts"]:
-        conflicts = counts["gold_conflicts"]
-        sentences.append(
-            f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the project's "
-            "gold, which stays."
-        )
+    if rejected := counts["rejected"]:
+        sentences.append(f"{format_count(rejected, 'row')} rejected.")
+    if repeated := counts["repeated"]:
+        sentences.append(f"{format_count(repeated, 'document')} existed already; missing gold labels were added.")
+    if conflicts := counts["gold_conflicts"]:
+        differ = f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')}"
+        sentences.append(f"{differ} from the project's gold, which stays.")
     context.remove_pending_import()
     DataState.new_project.reset()
     state.select_project(session.path)

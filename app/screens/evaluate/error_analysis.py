@@ -83,8 +83,8 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
         st.caption(f"{sides[side].capitalize()}. {again}")
         if found.cues:
             rows = [
-                {"name": cue.word, "value": cue.weight, "colour": "wrong",
-                 "words": f"{format_count(len(cue.errors), 'error')}, {cue.hits:,} correct"}
+                {"name": cue.word, "value": cue.weight,
+                 "words": f"{format_count(len(cue.errors), 'error')}, {cue.hits:,} correct", "colour": "wrong"}
                 for cue in found.cues
             ]  # fmt: skip
             word = charts.bars(rows, key=f"errors-words-{side}", unit="TF-IDF difference", share=False, select=True)

@@ -199,8 +199,7 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
         with panel(group.name, size, key=f"persona-group-{place}") as head:
             with head:
                 icon_button("add", "Add a persona", f"persona-add-{place}", add, group.name)
-            if group.characteristics:
-                line(group.characteristics, "q xs")
+            line(group.characteristics, "q xs")
             for persona in group.personas:
                 st.button(
                     literal(persona.name), key=f"persona-{persona.name}", width="stretch",

@@ -18,6 +18,7 @@ from app.widgets.elements import line, literal, page_number, pagination, segment
 from app.widgets.empty_state import empty
 from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook
+from core.documents import Value
 from core.formatting import MISSING, format_count, format_percent, join_names
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
@@ -45,10 +46,8 @@ def _reviewers(session: ProjectSession, run: RunRow, found: use.AgreementReport,
         empty(
             "No document has two reviewers yet",
             f"Submitted so far by: {others}. A second reviewer enters another name under Settings. "
-            "The filter “reviewed by others” shows what others have submitted.",
-            sign="lines",
-            key="agreement-none",
-        )
+            "The filter “reviewed by others” shows what others have submitted.", sign="lines", key="agreement-none",
+        )  # fmt: skip
         return
     codebook = run.settings.codebook
     _numbers(found, codebook)
@@ -58,9 +57,8 @@ def _reviewers(session: ProjectSession, run: RunRow, found: use.AgreementReport,
         line(f"{left} Click a value to make it the final one. Until then, the last submitted review counts.")
     disagreements = found.open if show == "Open" else tuple(d for d in found.disagreements if d.decided is not None)
     if not disagreements:
-        empty(
-            "No disagreements", "Items on which reviewers disagree are listed here.", sign="check", key="agreement-done"
-        )
+        words = "Items on which reviewers disagree are listed here."
+        empty("No disagreements", words, sign="check", key="agreement-done")
         return
     documents = [list(own) for _, own in groupby(disagreements, attrgetter("document_id"))]
     pages = -(-len(documents) // SIZE)
@@ -75,21 +73,14 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
     item = "Dimension" if codebook.kind == "rating" else "Label"
     kappa = "Cohen's kappa" if len(found.reviewers) == 2 else "Fleiss' kappa"
     rows = [
-        [
-            actions.item_name(codebook, one.item),
-            f"{one.n:,}",
-            _observed_html(one.observed),
-            format_estimate(one.kappa, digits=2),
-            format_estimate(one.alpha, digits=2),
-        ]
+        [actions.item_name(codebook, one.item), f"{one.n:,}", _observed_html(one.observed),
+         format_estimate(one.kappa, digits=2), format_estimate(one.alpha, digits=2)]
         for one in found.items
-    ]
+    ]  # fmt: skip
     sub = f"{format_count(found.documents, 'document')} with two or more reviewers: {names}"
     if found.dependent:
-        sub += (
-            f". Left out of the table: {format_count(found.dependent, 'document')} on which a reviewer changed labels "
-            "after seeing those of another one"
-        )
+        sub += f". Left out of the table: {format_count(found.dependent, 'document')} on which a reviewer changed "
+        sub += "labels after seeing those of another one"
     with layout.panel("Agreement", sub, key="agreement-agree"):
         table([item, "Documents", "Observed agreement", kappa, "Krippendorff's alpha"], rows)
         if few := [one.n for one in found.items if 0 < one.n < FEW_DOCUMENTS]:
@@ -112,15 +103,13 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
         with head:
             if len(codebook.items) > 1:
                 item = select_label(codebook, key="agreement-latent-item", label_visibility="collapsed", width=200)
-        rows = use.rater_quality(session, run, item)
-        values = list(rows[0].recalls) if rows else []
-        table(
-            ["Annotator", "documents", *(actions.value_name(codebook, value) for value in values)],
-            [
-                [row.name, f"{row.documents:,}", *(format_percent(row.recalls[value]) for value in values)]
-                for row in rows
-            ],
-        )
+        raters = use.rater_quality(session, run, item)
+        values = list(raters[0].recalls) if raters else []
+        rows = [
+            [one.name, f"{one.documents:,}", *(format_percent(one.recalls[value]) for value in values)]
+            for one in raters
+        ]
+        table(["Annotator", "documents", *(actions.value_name(codebook, value) for value in values)], rows)
         st.html(
             '<div class="moot-remark q">Estimated share of documents of each true value that the annotator recognised '
             "(Dawid and Skene). No reference is used: the truth is inferred from all answers, as if annotators erred "
@@ -145,18 +134,10 @@ def _document(session: ProjectSession, run: RunRow, own: Sequence[use.Disagreeme
         known = actions.load_record(session, run, document_id)
         if known is not None:
             disputed = {disagreement.item for disagreement in own}
-            quotes = actions.all_quotes(known)
-            if codebook.kind != "choice":
-                quotes = tuple(quote for quote in quotes if quote.item in disputed)
-            _HIGHLIGHTED_TEXT(
-                key=f"disagreement-{document_id}-text",
-                data={
-                    "fields": dict(known.document.fields),
-                    "labels": label_data(codebook),
-                    "evidence": [asdict(quote) for quote in quotes],
-                    "height": 220,
-                },
-            )
+            quotes = [asdict(quote) for quote in actions.all_quotes(known)
+                      if codebook.kind == "choice" or quote.item in disputed]  # fmt: skip
+            data = {"fields": dict(known.document.fields), "labels": label_data(codebook), "evidence": quotes}
+            _HIGHLIGHTED_TEXT(key=f"disagreement-{document_id}-text", data=data)
         for disagreement in sorted(own, key=lambda one: codebook.items.index(one.item)):
             _choice(session, run, disagreement, actor)
 
@@ -171,22 +152,16 @@ def _choice(session: ProjectSession, run: RunRow, disagreement: use.Disagreement
             decided = actions.value_name(codebook, disagreement.decided)
             name += f": {escape(decided)}, resolved by {escape(disagreement.by)}"
         st.html(f'<div class="moot-cell"><b>{name}</b></div>', width=180)
+
+        def decide(value: Value | None) -> None:
+            with error_notices():
+                use.adjudicate(session, run, disagreement.document_id, disagreement.item, value, actor=actor)
+
         for value in dict.fromkeys(disagreement.values.values()):
             who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)
             st.button(
-                literal(f"{actions.value_name(codebook, value)} ({who})"),
-                key=f"{key}-{value}",
-                type="primary" if value == disagreement.decided else "secondary",
-                on_click=_decide,
-                args=(session, run, disagreement, value, actor),
-            )
-        if disagreement.decided is not None:
-            st.button(
-                "Reopen", key=f"{key}-open", type="tertiary", on_click=_decide,
-                args=(session, run, disagreement, None, actor),
+                literal(f"{actions.value_name(codebook, value)} ({who})"), key=f"{key}-{value}",
+                type="primary" if value == disagreement.decided else "secondary", on_click=decide, args=(value,),
             )  # fmt: skip
-
-
-def _decide(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, value: object, actor: str) -> None:
-    with error_notices():
-        use.adjudicate(session, run, disagreement.document_id, disagreement.item, value, actor=actor)  # type: ignore[arg-type]
+        if disagreement.decided is not None:
+            st.button("Reopen", key=f"{key}-open", type="tertiary", on_click=decide, args=(None,))

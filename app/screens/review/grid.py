@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -119,11 +120,8 @@ def _nothing(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) 
     if page.total == 0 and not run.ended:
         empty("No verdicts yet", "The run has not finished any document.", key="review-quiet")
         return
-    shows_all = empty(
-        "No documents found", "No document matches the search and the filters.", action="Show all", sign="check",
-        key="review-nothing",
-    )  # fmt: skip
-    if shows_all:
+    words = "No document matches the search and the filters."
+    if empty("No documents found", words, action="Show all", sign="check", key="review-nothing"):
         show_all()
         st.rerun()
 
@@ -159,21 +157,12 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str
         item, value = _bulk_value(run.settings.codebook)
         count = format_count(len(chosen), "document")
         run_id, by = run.run_id, actions.By(actor)
-        _button(
-            f"Set for {count}", lambda: actions.edit(session, run_id, chosen, item, value, by), key="review-bulk-set"
-        )
-        _button(
-            "Submit selected",
-            lambda: actions.submit(session, run_id, chosen, by),
-            key="review-bulk-submit",
-            type="primary",
-        )
-        _button(
-            "Discard selected",
-            lambda: actions.set_status(session, run_id, chosen, "Discarded", by),
-            key="review-bulk-discard",
-            type="tertiary",
-        )
+        edit = partial(actions.edit, session, run_id, chosen, item, value, by)
+        discard = partial(actions.set_status, session, run_id, chosen, "Discarded", by)
+        _button(f"Set for {count}", edit, key="review-bulk-set")
+        _button("Submit selected", partial(actions.submit, session, run_id, chosen, by), key="review-bulk-submit",
+                type="primary")  # fmt: skip
+        _button("Discard selected", discard, key="review-bulk-discard", type="tertiary")
 
 
 def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
@@ -203,34 +192,26 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
         return
     run_id, by = run.run_id, actions.By(actor)
     draw = first.draw if first.document_id == shown else None
-    with layout.panel(
-        shown, f"row {known.document.position + 1:,}, {known.review_status}", key="review-detail"
-    ) as head:
+    set_status = partial(actions.set_status, session, run_id, [shown], by=by)
+
+    def to_focus() -> None:
+        state.review.document = shown  # a change of the view starts there
+        state.review.view = "Focus"
+
+    about = f"row {known.document.position + 1:,}, {known.review_status}"
+    with layout.panel(shown, about, key="review-detail") as head:
         with head:
-            _button(
-                "Submit",
-                lambda: actions.submit(session, run_id, [shown], by, draw=draw),
-                type="primary",
-                disabled=known.review_status == "Submitted",
-            )
-            settled = known.review_status in actions.RESOLVED
-            if settled:
-                _button("Reopen", lambda: actions.set_status(session, run_id, [shown], "Draft", by))
+            _button("Submit", partial(actions.submit, session, run_id, [shown], by, draw=draw), type="primary",
+                    disabled=known.review_status == "Submitted")  # fmt: skip
+            if known.review_status in actions.RESOLVED:
+                _button("Reopen", partial(set_status, "Draft"))
             if known.review_status != "Discarded":
-                _button(
-                    "Discard", lambda: actions.set_status(session, run_id, [shown], "Discarded", by),
-                    type="tertiary",
-                )  # fmt: skip
-            if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=_to_focus, args=(shown,)):
+                _button("Discard", partial(set_status, "Discarded"), type="tertiary")
+            if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=to_focus):
                 st.rerun()
         document_drawer(
             session, [run], run.settings.codebook, document=shown, inline=True, actions=(), key="review-drawer"
         )
-
-
-def _to_focus(document: str) -> None:
-    state.review.document = document  # a change of the view starts there
-    state.review.view = "Focus"
 
 
 def _grid(
@@ -310,8 +291,7 @@ def _widths(codebook: Codebook) -> tuple[int, int]:
     count = len(codebook.labels)
     match codebook.kind:
         case "choice":
-            longest = max((len(label.name) for label in codebook.labels), default=0)
-            width = min(100, max(68, 14 + 6 * longest))
+            width = min(100, max(68, 14 + 6 * max(len(label.name) for label in codebook.labels)))
             return width, width
         case "rating":  # gold values may be means of several raters
             return min(150, max(68, 12 + 26 * count)), min(150, max(68, 16 + 13 * count))
@@ -335,7 +315,9 @@ def options_of(
     ``beside`` is True if the document is open beside the grid: it shows all values, so a narrow grid leaves them out.
     """
     shade = palette.colours()
-    labels = [(f"v_{item}", _label_of(item, codebook)) for item in codebook.items]
+    labels: list[tuple[str, Label | None]] = [
+        (f"v_{item}", None if codebook.kind == "choice" else codebook.label(item)) for item in codebook.items
+    ]
     return {
         "columnDefs": _columns(codebook, roles, labels, shade, js, least_text=140 if beside else 80),
         "defaultColDef": {
@@ -430,14 +412,11 @@ def _columns(
             "headerClass": "line",
             "children": [
                 {
-                    "colId": field,
-                    "headerName": label.name if label else "Label",
-                    "type": "moot",
+                    "colId": field, "headerName": label.name if label else "Label", "type": "moot",
                     **({"flex": 0.3, **label_width} if label else {"width": max(118, role_width + 26)}),
                     "headerComponentParams": {
                         "name": label.name if label else "Label",
                         "colour": shade[f"l{label.colour}"] if label else "",
-                        "title": label.name if label else "Label",
                     },
                     "cellClass": "centre label line" if place == 0 else "centre label",
                     "headerClass": f"centre line{upright}" if place == 0 else f"centre{upright}",
@@ -499,17 +478,15 @@ def disarmed(options: Any) -> Any:
             return options
 
 
-def _label_of(item: str, codebook: Codebook) -> Label | None:
-    return None if codebook.kind == "choice" else codebook.label(item)
-
-
 def _values(codebook: Codebook, item: str) -> list[str]:
     """Return the values of an item that a click cycles through. From ``?``, a click selects the first value."""
-    if codebook.kind == "choice":
-        return [label.id for label in codebook.labels]
-    if codebook.kind == "rating":
-        return [str(point) for point in codebook.scale_of(item).points]
-    return ["1", "0"]
+    match codebook.kind:
+        case "choice":
+            return [label.id for label in codebook.labels]
+        case "rating":
+            return [str(point) for point in codebook.scale_of(item).points]
+        case "multilabel":
+            return ["1", "0"]
 
 
 def css(codebook: Codebook) -> str:

@@ -12,7 +12,6 @@ from app.state import RunState, bound, state
 from app.widgets import layout
 from app.widgets.elements import saved
 from core.runs import RunRow
-from core.services.project_session import ProjectSession
 
 
 def main() -> None:
@@ -28,7 +27,8 @@ def main() -> None:
                 st.button("Back to runs", on_click=state.run.show_setup, args=(False,))
         setup.draw(session, first=not runs)
     else:
-        run_id = _shown_run(session, runs)
+        shown = {run.run_id for run in runs}
+        run_id = state.run_id if state.run_id in shown else next(iter(session.active_runs()), runs[-1].run_id)
         status.draw(session, run_id, lambda: _run_picker(runs, run_id))
 
 
@@ -55,13 +55,6 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
         "Run", options, format_func=title, label_visibility="collapsed", width=190,
         **bound("run-picker", shown, select),
     )  # fmt: skip
-
-
-def _shown_run(session: ProjectSession, runs: Sequence[RunRow]) -> str:
-    """Return the id of the shown run: the selected run, else the active run, else the latest run."""
-    if any(run.run_id == state.run_id for run in runs):
-        return str(state.run_id)
-    return next(iter(session.active_runs()), runs[-1].run_id)
 
 
 main()
