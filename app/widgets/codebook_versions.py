@@ -60,7 +60,7 @@ def pieces(found: Sequence[Piece]) -> str:
 
 
 def _change(change: LabelChange) -> str:
-    what = {"added": "added", "removed": "removed", "changed": ""}[change.what]
+    what = "" if change.what == "changed" else change.what
     head = f"{swatch_html(change.colour)}{escape(change.name)}" if change.label_id else "Codebook"
     rows = "".join(f"<dt>{escape(field.field)}</dt><dd>{pieces(field.pieces)}</dd>" for field in change.fields)
     return f'<h3>{head}<small class="moot-why">{what}</small></h3><dl>{rows}</dl>'
@@ -68,28 +68,22 @@ def _change(change: LabelChange) -> str:
 
 def comparison(versions: Sequence[CodebookVersion], draft: Codebook | None, restore: Callable[[int], None]) -> None:
     """Draw the comparison of two versions, and buttons that restore an older version. Used in a dialog."""
-    books = {each.version: each.codebook for each in versions} | ({DRAFT: draft} if draft is not None else {})
-    names = {each.version: f"v{each.version}{f', {each.note}' if each.note else ''}" for each in versions}
+    books = ({DRAFT: draft} if draft is not None else {}) | {each.version: each.codebook for each in versions}
+    names = {each.version: ", ".join(filter(None, (f"v{each.version}", each.note))) for each in versions}
     names[DRAFT] = "the draft"
-    numbers = ([DRAFT] if draft is not None else []) + [each.version for each in versions]
+    numbers = list(books)
     left, right = st.columns(2)
     after = left.selectbox("Changes in version", numbers, format_func=names.__getitem__, key="versions-after")
-    place = numbers.index(after)
     older = [number for number in numbers if number != after] or numbers
-    nearest = next((number for number in numbers[place + 1 :]), older[-1])
+    nearest = min(numbers.index(after), len(older) - 1)  # the version before, if there is one
     before = right.selectbox(
-        "since", older, index=older.index(nearest), format_func=names.__getitem__, key=f"versions-before-{after}"
+        "since", older, index=nearest, format_func=names.__getitem__, key=f"versions-before-{after}"
     )
-    book, since = books[after], books[before]
-    if book is not None and since is not None:
-        changes(compare(since, book))
+    changes(compare(books[before], books[after]))
     chosen = [number for number in (after, before) if number not in (DRAFT, versions[0].version)] if versions else []
+    help = "Save or discard the draft first" if draft is not None else "Saves it as a new version"
     with st.container(horizontal=True):
         for number in chosen:
-            if st.button(
-                f"Restore v{number}",
-                key=f"versions-restore-{number}",
-                disabled=draft is not None,
-                help="Save or discard the draft first" if draft is not None else "Saves it as a new version",
-            ):
+            key = f"versions-restore-{number}"
+            if st.button(f"Restore v{number}", key=key, disabled=draft is not None, help=help):
                 restore(number)

@@ -24,7 +24,7 @@ def document_drawer(
     runs: Sequence[RunRow],
     codebook: Codebook,
     *,
-    titles: Mapping[str, str] | None = None,
+    titles: Mapping[str, str] = {},
     document: str | None = None,
     request: str = "",
     inline: bool = False,
@@ -37,19 +37,16 @@ def document_drawer(
     at once, again for each new ``request``. An ``inline`` drawer is part of the page and shows ``document`` only.
     ``actions`` are keys of ``ACTIONS``.
     """
+    shown = [
+        {"id": run.run_id, "live": context.live_name(session, run.run_id), "title": titles.get(run.run_id, run.title),
+         "roles": role_data(role_titles(run.settings))}
+        for run in runs
+    ]  # fmt: skip
     _DRAWER(
         key=key,
         data={
             "project": context.live_name(session, ""),
-            "runs": [
-                {
-                    "id": run.run_id,
-                    "live": context.live_name(session, run.run_id),
-                    "title": (titles or {}).get(run.run_id, run.title),
-                    "roles": role_data(role_titles(run.settings)),
-                }
-                for run in runs
-            ],
+            "runs": shown,
             "actor": state.review.actor,
             "labels": label_data(codebook),
             "kind": codebook.kind,
@@ -96,15 +93,9 @@ def document_list(
     """
     _DOCUMENT_LIST(
         key=key,
-        data={
-            "rows": [dict(row) for row in rows],
-            "title": title,
-            "note": note,
-            "heading": heading,
-            "roles": role_data(roles),
-            "listing": listing or title,
-        },
-    )
+        data={"rows": rows, "title": title, "note": note, "heading": heading, "roles": role_data(roles),
+              "listing": listing or title},
+    )  # fmt: skip
 
 
 def excerpt(text: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeVar
 
 import streamlit as st
 from markupsafe import Markup, escape
-from streamlit.delta_generator import DeltaGenerator
 
 from app.state import reset_widgets
 from core.formatting import MISSING, PRICE_UNKNOWN, format_clock
@@ -18,18 +17,6 @@ T = TypeVar("T")
 
 NO_NUMBERS = {"", MISSING, "free", PRICE_UNKNOWN}
 """Texts in columns with numbers where there is none."""
-
-
-def report_to(bar: DeltaGenerator) -> Callable[[float, str], None]:
-    """Return a progress callback for services that draws on a progress bar.
-
-    The callback takes the share (0 to 1) and the name of the current step.
-    """
-
-    def report(share: float, step: str) -> None:
-        bar.progress(min(1.0, share), step)
-
-    return report
 
 
 @st.fragment(run_every=0.5)
@@ -89,16 +76,8 @@ def icon_button(
 
     A click calls ``action`` with ``args``.
     """
-    return st.button(
-        "",
-        icon=f":material/{icon}:",
-        help=help,
-        key=key,
-        type="tertiary",
-        on_click=action,
-        args=args,
-        disabled=disabled,
-    )
+    sign = f":material/{icon}:"
+    return st.button("", icon=sign, help=help, key=key, type="tertiary", on_click=action, args=args, disabled=disabled)
 
 
 def download(
@@ -134,13 +113,13 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     columns = list(zip(*texts, strict=True)) or [()] * len(heads)
     numeric = [any(map(str.isdigit, "".join(column))) or {""} < {*column, ""} <= NO_NUMBERS for column in columns]
     sides = ["" if number or not place else ' class="text"' for place, number in enumerate(numeric)]
-    head = "".join(f"<th{side}>{escape(cell)}</th>" for side, cell in zip(sides, heads, strict=True))
-    body = "".join(
-        f"<tr>{''.join(f'<td{side}>{escape(cell)}</td>' for side, cell in zip(sides, row, strict=True))}</tr>"
-        for row in rows
-    )
+
+    def cells(tag: str, row: Sequence[str]) -> str:
+        return "".join(f"<{tag}{side}>{escape(cell)}</{tag}>" for side, cell in zip(sides, row, strict=True))
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     st.html(
-        f'<div class="moot-scroll"><table class="moot-table wrap"><thead><tr>{head}</tr></thead>'
+        f'<div class="moot-scroll"><table class="moot-table wrap"><thead><tr>{cells("th", heads)}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 

@@ -12,7 +12,6 @@ from app import context
 from app.components import component
 from app.state import state
 from app.widgets.alerts import error_box, error_boxes
-from app.widgets.elements import report_to
 from core.errors import MootError
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
@@ -59,8 +58,12 @@ def read_files(files: Sequence[SourceFile], session: ProjectSession | None, dest
     """Read files as the pending import and return True; draw an error if they cannot be read."""
     codebook = None if destination == "new" or session is None else codebooks.editor_codebook(session)
     bar = st.progress(0.0, "Reading")
+
+    def progress(share: float, step: str) -> None:
+        bar.progress(share, step)
+
     try:
-        draft = importing.read_files(files, codebook, progress=report_to(bar))
+        draft = importing.read_files(files, codebook, progress=progress)
     except MootError as error:
         bar.empty()
         error_box(error)

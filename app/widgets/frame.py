@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -77,13 +76,9 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     layout.write_url(screen, project=names[wanted])
     state.project_switcher = wanted  # the tab's project is authoritative; the box only shows and changes it
     st.selectbox(
-        "Project",
-        paths,
-        format_func=names.__getitem__,
-        label_visibility="collapsed",
-        key=SessionState.project_switcher.key,
-        on_change=_turn,
-    )
+        "Project", paths, format_func=names.__getitem__, label_visibility="collapsed",
+        key=SessionState.project_switcher.key, on_change=_turn,
+    )  # fmt: skip
     try:
         session = open_now.get(wanted) or workspace.open(wanted, create=False)
     except ProjectError as error:
@@ -126,16 +121,12 @@ def _turn() -> None:
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:
     """Return unique project names: the file name, with the folder if several projects have the same name."""
-    known = Counter(path.stem for path in paths)
-    alone = Counter((path.stem, path.parent.name) for path in paths)
-
-    def name(path: Path) -> str:
-        if known[path.stem] == 1:
-            return path.stem
-        folder = path.parent.name if alone[path.stem, path.parent.name] == 1 else path.parent
-        return f"{path.stem} ({folder})"
-
-    return {path: name(path) for path in paths}
+    names = {}
+    for path in paths:
+        same = [other.parent for other in paths if other.stem == path.stem]
+        folder = path.parent.name if [parent.name for parent in same].count(path.parent.name) == 1 else path.parent
+        names[path] = path.stem if len(same) == 1 else f"{path.stem} ({folder})"
+    return names
 
 
 def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> None:
@@ -148,8 +139,12 @@ def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage
                 # A page link does not mark the current page, so the key of its container does.
                 with st.container(key="current-page" if page == here else f"page-{page.url_path or 'home'}", gap=None):
                     st.page_link(page, width="stretch")
-        fetch()
-    follow()
+        if _vega_address():  # load Streamlit's Vega script in the browser while it is idle
+            with st.container(key="unseen-preload"):
+                _PRELOAD(key="preload", data=_vega_address())
+    # Rerun the page when the theme is switched, because charts are downloaded in the colours on screen.
+    with st.container(key="unseen-theme"):
+        _THEME(key="theme", on_switched_change=lambda: None)
 
 
 def run_status(session: ProjectSession) -> None:
@@ -171,7 +166,6 @@ def _draw_run_status(session: ProjectSession, run: str) -> None:
     left: str = status.state
     if status.state == "running":
         left = "starting" if status.eta_seconds is None else format_eta(status.eta_seconds)
-    cost = format_money(status.cost_usd)
     share = 100 * status.ended / status.documents if status.documents else 0
     name, saved_at = session.run_name(run), session.saved_at()
     saved = f"Saved {format_clock(saved_at)}" if saved_at else ""
@@ -180,7 +174,7 @@ def _draw_run_status(session: ProjectSession, run: str) -> None:
         f"<span>{escape(left)}</span></div>"
         f'<div class="bar" role="progressbar" aria-valuenow="{status.ended}" aria-valuemax="{status.documents}" '
         f'aria-label="Documents debated"><i style="width:{share:.1f}%"></i></div>'
-        f"<div><span>{status.ended:,} of {status.documents:,}</span><span>{cost}</span></div>"
+        f"<div><span>{status.ended:,} of {status.documents:,}</span><span>{format_money(status.cost_usd)}</span></div>"
         f'<div class="saved">{saved and "✓ " + saved}</div></div>'
     )
 
@@ -194,40 +188,22 @@ def script_error(error: Exception) -> None:
         error_box(error)
         return
     _log.exception("a page failed", exc_info=error)
+    head = f"This page stopped because of an internal error ({type(error).__name__})."
+    words = "Your earlier changes are saved. Open another page or reload; the terminal shows the details."
     with st.container(key="internal-error"):  # visible, regardless of the length of the page
-        notice(
-            "error",
-            f"This page stopped because of an internal error ({type(error).__name__}).",
-            "Your earlier changes are saved. Open another page or reload; the terminal shows the details.",
-        )
+        notice("error", head, words)
 
 
 _THEME = component("theme_observer")
 _PRELOAD = component("preload")
 
 
-def follow() -> None:
-    """Rerun the page when the theme is switched, because charts are downloaded in the colours on screen.
-
-    Draws nothing.
-    """
-    with st.container(key="unseen-theme"):
-        _THEME(key="theme", on_switched_change=lambda: None)
-
-
 @cache
-def _address() -> str:
+def _vega_address() -> str:
     """Return the path of Streamlit's Vega script (tested with 1.67), or an empty string if it is missing."""
     static = Path(st.__file__).parent / "static"
     found = next(static.glob("static/js/ArrowVegaLiteChart.*.js"), None)
     return "" if found is None else found.relative_to(static).as_posix()
-
-
-def fetch() -> None:
-    """Load Streamlit's Vega script in the browser while it is idle. Draws nothing."""
-    if _address():
-        with st.container(key="unseen-preload"):
-            _PRELOAD(key="preload", data=_address())
 
 
 STEP_PAGES = ("run", "review")

@@ -35,12 +35,16 @@ def header(
 
     Use ``with header("Run 14"): st.button(...)``, and no st.title on the page. All values are escaped.
     """
+    return _head(
+        f'<div class="moot-head"><h1>{escape(title)}</h1>{badge_html(badge, tone, dot=dot) if badge else ""}'
+        f'<span class="sub" title="{escape(sub)}">{escape(sub)}</span></div>', key,
+    )  # fmt: skip
+
+
+def _head(html: str, key: str) -> DeltaGenerator:
+    """Draw HTML in a row, and return the container on its right."""
     with st.container(horizontal=True, vertical_alignment="center", key=key, gap="small"):
-        st.html(
-            f'<div class="moot-head"><h1>{escape(title)}</h1>{badge_html(badge, tone, dot=dot) if badge else ""}'
-            f'<span class="sub" title="{escape(sub)}">{escape(sub)}</span></div>',
-            width="stretch",
-        )
+        st.html(html, width="stretch")
         return st.container(
             horizontal=True, width="content", horizontal_alignment="right", vertical_alignment="center", gap="small"
         )
@@ -53,16 +57,10 @@ def panel(title: str, sub: str = "", *, note: str = "", counted: str = "", key: 
     ``counted`` describes the included and excluded documents. All texts are escaped.
     """
     with st.container(border=True, key=key, gap="small"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-head"):
-            st.html(
-                f'<div class="moot-panel"><h2>{escape(title)}</h2><span>{escape(sub)}</span>'
-                f'<span class="end">{escape(note)}</span>{_counted(counted)}</div>',
-                width="stretch",
-            )
-            head = st.container(
-                horizontal=True, width="content", horizontal_alignment="right", vertical_alignment="center", gap="small"
-            )
-        yield head
+        yield _head(
+            f'<div class="moot-panel"><h2>{escape(title)}</h2><span>{escape(sub)}</span>'
+            f'<span class="end">{escape(note)}</span>{_counted(counted)}</div>', f"{key}-head",
+        )  # fmt: skip
 
 
 def counted(words: str) -> None:

@@ -72,19 +72,11 @@ def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
     The first run is selected unless the tab shows another run.
     """
     by_id = {run.run_id: run for run in runs}
-    wanted = selected_run(runs, key=key).run_id
-    ids = list(by_id)
     chosen = st.selectbox(
-        "Run",
-        ids,
-        index=ids.index(wanted),
-        format_func=lambda id: run_words(by_id[id]),
-        label_visibility="collapsed",
-        key=key,
-        width=360,
-    )
-    if chosen != state.run_id:
-        state.run_id = chosen
+        "Run", list(by_id), index=list(by_id).index(selected_run(runs, key=key).run_id),
+        format_func=lambda id: run_words(by_id[id]), label_visibility="collapsed", key=key, width=360,
+    )  # fmt: skip
+    state.run_id = chosen
     layout.write_url(run=chosen)
     return by_id[chosen]
 
@@ -106,14 +98,9 @@ def reference_picker(known: Mapping[Reference, int], *, key: str) -> Reference:
         chosen = segments("Reference", {name: literal(title(name)) for name in names}, default=wanted, key=key)
     else:
         chosen = st.selectbox(
-            "Reference",
-            names,
-            index=names.index(wanted),
-            format_func=lambda name: f"against {title(name)}",
-            label_visibility="collapsed",
-            width=230,
-            key=f"{key}-list",
-        )
+            "Reference", names, index=names.index(wanted), format_func=lambda name: f"against {title(name)}",
+            label_visibility="collapsed", width=230, key=f"{key}-list",
+        )  # fmt: skip
     state.evaluate.reference = chosen
     layout.write_url(reference=chosen)
     return chosen

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
+from markupsafe import Markup
 
-from app.state import with_default
 from app.widgets.alerts import error_boxes
-from app.widgets.elements import download, line, report_to, table
+from app.widgets.elements import download, line, table
 from app.widgets.layout import panel
 from app.widgets.metric_tables import Metric, estimate_html, metric_strip, share_html
 from core.authors.comparison import GroupReport
-from core.formatting import format_count, format_duration, format_money, format_number, format_percent
+from core.formatting import MISSING, format_count, format_duration, format_money, format_number, format_percent
 from core.services.authors import files, labelling, report
 from core.services.authors.report import AuthorReport
 from core.services.project_session import ProjectSession
@@ -26,10 +26,11 @@ ARMS = {"selector": "Selected labels", "keywords": "Keyword baseline"}
 def draw(session: ProjectSession) -> None:
     found = report.author_report(session)
     made = found.collection
-    seconds = format_duration(made.seconds) if made.seconds is not None else "–"
+    excluded = ", ".join(f"{count} {rule}" for rule, count in made.excluded.items()) or "none excluded"
+    seconds = format_duration(made.seconds) if made.seconds is not None else MISSING
     metric_strip(
         [
-            Metric("Texts", text=f"{made.texts:,}", notes=(_excluded(found),)),
+            Metric("Texts", text=f"{made.texts:,}", notes=(excluded,)),
             Metric("Questions", text=f"{made.asked:,}", notes=(f"by {format_count(made.authors, 'author')}",)),
             Metric("Completion", made.completion, notes=(format_interval(made.completion.interval),)),
             Metric("Abstentions", made.abstention, notes=(format_interval(made.abstention.interval),)),
@@ -46,23 +47,14 @@ def draw(session: ProjectSession) -> None:
         _export(session)
 
 
-def _excluded(found: AuthorReport) -> str:
-    counts = found.collection.excluded
-    return ", ".join(f"{count} {rule}" for rule, count in counts.items()) if counts else "none excluded"
-
-
 def _labels(found: AuthorReport) -> None:
     with panel("Labels", "what authors were asked", key="authors-features"):
-        table(
-            ("Label", "Asked", "Answered", "Abstained", "Predicted right", "Uncertainty"),
-            [
-                (
-                    one.name, f"{one.asked:,}", f"{one.answered:,}", f"{one.abstained:,}",
-                    share_html(one.accuracy), format_number(one.uncertainty, 2),
-                )
-                for one in found.features
-            ],
-        )  # fmt: skip
+        rows = [
+            (one.name, f"{one.asked:,}", f"{one.answered:,}", f"{one.abstained:,}", share_html(one.accuracy),
+             format_number(one.uncertainty, 2))
+            for one in found.features
+        ]  # fmt: skip
+        table(("Label", "Asked", "Answered", "Abstained", "Predicted right", "Uncertainty"), rows)
         line("Abstentions are counted separately. They are not used as answers.")
         learned = [
             (one.name, answer, ", ".join(words)) for one in found.features for answer, words in one.keywords.items()
@@ -79,17 +71,14 @@ def comparison_panel(session: ProjectSession) -> None:
         return
     with panel("Annotators against authors", "on the same questions", key="authors-comparison"):
         if found.groups:
-            table(
-                ("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/label", "Cost/label"),
-                [
-                    (
-                        one.group, f"{one.labels:,}", share_html(one.accuracy),
-                        estimate_html(one.kappa, 2), format_number(one.kl_meaning, 2),
-                        format_number(one.kl_position, 2), format_number(one.seconds, 1), _cost(one),
-                    )
-                    for one in found.groups
-                ],
-            )  # fmt: skip
+            rows = [
+                (one.group, f"{one.labels:,}", share_html(one.accuracy), estimate_html(one.kappa, 2),
+                 format_number(one.kl_meaning, 2), format_number(one.kl_position, 2), format_number(one.seconds, 1),
+                 _cost(one))
+                for one in found.groups
+            ]  # fmt: skip
+            table(("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/label", "Cost/label"),
+                  rows)  # fmt: skip
             strata = [
                 (one.group, f"{stratum.agreeing} agree", f"{stratum.questions:,}", share_html(stratum.accuracy))
                 for one in found.groups
@@ -97,15 +86,11 @@ def comparison_panel(session: ProjectSession) -> None:
             ]
             with st.expander("By number of agreeing annotators"):
                 table(("Annotators", "Agreement", "Questions", "Accuracy"), strata)
-            line(
-                "In brackets: 95% intervals over authors. KL divergences have none, as few questions bias them upwards."
-            )
+            without = "KL divergences have none, as few questions bias them upwards."
+            line(f"In brackets: 95% intervals over authors. {without}")
         else:
             line("No annotator has answered these questions. Let a model answer, or a person under Answer for others.")
-        _run(
-            session, "Let a model answer", "authors-annotate", "new answer",
-            lambda spec, progress: report.annotate(session, spec, progress=progress),
-        )  # fmt: skip
+        _run(session, "Let a model answer", "authors-annotate", "new answer", report.annotate)
 
 
 def _cost(group: GroupReport) -> str:
@@ -118,18 +103,13 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
         return
     with panel("Predictivity", "which earlier labels predict the next answer", key="authors-predictivity"):
         if found.predictivity:
-            table(
-                ("Earlier labels by", "Predictions", "Accuracy", "Std", "Same conversation"),
-                [
-                    (
-                        one.source, f"{one.predictions:,}",
-                        share_html(Estimate(one.accuracy, Interval(*one.interval) if one.interval else None)),
-                        format_percent(one.deviation, 1),
-                        ", ".join(f"{n}: {format_percent(share)}" for n, share in one.by_same.items()),
-                    )
-                    for one in found.predictivity
-                ],
-            )  # fmt: skip
+            rows = [
+                (one.source, f"{one.predictions:,}", _share(one.accuracy, one.interval),
+                 format_percent(one.deviation, 1),
+                 ", ".join(f"{n}: {format_percent(share)}" for n, share in one.by_same.items()))
+                for one in found.predictivity
+            ]  # fmt: skip
+            table(("Earlier labels by", "Predictions", "Accuracy", "Std", "Same conversation"), rows)
             line(
                 f"Predicted by {found.predictivity_model} from five earlier answers of the same author, three repeats. "
                 "Last column: accuracy by how many of the five come from the same conversation, on too few predictions "
@@ -137,27 +117,26 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
             )
         else:
             line("Not run yet. It predicts answers of authors who answered more than five questions.")
-        _run(
-            session, "Run the test", "authors-predict", "prediction",
-            lambda spec, progress: report.run_predictivity(session, spec, progress=progress),
-        )  # fmt: skip
+        _run(session, "Run the test", "authors-predict", "prediction", report.run_predictivity)
 
 
-def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callable[[str, report.Progress], int]) -> None:
+def _share(share: float | None, interval: tuple[float, float] | None) -> Markup:
+    return share_html(Estimate(share, Interval(*interval) if interval else None))
+
+
+def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callable[..., int]) -> None:
     """Draw a choice of model and a button that runs work with it, with progress."""
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     known = dict.fromkeys(("builtin/lexical", labelling.load_settings(session).model))
-    spec = left.selectbox(
-        "Model", list(known), key=with_default(f"{key}-model", "builtin/lexical"), accept_new_options=True
-    )
+    spec = left.selectbox("Model", list(known), key=f"{key}-model", accept_new_options=True)
     if right.button(label, key=key, width="stretch"):
         with error_boxes():
-            report_to_bar = report_to(st.progress(0.0, label))
+            bar = st.progress(0.0, label)
 
             def progress(done: int, of: int) -> None:
-                report_to_bar(done / max(1, of), f"{done:,} of {of:,}")
+                bar.progress(min(1.0, done / max(1, of)), f"{done:,} of {of:,}")
 
-            made = work(str(spec), progress)
+            made = work(session, str(spec), progress=progress)
             st.toast(f"{format_count(made, unit)} by {spec}")
             st.rerun()
 
@@ -167,17 +146,13 @@ def _clicks(found: AuthorReport) -> None:
         if not any(one.impressions for one in found.clicks):
             line("Nothing was suggested yet. Suggestions need a catalogue (Settings) and the warm-up answers.")
             return
-        table(
-            ("Day (UTC)", "Chosen by", "Impressions", "Clicks", "Rate"),
-            [
-                (
-                    one.day or "All days", ARMS[one.arm], f"{one.impressions:,}", f"{one.clicks:,}",
-                    share_html(Estimate(one.rate, Interval(*one.interval) if one.interval else None)),
-                )
-                for one in found.clicks
-                if one.impressions or not one.day
-            ],
-        )  # fmt: skip
+        rows = [
+            (one.day or "All days", ARMS[one.arm], f"{one.impressions:,}", f"{one.clicks:,}",
+             _share(one.rate, one.interval))
+            for one in found.clicks
+            if one.impressions or not one.day
+        ]  # fmt: skip
+        table(("Day (UTC)", "Chosen by", "Impressions", "Clicks", "Rate"), rows)
         line("Rates of one author, and of more clicks than impressions, have no interval.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
@@ -53,12 +53,11 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
     about, key, buttons = st.columns((2.4, 1.9, 2.6), vertical_alignment="center", wrap=False)
     badges = badge_html(DIALECTS.get(entry.dialect, entry.dialect)) + (badge_html("yours", "run") if entry.own else "")
     limits = models.connection_limits(workspace, name)
-    shown = [text.format(value) for part, (_, text) in LIMITS.items() if (value := getattr(limits, part))]
+    shown = ", ".join(text.format(value) for part, (_, text) in LIMITS.items() if (value := getattr(limits, part)))
+    at_most = f'<span class="moot-line q xs">At most {shown}</span>' if shown else ""
     about.html(
         f'<div class="moot-connection"><b>{escape(name)}{badges}</b>'
-        f'<span class="moot-mono">{escape(entry.base_url)}</span>'
-        + (f'<span class="moot-line q xs">At most {", ".join(shown)}</span>' if shown else "")
-        + "</div>"
+        f'<span class="moot-mono">{escape(entry.base_url)}</span>{at_most}</div>'
     )
     key.html(f'<div class="moot-line">{_key_html(entry)}</div>')
     with buttons.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
@@ -150,14 +149,11 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
         "of the codebook with the definitions of the labels."
     )
 
-    def use(spec: str) -> None:
-        with error_notices():
-            workspace.use_vectors(spec.strip())
-
+    use = error_notices()(workspace.use_vectors)
     st.text_input(
         "Text vectors", placeholder="none; for example ollama/nomic-embed-text", label_visibility="collapsed",
         help="minilm, or connection/model for the embeddings endpoint of a connection; empty for none",
-        **bound("text-vectors", chosen, use),
+        **bound("text-vectors", chosen, lambda spec: use(spec.strip())),
     )  # fmt: skip
     if not advice.needed and not chosen:
         line("Vectors would change little for this codebook.", "q")
@@ -203,9 +199,7 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
     elif listed.cards:
         count = format_count(len(listed.cards), "model")
         notice("ok", f"{name} answers and lists {count}", "Choose a model to test it.")
-    names = list(dict.fromkeys([*filter(None, [test.model]), *listed.names]))
-    if test.model in listed.names:
-        names = list(listed.names)
+    names = list(listed.names if test.model in listed.names else filter(None, (test.model, *listed.names)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         chosen = st.selectbox(
             f"Model at {name}", names, index=names.index(test.model) if test.model else None,
@@ -237,8 +231,7 @@ def _model_table(name: str, listed: Listing) -> None:
         columns["Family"] = [card.family for card in cards]
         columns["Parameters"] = [card.parameters for card in cards]
         columns["In memory"] = ["yes" if card.loaded else "" for card in cards]
-    height: int | Literal["auto"] = "auto" if len(cards) <= 6 else 250
-    st.dataframe(columns, hide_index=True, height=height, key=f"models-{name}")
+    st.dataframe(columns, hide_index=True, height="auto" if len(cards) <= 6 else 250, key=f"models-{name}")
 
 
 # -- prices

@@ -92,23 +92,18 @@ def _row(
         save(plan.with_role_model(role.name, role_model.model_copy(update=changed)))
 
     def options(part: str, label: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
-        return {
-            "label": f"{label} of the {role.title}",
-            "label_visibility": "collapsed",
-            **bound(f"role-{role.name}-{part}", value, change),
-        }
+        own = bound(f"role-{role.name}-{part}", value, change)
+        return {"label": f"{label} of the {role.title}", "label_visibility": "collapsed", **own}
 
-    def sampled(part: str, label: str) -> dict[str, Any]:
-        """Return the arguments of a widget for a sampling setting."""
+    def sampled(part: str, label: str, *, empty: Any = None) -> dict[str, Any]:
+        """Return the arguments of a widget for a sampling setting; ``empty`` is shown for None."""
 
         def change(value: Any) -> None:
-            chosen = None if value == AUTO and part == "reasoning_effort" else value
+            chosen = None if value == empty else value
             keep(sampling=Sampling.model_validate(sampling.model_dump() | {part: chosen}))
 
         value = getattr(sampling, part)
-        if part == "reasoning_effort":
-            value = value or AUTO
-        return {**options(part, label, value, change), "disabled": builtin}
+        return {**options(part, label, empty if value is None else value, change), "disabled": builtin}
 
     def number(column: Any, part: str, label: str, least: float, most: float | None, step: float, form: str) -> None:
         column.number_input(
@@ -129,16 +124,14 @@ def _row(
     listed = models.listing(workspace, role_model.connection).names
     offered = models.affordable_models(workspace, role_model.connection, listed, ceiling)
     columns[2].selectbox(
-        options=list(dict.fromkeys([*filter(None, [role_model.model]), *offered]))
-        if role_model.model not in offered
-        else list(offered),
+        options=list(offered if role_model.model in offered else filter(None, (role_model.model, *offered))),
         index=None, placeholder="Model name", accept_new_options=not builtin,
         **options("model", "Model", role_model.model or None, lambda name: keep(model=(name or "").strip())),
     )  # fmt: skip
     number(columns[3], "temperature", "Temperature", 0.0, 2.0, 0.1, "%.2g")
     number(columns[4], "top_p", "Top p", 0.01, 1.0, 0.05, "%.2g")
     number(columns[5], "max_tokens", "Max tokens", 1, None, 64, "%d")
-    columns[6].selectbox(options=EFFORTS, **sampled("reasoning_effort", "Reasoning effort"))
+    columns[6].selectbox(options=EFFORTS, **sampled("reasoning_effort", "Reasoning effort", empty=AUTO))
     number(columns[7], "seed", "Seed", 0, None, 1, "%d")
     columns[8].selectbox(
         options=list(REPLIES), format_func=REPLIES.__getitem__, help=REPLIES_HELP, **sampled("json_schema", "Replies")
@@ -182,9 +175,9 @@ def capabilities(known: ModelCapabilities) -> list[str]:
         {True: "reproducible with a seed", False: "ignores the seed", None: ""}[known.seed],
         SCHEMA_SUPPORT.get(known.schema, ""),
         "gives log probabilities" if known.logprobs else "",
-        {True: "replies in the expected format", False: "did not reply in the expected format", None: ""}[
-            known.in_format
-        ],
+        ""
+        if known.in_format is None
+        else f"{'replies' if known.in_format else 'did not reply'} in the expected format",
         f"rejects {', '.join(sorted(known.refused_params))}" if known.refused_params else "",
         f"at most {known.most_tokens:,} tokens per reply" if known.most_tokens else "",
         "does not accept system messages" if known.no_system else "",
@@ -197,17 +190,15 @@ def capabilities(known: ModelCapabilities) -> list[str]:
 
 def presets(plan: Plan, save: Save) -> None:
     """Draw the popover with the saved presets and the form that saves another one."""
-    with st.popover(
-        "Presets", icon=":material/bookmark:", key="presets", help="Saved models and settings of all roles"
-    ):
+    help = "Saved models and settings of all roles"
+    with st.popover("Presets", icon=":material/bookmark:", key="presets", help=help):
         known = models.model_presets()
         if not known:
             line("No presets yet. A preset saves the model and settings of each role for all projects.", "q")
         for name, preset in known.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                if st.button(
-                    literal(name), key=f"preset-{name}", help=f"Use the models of {literal(name)}", width="stretch"
-                ):
+                help = f"Use the models of {literal(name)}"
+                if st.button(literal(name), key=f"preset-{name}", help=help, width="stretch"):
                     save(models.apply_preset(plan, preset))
                     specs = dict.fromkeys(one.spec for one in (preset.default_model, *preset.role_models.values()))
                     state.set_notice("ok", f"Preset {name} is in use", ", ".join(specs))
@@ -241,14 +232,14 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
         if known := model_scores(session, runs):
             _scores_table(known)
         found = recommend_models(session, runs, tuple(role.name for role in roles))
+        titles: dict[str, list[str]] = {}
+        for one in found:
+            titles.setdefault(one.sentence, []).append(one.title)
+        lines = (
+            f'<div class="moot-line"><b>{escape(join_names(names))}:</b> {escape(sentence)}</div>'
+            for sentence, names in titles.items()
+        )
         if found:
-            titles: dict[str, list[str]] = {}
-            for one in found:
-                titles.setdefault(one.sentence, []).append(one.title)
-            lines = (
-                f'<div class="moot-line"><b>{escape(join_names(names))}:</b> {escape(sentence)}</div>'
-                for sentence, names in titles.items()
-            )
             st.html("".join(lines))
         useful = [one for one in found if one.model is not None]
         if not useful:
@@ -264,14 +255,10 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
 
 
 def _scores_table(known: Sequence[ModelScores]) -> None:
-    each = [metric for metric in metrics("multilabel") if metric.key in ("macro_recall", "macro_precision", "macro_f1")]
-    text_table(
-        ("Model", "Role", "Run", "Documents", *(metric.name for metric in each)),
-        [
-            (
-                one.spec, one.title, one.run_id, f"{one.scores.n:,}",
-                *(estimate_html(one.scores[metric.key]) for metric in each),
-            )
-            for one in known
-        ],
-    )  # fmt: skip
+    keys = ("macro_recall", "macro_precision", "macro_f1")
+    shown = [metric for metric in metrics("multilabel") if metric.key in keys]
+    rows = [
+        (one.spec, one.title, one.run_id, f"{one.scores.n:,}", *(estimate_html(one.scores[each.key]) for each in shown))
+        for one in known
+    ]
+    text_table(("Model", "Role", "Run", "Documents", *(metric.name for metric in shown)), rows)

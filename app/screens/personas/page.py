@@ -122,9 +122,8 @@ def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | Non
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 words = format_count(len(text.split()), "word")
                 st.html(f'<div class="moot-cell"><b>{escape(name)}</b> {words}</div>', width="stretch")
-                icon_button(
-                    "close", "Remove this document", f"source-remove-{number}", personas.remove_source, session, name
-                )
+                key = f"source-remove-{number}"
+                icon_button("close", "Remove this document", key, personas.remove_source, session, name)
         if not stored:
             st.html(f'<div class="moot-why">{NO_SOURCES}</div>')
         elif job is not None:
@@ -139,9 +138,8 @@ def _generation(session: ProjectSession) -> None:
     plan = planning.load_plan(session)
     left, right = st.columns(2, wrap=False, vertical_alignment="bottom")
     groups = left.number_input("Groups", 1, 12, key=with_default(GROUPS, 4), help="Maximum number of groups.")
-    each = right.number_input(
-        "Personas per group", 1, 12, key=with_default(PER_GROUP, 3), help="Maximum number of personas in a group."
-    )
+    help = "Maximum number of personas in a group."
+    each = right.number_input("Personas per group", 1, 12, key=with_default(PER_GROUP, 3), help=help)
     specs = list(dict.fromkeys(one.spec for one in (*plan.models, planning.DEFAULT_ROLE_MODEL)))
     spec = st.selectbox(
         "Model", specs, key="persona-maker", accept_new_options=True,
@@ -152,9 +150,7 @@ def _generation(session: ProjectSession) -> None:
     elif st.button("Generate personas", type="primary", icon=":material/groups:", width="stretch"):
         with error_boxes():
             role_model = RoleModel.parse(str(spec), sampling=plan.default_model.sampling)
-            state.personas.job = personas.start(
-                session, codebook, role_model, groups=int(groups), dimensions=int(each)
-            )  # fmt: skip
+            state.personas.job = personas.start(session, codebook, role_model, groups=int(groups), dimensions=int(each))
             st.rerun()
 
 
@@ -173,14 +169,10 @@ def _task(session: ProjectSession, current: PersonaSet) -> None:
     """Draw the task, which all personas share."""
     codebook = codebooks.current(session)
     with panel("Task", "what the personas judge, and for whom", key="persona-task"):
-        st.text_area(
-            "Task", height=120, label_visibility="collapsed",
-            placeholder=personas.task_of(codebook)[:300] if codebook else "What the personas judge",
-            **bound(
-                "persona-task-text", current.task,
-                lambda task: _edit(session, lambda now: personas.change(now, task=task)),
-            ),
-        )  # fmt: skip
+        placeholder = personas.task_of(codebook)[:300] if codebook else "What the personas judge"
+        options = bound("persona-task-text", current.task,
+                        lambda task: _edit(session, lambda now: personas.change(now, task=task)))  # fmt: skip
+        st.text_area("Task", height=120, label_visibility="collapsed", placeholder=placeholder, **options)
 
 
 # -- personas
@@ -230,9 +222,8 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
                 on_click=_edit, args=(session, lambda now: personas.change_persona(now, name)),
             )  # fmt: skip
         for part, title, help in FIELDS:
-            options = bound(
-                f"persona-{part}-of-{name}", getattr(member.persona, part), partial(_change, session, name, part)
-            )
+            stored = getattr(member.persona, part)
+            options = bound(f"persona-{part}-of-{name}", stored, partial(_change, session, name, part))
             if part == "name":
                 st.text_input(title, **options)
             else:
