@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -86,14 +86,18 @@ def find_run(name: str) -> tuple[ProjectSession | None, str]:
     The project is None if it is not open. A name without a project is looked up in all open projects.
     """
     run_id, _, mark = name.partition("@")
-    try:
-        sessions = workspace().sessions()
-    except RuntimeError:
-        return None, run_id
-    for session in sessions:
+    for session in _sessions():
         if mark == _mark(session) if mark else session.live_run(run_id) is not None:
             return session, run_id
     return None, run_id
+
+
+def _sessions() -> Sequence[ProjectSession]:
+    """Return the open projects, none before the server has started."""
+    try:
+        return workspace().sessions()
+    except RuntimeError:
+        return ()
 
 
 def _mark(session: ProjectSession) -> str:
@@ -102,12 +106,8 @@ def _mark(session: ProjectSession) -> str:
 
 def current_project() -> ProjectSession | None:
     """Return the open project that the tab shows, or None."""
-    try:
-        sessions = workspace().sessions()
-    except RuntimeError:
-        return None
     wanted = state.project
-    return next((session for session in sessions if session.path == wanted), None)
+    return next((session for session in _sessions() if session.path == wanted), None)
 
 
 def require_project() -> ProjectSession:
@@ -133,9 +133,7 @@ def pending_import() -> PendingImport | None:
 
     After a reload, this is the import that the address names.
     """
-    id = state.data.pending_import
-    if id is None:
-        id = st.query_params.get("import_id", "")
+    id = st.query_params.get("import_id", "") if state.data.pending_import is None else state.data.pending_import
     found = pending_imports().get(id) if id else None
     return found if found is not None and found.project == state.project else None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api.middleware import POLICY_VIOLATION
 from core.errors import MootError
-from core.services.live_state import ClientCursor, Cursor, DocumentText, Json, LiveRunState, debate_events
+from core.services.live_state import ClientCursor, Cursor, LiveRunState, debate_events
 from core.services.project_session import ProjectSession
 
 LIVE = "/moot/live"
@@ -60,13 +60,6 @@ class _Watch:
     cursors: dict[int, Cursor] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Search:
-    query: str
-    status: str
-    offset: int
-
-
 class _Connection:
     """WebSocket connection of one tab. Only the last request of each type is stored."""
 
@@ -75,7 +68,7 @@ class _Connection:
         self._find = find
         self._asked = asyncio.Event()
         self._watch: _Watch | None = None
-        self._search: _Search | None = None
+        self._search: dict[str, Any] | None = None
         self._run = ""
         self._live_run: LiveRunState | None = None
         self._view = ClientCursor()
@@ -108,18 +101,13 @@ class _Connection:
     def _take(self, message: Any) -> None:
         match message:
             case {"type": "watch", "run": str(run)}:
-                focus = message.get("focus")
+                focus, cursors = message.get("focus"), message.get("cursors")
                 if not (focus is None or isinstance(focus, str)):
                     raise ValueError("focus")
-                self._watch = _Watch(
-                    run, focus, str(message.get("instance", "")), _cursors(message.get("cursors"), focus)
-                )
+                self._watch = _Watch(run, focus, str(message.get("instance", "")), _cursors(cursors, focus))
             case {"type": "finished"}:
-                self._search = _Search(
-                    str(message.get("query", ""))[:200],
-                    str(message.get("status", ""))[:20],
-                    max(0, int(message.get("offset", 0))),
-                )
+                query, status = str(message.get("query", ""))[:200], str(message.get("status", ""))[:20]
+                self._search = {"query": query, "status": status, "offset": max(0, int(message.get("offset", 0)))}
             case _:
                 raise ValueError("type")
 
@@ -132,16 +120,14 @@ class _Connection:
             beat += 1
             if self._run and beat % LOOK_AGAIN == 0:
                 await self._look_again()
-            live_run = self._live_run
-            if live_run is not None:
-                events = live_run.changes(self._view, tiles=beat % 2 == 0)
-                if events:
+            wait = IDLE
+            if (live_run := self._live_run) is not None:
+                if events := live_run.changes(self._view, tiles=beat % 2 == 0):
                     await self._send("batch", events=events)
-            moving = (
-                live_run is not None and live_run.status is not None and live_run.status.state in ("running", "queued")
-            )
+                if live_run.status is not None and live_run.status.state in ("running", "queued"):
+                    wait = TICK
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._asked.wait(), TICK if moving else IDLE)
+                await asyncio.wait_for(self._asked.wait(), wait)
 
     async def _look_again(self) -> None:
         """Replace the live state of a project that was closed and opened again."""
@@ -160,17 +146,8 @@ class _Connection:
             self._search = None
             session, run_id = self._find(self._run)
             if session is not None and self._run:
-                page = await run_in_threadpool(
-                    session.finished, run_id, query=search.query, status=search.status, offset=search.offset, limit=PAGE
-                )
-                await self._send(
-                    "finished",
-                    query=search.query,
-                    status=search.status,
-                    offset=search.offset,
-                    total=page.total,
-                    rows=[asdict(row) for row in page.rows],
-                )
+                page = await run_in_threadpool(session.finished, run_id, **search, limit=PAGE)
+                await self._send("finished", **search, total=page.total, rows=[asdict(row) for row in page.rows])
 
     async def _start(self, watch: _Watch) -> None:
         session, run_id = self._find(watch.run)
@@ -179,9 +156,7 @@ class _Connection:
         if session is None or live_run is None:
             await self._send("gone", run=watch.run)
             return
-        document = None
-        if watch.focus is not None:
-            document = await run_in_threadpool(session.document, watch.focus)
+        document = await run_in_threadpool(session.document, watch.focus) if watch.focus is not None else None
         self._view = ClientCursor(watch.focus, watch.cursors if watch.instance == live_run.token else {})
         events = live_run.snapshot(self._view)
         if watch.focus is not None and not live_run.has_ended(watch.focus):
@@ -190,13 +165,9 @@ class _Connection:
             if replay is not None:
                 document = replay.document
                 events += debate_events(replay, self._view.cursors)
+        shown = document and {"id": document.id, "fields": dict(document.fields), "note": document.note}
         await self._send(
-            "snapshot",
-            instance=live_run.token,
-            run=watch.run,
-            focus=watch.focus,
-            document=None if document is None else _document(document),
-            events=events,
+            "snapshot", instance=live_run.token, run=watch.run, focus=watch.focus, document=shown, events=events
         )
 
     async def _send(self, kind: str, **content: Any) -> None:
@@ -204,28 +175,18 @@ class _Connection:
         await self._socket.send_text(json.dumps({"type": kind, **content}, separators=(",", ":"), default=str))
 
 
-def _document(document: DocumentText) -> Json:
-    return {"id": document.id, "fields": dict(document.fields), "note": document.note}
-
-
 def _cursors(raw: Any, focus: str | None) -> dict[int, Cursor]:
     """Return the cursors of the debate in focus from ``{"DOC/turn": [attempt, offset]}``.
 
     A single number is an offset.
     """
-    cursors: dict[int, Cursor] = {}
-    for name, value in _items(raw):
-        document, _, turn = name.rpartition("/")
-        if document != focus:
-            continue
-        tries, offset = value if isinstance(value, list) else (0, value)
-        cursors[int(turn)] = (int(tries), max(0, int(offset)))
-    return cursors
-
-
-def _items(raw: Any) -> Iterable[tuple[str, Any]]:
-    if raw is None:
-        return ()
+    raw = {} if raw is None else raw
     if not isinstance(raw, dict) or len(raw) > 1000:
         raise ValueError("cursors")
-    return raw.items()
+    cursors: dict[int, Cursor] = {}
+    for name, value in raw.items():
+        document, _, turn = name.rpartition("/")
+        if document == focus:
+            tries, offset = value if isinstance(value, list) else (0, value)
+            cursors[int(turn)] = (int(tries), max(0, int(offset)))
+    return cursors

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from starlette.concurrency import run_in_threadpool
@@ -79,10 +79,8 @@ def _answer(find: FindRun, message: Json) -> Json:
         if message["query"] == "queue":
             return browser_data.queue_rows(session, session.run(run_id), QueueFilter(**message["filters"]), actor=actor)
         return _run_query(session, session.run_identity(run_id), message, actor)
-    return {
-        "answers": [_apply_action(session, run_id, action, actor) for action in message["actions"]],
-        "read": time.time(),
-    }
+    answers = [_apply_action(session, run_id, action, actor) for action in message["actions"]]
+    return {"answers": answers, "read": time.time()}
 
 
 def _view(session: ProjectSession, message: Json, actor: str) -> Json:
@@ -90,14 +88,6 @@ def _view(session: ProjectSession, message: Json, actor: str) -> Json:
     runs = [session.run(run_id) for run_id in map(_text, message["runs"]) if session.has_run(run_id)]
     shown = document_view(session, runs, _text(message["document"]), actor=actor)
     return {"document": shown, "guideline": browser_data.guideline(session, runs[0] if runs else None)}
-
-
-def _cells(session: ProjectSession, run: RunRow, ids: list[str], actor: str) -> list[Json]:
-    speakers, read = role_titles(run.settings), time.time()
-    return [
-        cells_of(row, run.settings.codebook, speakers, read)
-        for row in queue.review_rows(session, run, ids, actor=actor)
-    ]
 
 
 def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) -> Json:
@@ -108,7 +98,9 @@ def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) 
             return {"document": browser_data.document(session, run, _text(message["document"]), actor=actor)}
         case "cells":
             ids = [_text(id) for id in message["documents"][:SHOWN]]
-            return {"cells": _cells(session, run, ids, actor)}
+            codebook, roles, read = run.settings.codebook, role_titles(run.settings), time.time()
+            rows = queue.review_rows(session, run, ids, actor=actor)
+            return {"cells": [cells_of(row, codebook, roles, read) for row in rows]}
         case "transcript":
             return browser_data.transcript(session, run, _text(message["document"]), actor=actor)
         case "history":
@@ -134,14 +126,15 @@ def _apply_action(session: ProjectSession, run_id: str, message: Json, actor: st
 
 def _act(session: ProjectSession, run_id: str, message: Json, by: actions.By) -> actions.SavedAction | None:
     action = message["action"]
-    if action == "undo":
-        return actions.undo(session, by)
-    if action == "redo":
-        return actions.redo(session, by)
-    if action == "settings":
-        kept = queue.review_settings(session)
-        queue.save_review_settings(session, queue.ReviewSettings(kept.even, bool(message["blind"])), actor=by.actor)
-        return None
+    match action:
+        case "undo":
+            return actions.undo(session, by)
+        case "redo":
+            return actions.redo(session, by)
+        case "settings":
+            settings = replace(queue.review_settings(session), blind=bool(message["blind"]))
+            queue.save_review_settings(session, settings, actor=by.actor)
+            return None
     document = _text(message["document"])
     match action:
         case "set":
@@ -182,7 +175,7 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
         "_id": row.document_id,
         "_text": " ".join(row.text[: 2 * WORDS].split())[:WORDS],
         "_quotes": f"{row.supported} of {row.quotes}" if row.quotes else "",
-        "_reason": _badge(row),
+        "_reason": queue.describe_reason(row.reason, row.certainty) if row.reason else "",
         "_tone": TONES.get(row.reason or "", ""),
         "_why": ", ".join(REASON_NAMES[reason] for reason in row.reasons),
         "_status": row.status,
@@ -195,7 +188,7 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
         cells[f"r_{role}"] = "?" if says is None else _squares(says, codebook)
     for item in codebook.items:
         marks = "g" * (item in row.wrong) + "d" * (item in row.disputed) + "e" * (item in row.edited)
-        cells[f"v_{item}"] = _grid_rows_text(row.values.get(item))
+        cells[f"v_{item}"] = _value_text(row.values.get(item))
         cells[f"m_{item}"] = marks
     if row.draw is not None:
         cells["_sampling"] = json.dumps(asdict(row.draw))  # as text, because pandas would round the probability
@@ -208,14 +201,10 @@ def speakers(rows: Sequence[ReviewRow], roles: Mapping[str, str]) -> dict[str, s
     return {role: title for role, title in roles.items() if not speaking or role in speaking}
 
 
-def _badge(row: ReviewRow) -> str:
-    return queue.describe_reason(row.reason, row.certainty) if row.reason else ""
-
-
-def _grid_rows_text(value: Value | None) -> str:
+def _value_text(value: Value | None, missing: str = "?") -> str:
     match value:
         case None:
-            return "?"
+            return missing
         case bool():
             return "1" if value else "0"
         case float():
@@ -234,7 +223,5 @@ def _squares(values: Mapping[str, Value | None], codebook: Codebook) -> str:
         chosen = values.get(codebook.items[0])
         return "=" + next((label.name for label in codebook.labels if label.id == chosen), "?")
     if codebook.kind == "rating":
-        return "=" + " ".join(
-            "·" if values.get(item) is None else _grid_rows_text(values[item]) for item in codebook.items
-        )
-    return "".join(_grid_rows_text(values.get(item)) for item in codebook.items)
+        return "=" + " ".join(_value_text(values.get(item), "·") for item in codebook.items)
+    return "".join(_value_text(values.get(item)) for item in codebook.items)
