@@ -18,19 +18,9 @@ from core.services.review import plan, queue
 from core.services.review.plan import CLAIMS, Claim, Plan, PlanStatus
 
 DEFAULTS: dict[Claim, tuple[int, int]] = {
-    "share": (5, 10),
-    "correct": (3, 10),
-    "f1": (10, 10),
-    "better": (2, 0),
-    "error": (10, 3),
-}
+    "share": (5, 10), "correct": (3, 10), "f1": (10, 10), "better": (2, 0), "error": (10, 3),
+}  # fmt: skip
 """Precision (or bound) and expected error of each claim in percent."""
-
-
-def line(session: ProjectSession, run: RunRow, current: Plan) -> None:
-    """Draw the sentence about the plan below the review."""
-    status = plan.plan_status(session, run, current)
-    st.html(f'<div class="moot-remark" role="status" data-plan>{sentence(run, status)}</div>')
 
 
 def sentence(run: RunRow, status: PlanStatus) -> str:
@@ -58,8 +48,8 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
         one for one in run_data.ranked_runs(session)
         if one.run_id != run.run_id and one.verdicts and compare.alike(codebook, one.settings.codebook)
     ]  # fmt: skip
-    known = [name for name in CLAIMS if codebook.kind != "rating" or name in ("correct", "better", "error")]
-    known = [name for name in known if name != "better" or others]
+    impossible = {"share", "f1"} if codebook.kind == "rating" else set()
+    known = [name for name in CLAIMS if name not in impossible and (name != "better" or others)]
     left, right = st.columns(2)
     claim: Claim = left.selectbox("Claim", known, format_func=lambda name: CLAIMS[name], key="plan-claim")
     label = ""
@@ -71,10 +61,8 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
         runs = {one.run_id: one.title for one in others}
         other = right.selectbox("Compared with", list(runs), format_func=lambda id: runs[id], key="plan-other")
     points, expected = DEFAULTS[claim]
-    titles: dict[str, str] = {
-        "error": "Upper limit for wrong accepted verdicts, %",
-        "better": "Difference in correct labels to detect, points",
-    }
+    titles = {"error": "Upper limit for wrong accepted verdicts, %",
+              "better": "Difference in correct labels to detect, points"}  # fmt: skip
     title = titles.get(claim, "Margin of error, points")
     points = left.number_input(title, 1, 40, points, key=f"plan-points-{claim}")
     expected = 0 if claim == "better" else right.number_input(

@@ -48,7 +48,8 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
             with st.container(width="stretch"):
                 current = plan.current_plan(session, run)
                 if current is not None:
-                    plan_view.line(session, run, current)
+                    words = plan_view.sentence(run, plan.plan_status(session, run, current))
+                    st.html(f'<div class="moot-remark" role="status" data-plan>{words}</div>')
                 else:
                     estimate = proofs.estimate_accuracy(session, run)
                     st.html(f'<div class="moot-remark" role="status">{accuracy_sentence(estimate)}</div>')
