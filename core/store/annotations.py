@@ -23,6 +23,10 @@ DECISION_CERTAINTY = """
 SELECT document_id, (arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE) AS certain
 FROM turns WHERE run_id = $run AND role = $role AND values IS NOT NULL AND NOT superseded GROUP BY document_id
 """
+_PER_DOCUMENT = """
+SELECT {} AS value FROM run_documents LEFT JOIN documents ON id = document_id
+WHERE run_id = $run ORDER BY run_documents.position
+"""
 
 
 class Annotations(Reader):
@@ -159,21 +163,12 @@ class Annotations(Reader):
 
     def words(self, run_id: str) -> npt.NDArray[np.int64]:
         """Return the word counts of the texts of the run's documents, in its order."""
-        found = self._connection.numbers(
-            "SELECT coalesce(words, 0)::BIGINT AS words FROM run_documents LEFT JOIN documents ON id = document_id "
-            "WHERE run_id = $run ORDER BY run_documents.position",
-            {"run": run_id},
-        )
-        counts: npt.NDArray[np.int64] = found["words"]
-        return counts
+        found = self._connection.numbers(_PER_DOCUMENT.format("coalesce(words, 0)::BIGINT"), {"run": run_id})
+        return found["value"]
 
     def groups(self, run_id: str) -> list[str]:
         """Return the group of each of the run's documents, in its order; empty for none."""
-        return self._connection.column(
-            "SELECT coalesce(group_name, '') FROM run_documents LEFT JOIN documents ON id = document_id "
-            "WHERE run_id = $run ORDER BY run_documents.position",
-            {"run": run_id},
-        )
+        return self._connection.column(_PER_DOCUMENT.format("coalesce(group_name, '')"), {"run": run_id})
 
     def columns(self, run_id: str) -> list[str]:
         """Return the names of the imported columns of the run's documents, in order of their first appearance."""
@@ -186,12 +181,8 @@ class Annotations(Reader):
 
     def column(self, run_id: str, name: str) -> list[str | None]:
         """Return an imported column of each of the run's documents as text, in its order; None for no value."""
-        return self._connection.column(
-            "SELECT map_extract_value(source::MAP(VARCHAR, VARCHAR), $name) FROM run_documents LEFT JOIN "
-            "(SELECT id, source::JSON AS source FROM documents) ON id = document_id WHERE run_id = $run "
-            "ORDER BY run_documents.position",
-            {"run": run_id, "name": name},
-        )
+        value = "map_extract_value(source::JSON::MAP(VARCHAR, VARCHAR), $name)"
+        return self._connection.column(_PER_DOCUMENT.format(value), {"run": run_id, "name": name})
 
     def tags(self, run_id: str) -> list[tuple[str, str]]:
         """Return (document id, error tag) pairs of the run's documents, from the latest tagging of each document."""

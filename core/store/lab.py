@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
@@ -25,7 +25,7 @@ _SWEEP = "sweep, unix_time, spec, progress, state, message"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Two runs on the same documents, one ``before`` and one ``after`` a change.
+    """Two runs on the same documents, one ``before`` and one ``after`` a change; number 0 before it is stored.
 
     ``subject`` is what was changed (a template's slot, or 'definitions'). ``sample`` describes how the documents were
     drawn. The ``asks`` hashes are equal for runs with the same requests.
@@ -59,31 +59,19 @@ class SweepRow:
 class Lab(Repository):
     """Trials and sweeps of a project. Reads work in any thread; writes return after the commit."""
 
-    def record(
-        self,
-        subject: str,
-        before: str,
-        after: str,
-        before_run: str,
-        after_run: str,
-        sample: Mapping[str, Any],
-        *,
-        before_asks: str = "",
-        after_asks: str = "",
-        held_out: bool = False,
-    ) -> Trial:
-        """Store a trial; each trial on the held-out split counts as a look at it."""
+    def record(self, trial: Trial) -> Trial:
+        """Store a trial and return it with its number; each trial on the held-out split counts as a look at it."""
+        sample = dump(trial.sample)
 
-        def run(cursor: Cursor) -> int:
+        def run(cursor: Cursor) -> Trial:
             number = scalar(cursor, "SELECT coalesce(max(trial), 0) + 1 FROM trials")
             add_row(
-                cursor, "trials", number, time.time(), subject, before, after, before_run, after_run, before_asks,
-                after_asks, dump(sample), held_out,
+                cursor, "trials", number, trial.at, trial.subject, trial.before, trial.after, trial.before_run,
+                trial.after_run, trial.before_asks, trial.after_asks, sample, trial.held_out,
             )  # fmt: skip
-            return number
+            return replace(trial, trial=number, sample=load(sample))
 
-        number = self._writer.do(run)
-        return next(each for each in self.trials() if each.trial == number)
+        return self._writer.do(run)
 
     def trials(self, subject: str | None = None) -> list[Trial]:
         """Return trials (of one subject), oldest first."""

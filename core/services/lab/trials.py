@@ -193,10 +193,9 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
     )
     trial = None if sample.held_out else next(same, None)
     if trial is None:
-        trial = session.store.lab.record(
-            change.subject, change.before_name, change.after_name, before, after, asdict(sample),
-            before_asks=asks[0], after_asks=asks[1], held_out=sample.held_out,
-        )  # fmt: skip
+        names = change.subject, change.before_name, change.after_name
+        new = Trial(0, time.time(), *names, before, after, *asks, asdict(sample), sample.held_out)
+        trial = session.store.lab.record(new)
     for run_id in (before, after):
         row = session.run(run_id)
         if row.state != "done" or row.failed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 
+from core.store.lab import Trial
 from core.store.project import Project
 from core.store.reviews import Decision, ReviewChange
 from tests.core.store.helpers import make_codebook, make_documents, make_settings, store_debate
@@ -61,8 +62,8 @@ def test_lab_runs_are_not_listed_among_the_runs(project):
 
 def test_trials_are_recorded_and_held_out_looks_counted(project):
     lab = project.store.lab
-    first = lab.record(SLOT, "ecj/judge.v1", "draft", "r0001", "r0002", {"size": 5})
-    lab.record("definitions", "v1", "v2", "r0003", "r0004", {}, held_out=True)
+    first = lab.record(Trial(0, 1.0, SLOT, "ecj/judge.v1", "draft", "r0001", "r0002", "", "", {"size": 5}, False))
+    lab.record(Trial(0, 2.0, "definitions", "v1", "v2", "r0003", "r0004", "", "", {}, True))
     assert (first.trial, first.sample, first.held_out) == (1, {"size": 5}, False)
     assert lab.trials(SLOT) == [first]
     assert lab.looks() == 1
