@@ -6,7 +6,7 @@ import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
@@ -19,7 +19,7 @@ from core.ingest.decode import detect_encoding, detect_utf16_or_32
 from core.ingest.json_reader import NotJson, read_json, read_jsonl
 from core.ingest.parquet_reader import read_parquet
 from core.ingest.spreadsheet_reader import read_sheet
-from core.ingest.table import Format, Header, Progress, Table, TableSource
+from core.ingest.table import DETECTED, Format, Progress, ReadOptions, Table, TableSource
 
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -46,27 +46,22 @@ def read_table(
     source: Path | bytes,
     *,
     name: str,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Header | None = None,
-    sheet: str | None = None,
+    options: ReadOptions = DETECTED,
     progress: Progress | None = None,
     max_rows: int | None = None,
 ) -> Table:
     """Return the table in ``source``: a path, or the bytes of an upload. ``name`` is the file name.
 
-    Control characters in the name are replaced, because the table's name, ids and raters are made of it.
-    ``encoding``, ``delimiter``, ``header`` and ``sheet`` are detected when not given. ``progress`` is called with a
-    share from 0 to 1 and ends at 1. At most ``max_rows`` rows are read, rejected ones included; a note then says so.
-    InputError when the file is missing, empty, has no rows, is not what its name says or meets a limit of the child
-    process that reads it (``core.ingest.child_process``); UsageError for an option that cannot be. Single bad rows
-    raise nothing: they are in ``Table.rejected``.
+    Control characters in the name are replaced, because the table's name, ids and raters are made of it. ``progress``
+    is called with a share from 0 to 1 and ends at 1. At most ``max_rows`` rows are read, rejected ones included; a note
+    then says so. InputError when the file is missing, empty, has no rows, is not what its name says or meets a limit of
+    the child process that reads it (``core.ingest.child_process``); UsageError for an option that cannot be. Single bad
+    rows raise nothing: they are in ``Table.rejected``.
     """
     name = one_line(name)
-    options: dict[str, Any] = {"name": name, "max_rows": max_rows, "sheet": sheet}
-    options |= {"encoding": encoding, "delimiter": delimiter, "header": header}
+    arguments = {"name": name, "max_rows": max_rows, **asdict(options)}
     with _opened(source, name) as file:
-        parts = child_process.run("core.ingest.read:serve_table", file, options, progress=progress)
+        parts = child_process.run("core.ingest.read:serve_table", file, arguments, progress=progress)
         described: dict[str, Any] = next(parts)
         rejected = tuple(Rejected(*row) for row in described.pop("rejected"))
         columns = tuple(map(tuple, parts))

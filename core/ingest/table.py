@@ -34,9 +34,22 @@ _SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """The user's choices on how to read a file; None leaves them to detection."""
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: Header | None = None
+    sheet: str | None = None
+
+
+DETECTED = ReadOptions()
+
+
 @dataclass(frozen=True, slots=True)
-class TableSource:
-    """A file that holds a table, and how to read it; what is None is detected.
+class TableSource(ReadOptions):
+    """A file that holds a table, and how to read it.
 
     At most ``max_rows`` rows are read, rejected ones included. A row of more than ``row_limit`` characters is rejected.
     ``progress`` is called with a share from 0 to 1.
@@ -44,10 +57,6 @@ class TableSource:
 
     stream: BinaryIO
     name: str
-    encoding: str | None = None
-    delimiter: str | None = None
-    header: Header | None = None
-    sheet: str | None = None
     progress: Progress = lambda _share: None
     row_limit: int = ROW_LIMIT
     max_rows: int | None = None

@@ -266,7 +266,7 @@ class ImportPage:
                 state.set_notice("error", error.message, remedy)
 
         def choice(part: str, options: Sequence[str], found: str) -> None:
-            chosen = getattr(draft, part)
+            chosen = getattr(draft.options, part)
             next(cells).selectbox(
                 part.capitalize(), ["", *dict.fromkeys([*options, *filter(None, [chosen])])],
                 format_func=lambda one: DELIMITERS.get(one, one) or f"{DELIMITERS.get(found, found)} (detected)",

@@ -29,7 +29,7 @@ from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
 from core.ingest.read import read_table
-from core.ingest.table import Header, Table, join_tables
+from core.ingest.table import DETECTED, ReadOptions, Table, join_tables
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, Progress, in_thread
 from core.services.codebooks.codebook import prefill
@@ -53,19 +53,13 @@ ID_COLUMN, TEXT_COLUMN = "document id", "document text"
 
 @dataclass(frozen=True, slots=True)
 class ImportDraft:
-    """One or several files that were read, and how to import them. The project does not contain any of it yet.
-
-    ``encoding``, ``delimiter``, ``header`` and ``sheet`` are the user's choices; None leaves them to detection.
-    """
+    """One or several files that were read, and how to import them. The project does not contain any of it yet."""
 
     name: str
     files: tuple[SourceFile, ...] = field(repr=False)
     table: Table = field(repr=False, compare=False)
     mapping: Mapping
-    encoding: str | None = None
-    delimiter: str | None = None
-    header: Header | None = None
-    sheet: str | None = None
+    options: ReadOptions = DETECTED
     duplicates: Duplicates = "keep"
     empties: Empties = "drop"
     destination: Destination = "add"
@@ -134,10 +128,7 @@ def read_files(
     files: Sequence[SourceFile],
     codebook: Codebook | None = None,
     *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Header | None = None,
-    sheet: str | None = None,
+    options: ReadOptions = DETECTED,
     progress: Progress | None = None,
 ) -> ImportDraft:
     """Read uploads or files as one table and suggest what its columns are. Raises InputError and UsageError.
@@ -148,14 +139,13 @@ def read_files(
     def report(number: int) -> Callable[[float], None] | None:
         return (lambda share: progress((number + share) / len(files), "Reading")) if progress is not None else None
 
-    options: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
     table = join_tables(
         [
-            read_table(source, name=name, **options, progress=report(number))
+            read_table(source, name=name, options=options, progress=report(number))
             for number, (name, source) in enumerate(files)
         ]
     )
-    return ImportDraft(table.name, tuple(files), table, propose_mapping(table, codebook), **options)
+    return ImportDraft(table.name, tuple(files), table, propose_mapping(table, codebook), options)
 
 
 def read_again(
@@ -163,14 +153,13 @@ def read_again(
     codebook: Codebook | None = None,
     more_files: Sequence[SourceFile] = (),
     /,
-    **changed: str | None,
+    **changed: Any,
 ) -> ImportDraft:
     """Read the files again with another ``encoding``, ``delimiter``, ``header`` or ``sheet``, or with further files.
 
     The mapping is kept if all of its columns still exist.
     """
-    options = {part: getattr(draft, part) for part in ("encoding", "delimiter", "header", "sheet")} | changed
-    fresh = read_files([*draft.files, *more_files], codebook, **options)
+    fresh = read_files([*draft.files, *more_files], codebook, options=replace(draft.options, **changed))
     kept = draft.mapping
     used = {kept.text, *kept.context, *(source.column for source in kept.gold)}
     used.update(filter(None, (kept.id, kept.group, kept.order)))
@@ -206,7 +195,7 @@ def _read_for_column(path: Path, column: str, max_rows: int | None) -> Table:
     if column not in table.columns and len(table.sheets) > 1:
         for sheet in table.sheets:
             with suppress(InputError):  # an empty sheet
-                other = read_table(path, name=path.name, max_rows=max_rows, sheet=sheet)
+                other = read_table(path, name=path.name, max_rows=max_rows, options=ReadOptions(sheet=sheet))
                 if column in other.columns:
                     return other
     return table
@@ -375,7 +364,7 @@ def _options_record(draft: ImportDraft) -> dict[str, Any]:
         "encoding": draft.table.encoding,
         "delimiter": draft.table.delimiter,
         "header": draft.table.header,
-        "sheet": draft.sheet,
+        "sheet": draft.options.sheet,
         "duplicates": draft.duplicates,
         "empties": draft.empties,
     }

@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import InputError, UsageError
 from core.ingest.read import read_table
-from core.ingest.table import Table
+from core.ingest.table import ReadOptions, Table
 
 GERMAN = "id;text\n1;Das Zimmer war schön, die Küche roch übel.\n2;Größe: ärgerlich klein\n"
 SPANISH = "id;text\n1;La habitación era pequeña pero el señor muy amable. ¿Volvería? ¡Sí!\n"
@@ -27,7 +27,7 @@ JAPANESE = "id,text\n1,部屋はとても清潔で、朝食も美味しかった
 
 
 def read(data: bytes, name: str = "data.csv", encoding: str | None = None) -> Table:
-    return read_table(data, name=name, encoding=encoding)
+    return read_table(data, name=name, options=ReadOptions(encoding=encoding))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 from core.errors import InputError, UsageError
 from core.ingest import spreadsheet_reader
 from core.ingest.read import read_table
+from core.ingest.table import ReadOptions
 
 Book = Callable[..., bytes]
 
@@ -50,11 +51,11 @@ def test_first_sheet_with_cells_or_the_named_sheet_is_read(xlsx: Book) -> None:
     table = read_table(data, name="data.xlsx")
     assert table.column("text") == ("a",)
     assert table.notes == ("Sheet 'One' was read; the file has 3: Empty, One, Two.",)
-    assert read_table(data, name="data.xlsx", sheet="Two").column("text") == ("b",)
+    assert read_table(data, name="data.xlsx", options=ReadOptions(sheet="Two")).column("text") == ("b",)
     with pytest.raises(UsageError, match=r"no sheet 'Tow'\. Did you mean 'Two'\? It has: Empty, One, Two"):
-        read_table(data, name="data.xlsx", sheet="Tow")
+        read_table(data, name="data.xlsx", options=ReadOptions(sheet="Tow"))
     with pytest.raises(InputError, match="is empty"):
-        read_table(data, name="data.xlsx", sheet="Empty")
+        read_table(data, name="data.xlsx", options=ReadOptions(sheet="Empty"))
 
 
 def test_values_of_ods_files_are_read(ods: Book) -> None:
