@@ -130,7 +130,7 @@ def rounds(
     which depend on each other, by default all are independent. ``groups`` are those of all documents, ``[document]``.
     Raises ValueError for shapes that differ.
     """
-    known = _Designs(design or Design(), Design(groups=groups))
+    judged, every = design or Design(), Design(groups=groups)
     gold = ratings(reference)
     found: list[Round] = []
     tables: list[dict[str, Ratings]] = []
@@ -143,7 +143,7 @@ def rounds(
             tables.append(table)
         before = dict(table)
         table |= {agent: _latest(grid, before.get(agent)) for agent, grid in predicted.items()}
-        found.append(_round(name, gold, dict(table), predicted, before, measured, known))
+        found.append(_round(name, gold, dict(table), predicted, before, measured, judged, every))
     return tuple(found)
 
 
@@ -178,14 +178,6 @@ def bound(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Designs:
-    """Designs of the shares that need a reference, and of the others, which concern all documents."""
-
-    judged: Design
-    every: Design
-
-
 def _latest(now: Ratings, before: Ratings | None) -> Ratings:
     """Return the last values that an agent gave for each document."""
     return now if before is None else np.where(_spoken(now)[:, None], now, before)
@@ -193,8 +185,7 @@ def _latest(now: Ratings, before: Ratings | None) -> Ratings:
 
 def _spoken(predicted: Ratings) -> Mask:
     """Return ``[document]``: True if any item has a value."""
-    there: Mask = np.any(~np.isnan(predicted), axis=1)
-    return there
+    return np.asarray(~np.isnan(predicted).all(axis=1))
 
 
 def _round(
@@ -204,11 +195,13 @@ def _round(
     now: Mapping[str, Ratings],
     before: Mapping[str, Ratings],
     measured: bool,
-    designs: _Designs,
+    judged: Design,
+    every: Design,
 ) -> Round:
     """Return a round.
 
-    ``predicted`` are the current values, ``now`` those given in this round, ``before`` the earlier ones.
+    ``predicted`` are the current values, ``now`` those given in this round, ``before`` the earlier ones. ``judged`` is
+    the design of shares that need a reference, ``every`` that of the others, which concern all documents.
     """
     stack = np.stack(list(predicted.values()))
     known = ~np.isnan(stack)
@@ -218,7 +211,7 @@ def _round(
     together = vote_of(list(predicted.values()), measured=measured)
     several = known.sum(axis=0) >= 2
     cells = stack.reshape(len(stack), -1).T
-    groups = designs.every.groups
+    groups = every.groups
     if stack.shape[2] > 1:  # the cells of a document depend on each other
         groups = np.repeat(np.arange(stack.shape[1]) if groups is None else groups, stack.shape[2])
     unlike = np.any(stack != stack[:1], axis=(0, 2))
@@ -227,7 +220,7 @@ def _round(
     leading = with_vote if measured else _votes(stack)[1].max(axis=0, initial=0)
     per_cell = np.where(several, leading / np.maximum(known.sum(axis=0), 1), 0.0)
     agents = tuple(
-        _agent(agent, gold, grid, now.get(agent), before.get(agent), measured, designs.judged)
+        _agent(agent, gold, grid, now.get(agent), before.get(agent), measured, judged)
         for agent, grid in predicted.items()
     )
     answered = known & has_gold
@@ -237,7 +230,7 @@ def _round(
         agents=agents,
         asked=int(np.any([_spoken(grid) for grid in now.values()], axis=0).sum()),
         documents=int(full.sum()),
-        unanimous=ratio(full & ~unlike, full, designs.every),
+        unanimous=ratio(full & ~unlike, full, every),
         agreement=with_interval(
             lambda answers, times: (
                 krippendorff_alpha(answers, "ordinal", times) if measured else fleiss_kappa(answers, times)
@@ -245,7 +238,7 @@ def _round(
             cells,
             groups,
         ),
-        with_majority=ratio(per_cell.sum(axis=1), several.sum(axis=1), designs.every),
+        with_majority=ratio(per_cell.sum(axis=1), several.sum(axis=1), every),
         consecutive=tuple(
             (
                 one,
@@ -253,14 +246,14 @@ def _round(
                 _share(
                     is_right(predicted[one], predicted[two], measured=measured),
                     ~np.isnan(predicted[one] + predicted[two]),
-                    designs.every,
+                    every,
                 ),
             )
             for one, two in pairwise(predicted)
         ),
-        vote=_share(is_right(gold, together, measured=measured), voted, designs.judged),
-        mean=ratio((right & answered).sum(axis=2).T, answered.sum(axis=2).T, designs.judged),
-        upper_bound=_share(np.any(right, axis=0), voted, designs.judged),
+        vote=_share(is_right(gold, together, measured=measured), voted, judged),
+        mean=ratio((right & answered).sum(axis=2).T, answered.sum(axis=2).T, judged),
+        upper_bound=_share(np.any(right, axis=0), voted, judged),
     )
 
 

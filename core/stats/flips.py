@@ -168,28 +168,20 @@ def flip_table(
     )
 
 
-def sentence(change: Flip, *, who: str | None = None, than: str | None = None, noun: str = "label") -> str:
+def sentence(change: Flip, *, who: str, than: str, noun: str = "label") -> str:
     """Return a change in plain words.
 
     For example "The debate corrected 139 labels and introduced 67 errors: 72 more right than the extractor alone
     (+6.0 points, 95% interval 4.3 to 7.7)." ``noun`` names a cell (its plural takes an s).
     """
     total = change.total
-    subject = who or f"The {change.role}"
-    other = than or f"the {change.against} before it"
     if not total.n:
-        return f"{subject} cannot be compared with {other}: no {noun} has gold and a value from both."
+        return f"{who} cannot be compared with {than}: no {noun} has gold and a value from both."
     if not total.corrected and not total.regressed:
-        return f"{subject} changed no {noun} from wrong to right or back: exactly as many right as {other}."
-    changes = (
-        f"{subject} corrected {format_count(total.corrected, noun)} "
-        f"and introduced {format_count(total.regressed, 'error')}"
-    )
-    if total.net == 0:
-        outcome = f"as many right as {other}"
-    else:
-        outcome = f"{abs(total.net):,} {'more' if total.net > 0 else 'fewer'} right than {other}"
-    return f"{changes}: {outcome} ({_points(change.gain)})."
+        return f"{who} changed no {noun} from wrong to right or back: exactly as many right as {than}."
+    changes = f"{who} corrected {format_count(total.corrected, noun)} and introduced"
+    more = f"{abs(total.net):,} {'more' if total.net > 0 else 'fewer'} right than" if total.net else "as many right as"
+    return f"{changes} {format_count(total.regressed, 'error')}: {more} {than} ({_points(change.gain)})."
 
 
 def _change(path: Trace, before: int, after: int, labels: Sequence[str], design: Design) -> Flip:

@@ -58,11 +58,12 @@ def repeated(scores: Sequence[float | None]) -> Repeated:
     if not n:
         return Repeated(0, missing, None, None, None, None, None)
     mean, low, high = float(known.mean()), float(known.min()), float(known.max())
-    if n == 1:
-        return Repeated(1, missing, mean, None, None, low, high)
-    sd = float(known.std(ddof=1)) if high > low else 0.0
-    half = t_quantile(n - 1) * sd / float(np.sqrt(n))
-    return Repeated(n, missing, mean, sd, Interval(mean - half, mean + half), low, high)
+    sd = interval = None
+    if n > 1:
+        sd = float(known.std(ddof=1)) if high > low else 0.0
+        half = t_quantile(n - 1) * sd / float(np.sqrt(n))
+        interval = Interval(mean - half, mean + half)
+    return Repeated(n, missing, mean, sd, interval, low, high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

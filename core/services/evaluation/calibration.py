@@ -34,11 +34,11 @@ class Certainty:
     ``voters`` describes the voters. ``why_not`` is the reason for a missing calibration, empty otherwise.
     """
 
-    kind: Kind
-    voters: str
-    calibration: Calibration | None
-    counted: Coverage | None
-    why_not: str
+    kind: Kind = "votes"
+    voters: str = ""
+    calibration: Calibration | None = None
+    counted: Coverage | None = None
+    why_not: str = ""
 
 
 @cached_until_commit
@@ -52,7 +52,7 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     """
     codebook = run.settings.codebook
     if codebook.kind == "rating":
-        return Certainty("votes", "", None, None, "Calibration is not available for ratings.")
+        return Certainty(why_not="Calibration is not available for ratings.")
     if hash := _classifier_hash(run):
         return _of_classifier(session, run, reference, hash)
     rows = repeated_runs.siblings(session, run)
@@ -77,7 +77,7 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
         "No certainty is available. Run three iterations or three agents in parallel to use their votes, or test the "
         "model on the Models page: if its server reports log probabilities, they are used."
     )
-    return Certainty("votes", "", None, None, why)
+    return Certainty(why_not=why)
 
 
 def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
@@ -122,12 +122,12 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
     asked = fit if len(fit) <= READ_AGAIN else sorted(random.Random(0).sample(fit, READ_AGAIN))
     if not asked:
         why = "The classifier was trained on every document with this reference. Review others, or compare with gold."
-        return Certainty("classifier", "", None, None, why)
+        return Certainty("classifier", why_not=why)
     ids = [loaded.documents[row] for row in asked]
     texts = session.store.documents.texts(ids)
     opinion = session.trainer.predict(hash, run.settings.codebook, [texts[id] for id in ids])
     if opinion is None:
-        return Certainty("classifier", "", None, None, "The classifier of this run was deleted, or has other labels.")
+        return Certainty("classifier", why_not="The classifier of this run was deleted, or has other labels.")
     sure = np.full(gold.shape, np.nan)
     sure[asked] = np.where(opinion.values == predicted[asked], opinion.certainty, np.nan)
     undrawn = np.zeros_like(trained_on)

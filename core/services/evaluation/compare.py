@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -180,21 +180,21 @@ def comparison(
     design = run_data.sampling_design(session, first, reference, documents, gold, verdicts)
     data = _Shared(codebook, gold, design, margin)
     each = [data.difference(verdicts[0], own) for own in verdicts[1:]]
-    tests = [data.main_test(scores, verdicts[0], own) for scores, own in zip(each, verdicts[1:], strict=True)]
+    tests = [data.main_p(scores, verdicts[0], own) for scores, own in zip(each, verdicts[1:], strict=True)]
     mains = [
-        replace(test, adjusted=p, verdict=_verdict(test.difference, p))
-        for test, p in zip(tests, holm([test.p for test in tests]), strict=True)
+        MainTest(metrics.MAIN[codebook.kind], scores.main, p, adjusted, _verdict(scores.main, adjusted))
+        for scores, p, adjusted in zip(each, tests, holm(tests), strict=True)
     ]
     pairs = tuple(
         _pair(session, data, first, other, verdicts[0], own, scores, main, reference)
         for other, own, scores, main in zip(runs[1:], verdicts[1:], each, mains, strict=True)
     )
-    return Comparison(
-        columns=_columns(session, runs, data, verdicts),
-        pairs=pairs,
-        adjusted=holm([pair.documents.p for pair in pairs]),
-        several=_several(runs, gold, verdicts) if len(runs) > 2 and data.design.plain else None,
-    )
+    several = None
+    if len(runs) > 2 and design.plain:
+        known, *cases = _whole(*run_data.coded(gold, *verdicts, measured=codebook.kind == "rating"))
+        several = cochrans_q(known, dict(zip(run_ids, cases, strict=True)))
+    adjusted = holm([pair.documents.p for pair in pairs])
+    return Comparison(_columns(session, runs, data, verdicts), pairs, adjusted, several)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,16 +211,14 @@ class _Shared:
         names = self.codebook.names
         return metrics.difference(self.codebook.kind, self.gold, first, second, names, design=self.design)
 
-    def main_test(self, scores: Scores, first: Grid, second: Grid) -> MainTest:
-        """Return the difference in the main score with the p of its test."""
+    def main_p(self, scores: Scores, first: Grid, second: Grid) -> float | None:
+        """Return the p of the difference in the main score."""
         kind, names = self.codebook.kind, self.codebook.names
-        key, found = metrics.MAIN[kind], scores.main
         apart = int((~np.isnan(first) & (first != second)).any(axis=1).sum())
         if apart > MOST_EXCHANGED[kind] or self.design.represents:
-            p = metrics.normal_p(found)
-        else:
-            p = metrics.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
-        return MainTest(key, found, p, p, "unknown")
+            return metrics.normal_p(scores.main)
+        key = metrics.MAIN[kind]
+        return metrics.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
 
     def equivalence(self, first: Grid, second: Grid) -> Equivalence | None:
         """Return the test of equivalence of the main score; None without a margin."""
@@ -355,12 +353,6 @@ def _whole(gold: Any, *coded: Any) -> tuple[Any, ...]:
     return tuple(cases)
 
 
-def _several(runs: Sequence[RunRow], gold: Grid, verdicts: Sequence[Grid]) -> CochranQ:
-    rating = runs[0].settings.codebook.kind == "rating"
-    known, *cases = _whole(*run_data.coded(gold, *verdicts, measured=rating))
-    return cochrans_q(known, dict(zip([run.run_id for run in runs], cases, strict=True)))
-
-
 def _over_iterations(session: ProjectSession, run: RunRow, reference: Reference) -> dict[int, float]:
     """Return the main score of each iteration in points (0 to 100) by its number; NaN where it is undefined."""
     values = {}
@@ -460,18 +452,11 @@ def outcomes(session: ProjectSession, first: str, second: str, reference: Refere
     was, now = (np.equal(codes, target) for codes in coded)
     corrected: Mask = known & now & ~was
     regressed: Mask = known & was & ~now
-    kinds: list[Outcome] = []
-    each = (np.any(corrected, axis=1), np.any(regressed, axis=1), np.all(now | ~known, axis=1))
-    for fixed, lost, right in zip(*(side.tolist() for side in each), strict=True):
-        if fixed and lost:
-            kinds.append("mixed")
-        elif fixed or lost:
-            kinds.append("corrected" if fixed else "regressed")
-        else:
-            kinds.append("right" if right else "wrong")
+    fixed, lost, right = corrected.any(axis=1), regressed.any(axis=1), (now | ~known).all(axis=1)
+    kinds = np.select([fixed & lost, fixed, lost, right], ["mixed", "corrected", "regressed", "right"], "wrong")
     return Outcomes(
         documents=tuple(documents[row] for row in np.flatnonzero(whole)),
-        kinds=tuple(kinds),
+        kinds=tuple(kinds.tolist()),
         corrected=corrected,
         regressed=regressed,
         names=codebook.names if codebook.kind != "choice" else ("Label",),
@@ -554,13 +539,14 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
     whole = ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
     same = int((one[whole] == two[whole]).all(axis=1).sum())
     result: dict[str, Any] = {"documents": len(documents), "shared": int(whole.sum()), "same": same, "n": pair.n}
+    agreement = float((one == two)[whole].mean()) if whole.any() else None
     if np.isnan(gold).all():
         summary = f"{same} of {int(whole.sum())} shared documents have the same verdict. No reference to score them."
-        return result | {"agreement": _agreement(one[whole], two[whole]), "sentence": summary}
+        return result | {"agreement": agreement, "sentence": summary}
     each = outcomes(session, pair.first, pair.second, reference)
     return result | {
         "excluded": pair.excluded,
-        "agreement": _agreement(one[whole], two[whole]),
+        "agreement": agreement,
         **{key: _difference(estimate) for key, estimate in pair.scores.overall.items()},
         "labels": {
             test.name: _difference(test.difference)
@@ -587,11 +573,6 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
         },
         "sentence": pair.sentence,
     }
-
-
-def _agreement(one: Grid, two: Grid) -> float | None:
-    """Return the share of cells on which both agree."""
-    return float((one == two).mean()) if one.size else None
 
 
 def _difference(estimate: Estimate) -> dict[str, Any]:

@@ -97,15 +97,18 @@ def among(
     reference: Reference,
     drawn: Mask,
     further: Mapping[Reason, Mask] | None = None,
+    unshared: int = 0,
 ) -> Coverage:
     """Return the coverage of a chart that uses the documents where ``drawn`` (``[document]``) is True.
 
-    ``further`` maps additional reasons to the documents that the chart excludes for them.
+    ``further`` maps additional reasons to the documents that the chart excludes for them. ``unshared`` is the number of
+    documents that only another run contains.
     """
     places = _reasons(session, run, reference, drawn)
     for name, mask in (further or {}).items():
         places = np.maximum(places, np.where(mask, _ORDER.index(name), _COUNTS))
-    return _summed(np.where(drawn, _COUNTS, places))
+    alone = np.full(unshared, _ORDER.index("one_run_only"))
+    return _summed(np.concatenate([np.where(drawn, _COUNTS, places), alone]))
 
 
 @cached_scores
@@ -185,13 +188,6 @@ def merge_coverage(each: Sequence[Coverage]) -> Coverage:
     return Coverage(
         sum(one.n for one in each), {name: totals[name] for name in _ORDER if totals[name]}, runs, pooled=True
     )
-
-
-def with_unshared(found: Coverage, alone: int) -> Coverage:
-    """Return coverage counted in one of two runs, extended by ``alone`` documents that only the other run contains."""
-    totals: Counter[Reason] = Counter(found.left_out)
-    totals["one_run_only"] += alone
-    return Coverage(found.n, {name: totals[name] for name in _ORDER if totals[name]}, found.runs, found.pooled)
 
 
 def _reasons(session: ProjectSession, run: RunRow, reference: Reference, predicted: Mask) -> _Places:

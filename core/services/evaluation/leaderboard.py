@@ -76,17 +76,12 @@ def leaderboard_references(session: ProjectSession) -> dict[Reference, int]:
 
 
 def _row(session: ProjectSession, run: RunRow, reference: Reference) -> LeaderboardRow:
-    words, cost = configuration(run.settings, run.documents), cost_of_run(session, run)
-    if not run.verdicts:
-        return LeaderboardRow(run, words, cost)
-    report = evaluate(session, run, reference)
-    if not report.n:
-        return LeaderboardRow(run, words, cost)
-    return LeaderboardRow(
-        run,
-        words,
-        cost,
-        report.scores,
+    row = LeaderboardRow(run, configuration(run.settings, run.documents), cost_of_run(session, run))
+    if not run.verdicts or not (report := evaluate(session, run, reference)).n:
+        return row
+    return replace(
+        row,
+        scores=report.scores,
         coverage=report.n / (report.n + report.excluded),
         strict=report.strict.get(main_metric(run.settings.codebook.kind).key, Estimate(None, None)),
     )

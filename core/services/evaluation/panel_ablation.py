@@ -174,8 +174,7 @@ def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, referen
     own, its = (session.store.runs.document_ids(row.run_id) for row in (run, other))
     shared = set(own) & set(its)
     alone = np.array([document not in shared for document in own], dtype=np.bool_)
-    found = counted_documents.among(session, run, reference, on, {"one_run_only": alone})
-    return counted_documents.with_unshared(found, len(its) - len(shared))
+    return counted_documents.among(session, run, reference, on, {"one_run_only": alone}, len(its) - len(shared))
 
 
 def _groups(session: ProjectSession, run: RunRow, at: Any, column: int) -> dict[str, tuple[list[Grid], list[Grid]]]:

@@ -395,7 +395,7 @@ def rating_confusion(
     points = codebook.scale_of(dimension).points
     edges = np.arange(points.start, points.stop + 1) - 0.5
     counts, _, _ = np.histogram2d(np.rint(true[known]), np.rint(predicted[known]), bins=(edges, edges))
-    return tuple(tuple(int(count) for count in row) for row in counts.tolist())
+    return tuple(map(tuple, counts.astype(int).tolist()))
 
 
 @cached_until_commit

@@ -30,8 +30,8 @@ def sentences(kind: Kind, gold: np.ndarray, one: np.ndarray, two: np.ndarray, de
     book = Codebook(kind=kind, labels=tuple(Label(name=name) for name in NAMES))
     data = compare._Shared(book, gold, design, None)
     scores = data.difference(one, two)
-    main = data.main_test(scores, one, two)
-    main = compare.replace(main, verdict=compare._verdict(main.difference, main.p))
+    p = data.main_p(scores, one, two)
+    main = compare.MainTest("macro_f1", scores.main, p, p, compare._verdict(scores.main, p))
     yield compare._sentence("r1", "r2", scores, main), main.p, main.difference
     gold_codes, *coded = run_data.coded(gold, one, two, measured=False)
     for label in compare._label_tests(data, scores, gold_codes, coded, "r1", "r2"):
