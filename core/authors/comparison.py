@@ -28,7 +28,7 @@ from core.codebook import normalise
 from core.stats.agreement import cohen_kappa, with_interval
 from core.stats.arrays import Ratings
 from core.stats.correlation import divergence
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, ends
 from core.stats.metric_intervals import Design, ratio
 
 RANDOM = "random"
@@ -319,7 +319,7 @@ class Predictivity:
     """None with fewer than two repeats."""
     by_same: Mapping[int, float]
     """Accuracy by the number of earlier answers from the same conversation (figure 6)."""
-    interval: tuple[float, float] | None = None
+    interval: list[float] | None = None
     """Ends of the 95% interval of the accuracy, None in results stored by an older version."""
 
 
@@ -345,7 +345,7 @@ def predictivity(tasks: Sequence[PredictivityTask], chosen: Sequence[str | None]
             Predictivity(
                 source, len(results), sum(lost for _, _, lost in results), mean(means),
                 stdev(means) if len(means) > 1 else None, {n: mean(hits) for n, hits in sorted(same.items())},
-                (span.interval.low, span.interval.high) if span.interval else None,
+                ends(span.interval),
             )
         )  # fmt: skip
     return tuple(reports)

@@ -24,6 +24,7 @@ from core.authors.selection import KEYWORDS, SELECTOR, Selector
 from core.codebook import normalise
 from core.errors import UsageError
 from core.formatting import format_problem
+from core.stats.intervals import ends
 from core.stats.metric_intervals import Design, ratio
 
 MERGE_SECONDS = 10.0
@@ -133,7 +134,7 @@ class ClickRate:
     arm: str
     impressions: int
     clicks: int
-    interval: tuple[float, float] | None = None
+    interval: list[float] | None = None
     """Ends of the 95% interval of the rate over authors; None for fewer than two, and for a rate above 1."""
 
     @property
@@ -156,7 +157,8 @@ def click_rates(log: Sequence[Entry]) -> tuple[ClickRate, ...]:
     places: dict[str, tuple[str, str, str]] = {}
     for entry in log:
         if isinstance(entry, Impression) and entry.author not in spammers and entry.document_id not in places:
-            place = places[entry.document_id] = (_day(entry.at), entry.arm, entry.author)
+            day = datetime.fromtimestamp(entry.at, UTC).date().isoformat()
+            place = places[entry.document_id] = (day, entry.arm, entry.author)
             impressions[place] += entry.at - last.get(entry.author, float("-inf")) > MERGE_SECONDS
             last[entry.author] = entry.at
         elif isinstance(entry, Reaction) and entry.helpful is None and entry.document_id in places:
@@ -170,16 +172,10 @@ def click_rates(log: Sequence[Entry]) -> tuple[ClickRate, ...]:
                 [sum(counts[place] for place in own if place[2] == author) for author in {place[2] for place in own}]
                 for counts in (impressions, clicks)
             )
-            rows.append(ClickRate(day, arm, sum(shown), sum(clicked), _interval(shown, clicked)))
+            is_share = len(shown) > 1 and sum(shown) >= sum(clicked)
+            interval = ends(ratio(clicked, shown, Design()).interval) if is_share else None
+            rows.append(ClickRate(day, arm, sum(shown), sum(clicked), interval))
     return tuple(rows)
-
-
-def _interval(shown: Sequence[int], clicked: Sequence[int]) -> tuple[float, float] | None:
-    """Return the ends of the interval of clicks per impression, from those of each author."""
-    if len(shown) < 2 or not 0 < sum(shown) >= sum(clicked):
-        return None
-    interval = ratio(clicked, shown, Design()).interval
-    return (interval.low, interval.high) if interval else None
 
 
 def spam_authors(log: Iterable[Entry]) -> frozenset[str]:
@@ -191,7 +187,3 @@ def spam_authors(log: Iterable[Entry]) -> frozenset[str]:
             texts[entry.author] += 1
             spam[entry.author] += entry.excluded in ("spam", "repeated")
     return frozenset(one for one, n in texts.items() if n >= SPAM_TEXTS and spam[one] / n >= SPAM_SHARE)
-
-
-def _day(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).date().isoformat()

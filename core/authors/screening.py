@@ -69,7 +69,7 @@ def exclusion(text: str, earlier: Iterable[str] = ()) -> Exclusion:
     ``earlier`` are the texts that the same author wrote before. Sources: the spam and greetings filter of Ma et al.
     2025, section 2.2, sensitive topics of section 7, repeated messages of appendix A.1. The rules are our own.
     """
-    words = [word.casefold().replace("’", "'") for word in _WORD.findall(_LINK.sub(" ", text))]
+    words = _words(_LINK.sub(" ", text))
     if not text.strip():
         return "empty"
     if words and all(word in GREETINGS for word in words):
@@ -82,10 +82,13 @@ def exclusion(text: str, earlier: Iterable[str] = ()) -> Exclusion:
         return "too short"
     if len(words) >= 2 * MIN_WORDS and Counter(words).most_common(1)[0][1] * 2 > len(words):
         return "spam"
-    own = " ".join(words)
-    if any(" ".join(word.casefold().replace("’", "'") for word in _WORD.findall(one)) == own for one in earlier):
+    if any(_words(one) == words for one in earlier):
         return "repeated"
     return "sensitive" if _SENSITIVE.search(text) else ""
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
 
 
 # -- masking

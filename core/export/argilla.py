@@ -54,12 +54,8 @@ def _questions(codebook: Codebook, fields: Iterable[str]) -> list[_Question]:
     if codebook.kind != "rating":
         (name,) = unique_names(["labels" if codebook.kind == "multilabel" else "label"], fields)
         return [_Question(name, None, range(0))]
-    names = unique_names(codebook.names, fields)
-    scales = [codebook.scale_of(label.id) for label in codebook.labels]
-    return [
-        _Question(name, label, range(scale.min, scale.max + 1))
-        for name, label, scale in zip(names, codebook.labels, scales, strict=True)
-    ]
+    named = zip(unique_names(codebook.names, fields), codebook.labels, codebook.scales, strict=True)
+    return [_Question(name, label, scale.points) for name, label, scale in named]
 
 
 def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
@@ -127,7 +123,7 @@ def _described(question: _Question, codebook: Codebook) -> dict[str, Any]:
     if question.dimension is not None:
         title, description = question.dimension.name, question.dimension.description
         kind = "rating" if question.is_rating else "label_selection"
-        options = [_point(point, question) for point in question.scale]
+        options = [{"value": point} if question.is_rating else _option(str(point)) for point in question.scale]
     else:
         kind = "multi_label_selection" if codebook.kind == "multilabel" else "label_selection"
         options = [_option(label.name, label.description) for label in codebook.labels]
@@ -145,15 +141,10 @@ def _option(name: str, description: str = "") -> dict[str, Any]:
     return {"value": name, "text": name, "description": description[:MAX_DESCRIPTION] or None}
 
 
-def _point(point: int, question: _Question) -> dict[str, Any]:
-    return {"value": point} if question.is_rating else _option(str(point))
-
-
 def _responses(annotator: AnnotatorValues, codebook: Codebook, questions: Sequence[_Question]) -> list[dict[str, Any]]:
     answers = _answers(annotator, codebook, questions)
     status = _STATUSES.get(annotator.status, "draft")
-    if len(answers) < len(questions) and status == "submitted":
-        status = "draft"
+    status = "draft" if status == "submitted" and len(answers) < len(questions) else status
     return [
         {"question_name": name, "value": value, "user_id": _user_id(annotator.name), "status": status}
         for name, value in answers

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
+import io
 from collections.abc import Iterable
 from typing import Any, BinaryIO
 
@@ -22,27 +22,20 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> 
     """
     plan, rows = peek_columns(rows, codebook)
     values, results = ValueNames(codebook), len(plan.source) + 1
-    file.write(codecs.BOM_UTF8)
-    writer = csv.writer(_Utf8(file), quoting=csv.QUOTE_ALL)
+    text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerow(map(escape_formula, plan.names))
     count = 0
-    for row in rows:
-        cells = result_cells(row, plan, values)
-        source = zip(plan.names, cells[:results], strict=False)
-        line = [_source_cell(cell, name in row.document.fields) for name, cell in source]
-        writer.writerow([*line, *map(_result_cell, cells[results:])])
-        count += 1
+    try:
+        for row in rows:
+            cells = result_cells(row, plan, values)
+            source = zip(plan.names, cells[:results], strict=False)
+            line = [_source_cell(cell, name in row.document.fields) for name, cell in source]
+            writer.writerow([*line, *map(_result_cell, cells[results:])])
+            count += 1
+    finally:
+        text.detach()  # it would close the file
     return count
-
-
-class _Utf8:
-    """A text interface to a binary file for csv.writer, which must not close the file."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def write(self, text: str, /) -> int:
-        return self._file.write(text.encode("utf-8", "replace"))
 
 
 def _source_cell(cell: Any, is_text: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import yaml
 
@@ -39,8 +39,9 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
     import pyarrow.parquet as pq
 
     fields, rows = peek_text_fields(rows)
-    plan = _Columns(codebook, fields)
-    schema = pa.schema(plan.types())
+    result = {"multilabel": pa.list_(pa.int64()), "choice": pa.int64(), "rating": pa.float64()}[codebook.kind]
+    types = {"text": pa.string(), "result": result, "names": pa.list_(pa.string())}
+    schema = pa.schema([(name, types[kind]) for name, kind in _columns(codebook, fields)])
     names = item_names(codebook)
     numbers = {label.name: number for number, label in enumerate(codebook.labels)}
     count = 0
@@ -64,9 +65,15 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
 
 def readme(codebook: Codebook, summary: Summary) -> bytes:
     """Return the dataset card: front matter for the loader, the origin of the labels, and their definitions."""
+    classes = {"class_label": {"names": {str(n): label.name for n, label in enumerate(codebook.labels)}}}
+    results: dict[str, dict[str, Any]] = {
+        "multilabel": {"sequence": classes}, "choice": {"dtype": classes}, "rating": {"dtype": "float64"},
+    }  # fmt: skip
+    kinds = {"text": {"dtype": "string"}, "result": results[codebook.kind], "names": {"sequence": "string"}}
+    columns = _columns(codebook, summary.fields)
     front = {
         "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": DATA}]}],
-        "dataset_info": {"features": _Columns(codebook, summary.fields).features()},
+        "dataset_info": {"features": [{"name": name, **kinds[kind]} for name, kind in columns]},
         "task_categories": ["text-classification"],
     }
     lines = [
@@ -86,44 +93,17 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-class _Columns:
-    """The columns of the dataset; a result with the name of a text field gets ``_2``."""
-
-    def __init__(self, codebook: Codebook, fields: Sequence[str]) -> None:
-        self._codebook = codebook
-        match codebook.kind:
-            case "multilabel":
-                results = ["labels"]
-            case "choice":
-                results = ["label"]
-            case "rating":
-                results = [label.name for label in codebook.labels]
-        self._id, self._run, self._status, self._reviewed, self._unresolved, *self._results = unique_names(
-            ["id", "run_id", "status", "reviewed", "unresolved", *results], fields
-        )
-        self._texts = (self._id, *fields, self._run, self._status)
-
-    def types(self) -> list[tuple[str, Any]]:
-        """Return names and Arrow types, in order."""
-        import pyarrow as pa
-
-        text = pa.string()
-        kind = {"multilabel": pa.list_(pa.int64()), "choice": pa.int64(), "rating": pa.float64()}[self._codebook.kind]
-        names = [(name, pa.list_(text)) for name in (self._reviewed, self._unresolved)]
-        return [*((name, text) for name in self._texts), *((name, kind) for name in self._results), *names]
-
-    def features(self) -> list[dict[str, Any]]:
-        """Return the columns in the form of the dataset card's front matter."""
-        classes = {"class_label": {"names": {str(n): label.name for n, label in enumerate(self._codebook.labels)}}}
-        kinds: dict[str, dict[str, Any]] = {
-            "multilabel": {"sequence": classes},
-            "choice": {"dtype": classes},
-            "rating": {"dtype": "float64"},
-        }
-        texts = [{"name": name, "dtype": "string"} for name in self._texts]
-        results = [{"name": name, **kinds[self._codebook.kind]} for name in self._results]
-        names = [{"name": name, "sequence": "string"} for name in (self._reviewed, self._unresolved)]
-        return [*texts, *results, *names]
+def _columns(codebook: Codebook, fields: Sequence[str]) -> list[tuple[str, Literal["text", "result", "names"]]]:
+    """Return name and kind of each column; a result with the name of a text field gets ``_2``."""
+    results = {"multilabel": ("labels",), "choice": ("label",), "rating": codebook.names}[codebook.kind]
+    id, run, status, reviewed, unresolved, *named = unique_names(
+        ["id", "run_id", "status", "reviewed", "unresolved", *results], fields
+    )
+    return [
+        *((name, "text") for name in (id, *fields, run, status)),
+        *((name, "result") for name in named),
+        *((name, "names") for name in (reviewed, unresolved)),
+    ]
 
 
 def _labels(values: list[NamedValues | None], codebook: Codebook, numbers: dict[str, int]) -> list[list[Any]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from datetime import UTC, datetime
+from typing import Any, BinaryIO, NamedTuple
 from xml.etree import ElementTree as xml
 
 from core.codebook import COLOUR_HEX, Codebook
@@ -25,8 +25,7 @@ CHOICES, EVIDENCE = "aspect", "evidence"
 """Names of the controls for labels and for quotes, with ``_2`` if a text field has the same name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Controls:
+class _Controls(NamedTuple):
     """The names of the controls: unique, and different from the text fields, as Label Studio requires."""
 
     choices: str
@@ -34,11 +33,11 @@ class _Controls:
     ratings: Mapping[str, str]
     """By the name of the dimension."""
 
-    @classmethod
-    def of(cls, codebook: Codebook, fields: Iterable[str]) -> _Controls:
-        dimensions = [label.name for label in codebook.labels] if codebook.kind == "rating" else []
-        choices, evidence, *own = unique_names([CHOICES, EVIDENCE, *dimensions], fields)
-        return cls(choices, evidence, dict(zip(dimensions, own, strict=True)))
+
+def _controls(codebook: Codebook, fields: Iterable[str]) -> _Controls:
+    dimensions = codebook.names if codebook.kind == "rating" else ()
+    choices, evidence, *own = unique_names([CHOICES, EVIDENCE, *dimensions], fields)
+    return _Controls(choices, evidence, dict(zip(dimensions, own, strict=True)))
 
 
 def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
@@ -52,7 +51,7 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
     """
     count = 0
     fields, rows = peek_text_fields(rows)
-    controls = _Controls.of(codebook, fields)
+    controls = _controls(codebook, fields)
     (id_name,) = unique_names(["document_id"], fields)
     file.write(b"[")
     for count, row in enumerate(rows, 1):
@@ -80,7 +79,7 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
 
 def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
     """Return the XML configuration: text fields, a control for every item, and one for the quotes."""
-    controls = _Controls.of(codebook, fields)
+    controls = _controls(codebook, fields)
     view = xml.Element("View")
     for field in fields[1:]:
         xml.SubElement(view, "Header", value=field)
@@ -90,15 +89,13 @@ def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
         for label in codebook.labels:
             scale = codebook.scale_of(label.id)
             xml.SubElement(view, "Header", value=label.name)
-            xml.SubElement(
-                view,
-                "Number",
-                name=controls.ratings[label.name],
-                toName=TEXT,
-                min=str(scale.min),
-                max=str(scale.max),
-                step="1",
-            )
+            number = {
+                "name": controls.ratings[label.name],
+                "toName": TEXT,
+                "min": str(scale.min),
+                "max": str(scale.max),
+            }
+            xml.SubElement(view, "Number", number, step="1")
     else:
         several = "multiple" if codebook.kind == "multilabel" else "single"
         choices = xml.SubElement(view, "Choices", name=controls.choices, toName=TEXT, choice=several, showInLine="true")
@@ -112,16 +109,13 @@ def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
 
 
 def _annotation(annotator: AnnotatorValues, result: list[dict[str, Any]], id: int) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
+    at = None if annotator.at is None else datetime.fromtimestamp(annotator.at, UTC).isoformat(timespec="seconds")
     return {
         "id": id,
         "ground_truth": annotator.status == "Submitted",
         "was_cancelled": annotator.status == "Discarded",
         "lead_time": None,
-        "created_at": None
-        if annotator.at is None
-        else datetime.fromtimestamp(annotator.at, UTC).isoformat(timespec="seconds"),
+        "created_at": at,
         "result": result,
     }
 

@@ -100,7 +100,9 @@ def krippendorff_alpha(
         within = float(times @ (2 * per_unit * squares / (per_unit - 1)))
         middle = float((each * ranks).sum()) / total if total else 0.0
         between = 2 * total * float((each * (ranks - middle) ** 2).sum())
-    return 1 - (total - 1) * within / between if total > 1 and between > 1e-9 else None
+    if total <= 1 or between <= 1e-9:
+        return None
+    return 1 - within / total / (between / (total * (total - 1)))
 
 
 def with_interval(coefficient: Coefficient, answers: npt.NDArray[Any], groups: Codes | None = None) -> Estimate:

@@ -120,7 +120,7 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
         _run(session, "Run the test", "authors-predict", "prediction", report.run_predictivity)
 
 
-def _share(share: float | None, interval: tuple[float, float] | None) -> Markup:
+def _share(share: float | None, interval: list[float] | None) -> Markup:
     return share_html(Estimate(share, Interval(*interval) if interval else None))
 
 

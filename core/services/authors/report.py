@@ -155,16 +155,10 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
 
 def _stored_predictivity(session: ProjectSession) -> tuple[str, tuple[Predictivity, ...]]:
     data = session.store.settings.get(PREDICTIVITY_SETTING, {})
-    results = [
-        Predictivity(
-            **{
-                **one,
-                "by_same": {int(n): share for n, share in one["by_same"].items()},
-                "interval": tuple(one["interval"]) if one.get("interval") else None,
-            }
-        )
+    results = (
+        Predictivity(**one | {"by_same": {int(n): share for n, share in one["by_same"].items()}})
         for one in data.get("results", [])
-    ]
+    )
     return data.get("model", ""), tuple(results)
 
 
@@ -176,8 +170,7 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
     made = report.collection
     return {
         "collection": {
-            "texts": made.texts, "authors": made.authors, "excluded": dict(made.excluded), "asked": made.asked,
-            "answered": made.answered, "abstained": made.abstained, "declined": made.declined,
+            **_fields(made, "seconds"),
             "completion": _estimate(made.completion), "abstention": _estimate(made.abstention),
             "seconds_per_answer": made.seconds,
         },
@@ -197,10 +190,7 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
         },
         "predictivity": {
             "model": report.predictivity_model or None,
-            "sources": {
-                one.source: _fields(one, "source")
-                for one in report.predictivity
-            },
+            "sources": {one.source: _fields(one, "source") for one in report.predictivity},
         },
         "clicks": [{**asdict(one), "rate": one.rate} for one in report.clicks],
     }  # fmt: skip
