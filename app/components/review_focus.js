@@ -641,6 +641,8 @@ class FocusView {
       ArrowUp: () => this.movePosition(-1),
       ArrowDown: () => this.movePosition(1),
       " ": () => this.toggleLabel(this.position),
+      "-": () => this.stepRating(-1),
+      "+": () => this.stepRating(1),
       Enter: () => this.submit(),
       Backspace: () => this.undo("undo"),
       "?": () => this.openHelp(),
@@ -687,6 +689,22 @@ class FocusView {
       this.position = digit - 1;
       this.toggleLabel(this.position);
     }
+  }
+
+  /**
+   * Lower or raise the rating by one step; without a rating, start at the end of the scale.
+   *
+   * @param {1 | -1} step
+   */
+  stepRating(step) {
+    const { labels, scales } = this.info;
+    const item = [...labels.keys()][this.position];
+    const scale = scales[item];
+    if (!this.document || !scale) return;
+    const value = this.document.values[item];
+    const [start, next] = step > 0 ? [scale.min, Math.floor] : [scale.max, Math.ceil];
+    const rating = typeof value === "number" ? next(value) + step : start;
+    this.setValue(item, Math.min(scale.max, Math.max(scale.min, rating)));
   }
 
   /** @param {number} index */
@@ -1024,7 +1042,10 @@ class FocusView {
   digitKeys() {
     const { kind, scales, labels } = this.info;
     const scale = scales[[...labels.keys()][this.position]];
-    if (kind === "rating") return { first: String(scale?.min), last: String(scale?.max), action: "rate" };
+    if (kind === "rating") {
+      const ends = [scale?.min ?? 0, scale?.max ?? 9].map((end) => String(Math.min(9, Math.max(0, end))));
+      return { first: ends[0], last: ends[1], action: "rate" };
+    }
     return { first: "1", last: String(Math.min(9, labels.size)), action: kind === "choice" ? "choose" : "toggle" };
   }
 
@@ -1063,6 +1084,7 @@ class FocusView {
       [["←", "→"], "previous, next document"],
       [["↑", "↓"], `previous, next ${label}`],
       [[`${first}–${last}`], kind === "rating" ? "rate the focused dimension" : `${verb} label`],
+      [["−", "+"], "lower or raise the rating"],
       [["Space"], `${verb.replace(/ a$/, " the focused")} label`],
       [["0"], "set the rest to absent"],
       [["Enter"], "submit and continue"],
@@ -1078,7 +1100,7 @@ class FocusView {
       [["H"], "history"],
       [["N"], "write a note (Esc leaves)"],
     ];
-    const unused = { rating: "Space 0", choice: "0", multilabel: "" }[kind].split(" ");
+    const unused = { rating: "Space 0", choice: "0 −", multilabel: "−" }[kind].split(" ");
     const shown = lines.filter(([[key]]) => !unused.includes(key));
     const close = this.keyButton("ghost push", "Close", "Esc", () => this.help.hidePopover());
     const list = shown.flatMap(([keys, text]) => [el("dt", "", ...keys.map(keyHint)), el("dd", "", text)]);

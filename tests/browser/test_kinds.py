@@ -37,7 +37,7 @@ def fill(path: Path) -> None:
         asyncio.run(debates())
 
 
-def test_mean_between_steps_is_shown_and_digits_rate_each_dimension(open_studio: OpenStudio, tmp_path: Path) -> None:
+def test_mean_between_steps_is_shown_and_keys_rate_each_dimension(open_studio: OpenStudio, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
     path = tmp_path / "jokes.duckdb"
@@ -54,9 +54,10 @@ def test_mean_between_steps_is_shown_and_digits_rate_each_dimension(open_studio:
     expect(page.locator(".middle .mono")).not_to_have_text(first)
     page.keyboard.press("3")  # the next document starts with the first dimension
     expect(wit.locator("[aria-pressed=true]")).to_have_text("3")
+    page.keyboard.press("-")  # the tone: 4 in the verdict
     expect(page.locator(".save-state.saved")).to_be_visible()
     running.stop()
     with Project.open(path) as project:
         made = [(event.document_id, event.item, event.after) for event in project.store.events.all(kinds=["review"])]
         second = next(each for each in ("d0", "d1") if each != first)
-        assert made[::-1] == [(first, "w", 5), (first, "t", 1), (second, "w", 3)]
+        assert made[::-1] == [(first, "w", 5), (first, "t", 1), (second, "w", 3), (second, "t", 3)]
