@@ -20,11 +20,11 @@ StepState: TypeAlias = Literal["done", "now", "later"]
 StepPage: TypeAlias = Literal["data", "codebook", "models", "run", "review"]
 REVIEWS = 25
 """Reviewed documents for a first estimate of the accuracy."""
-_WATCH = ("Watch the run", "Wait until all debates have ended.")
+_WATCH = ("Watch run", "Wait until all debates have ended.")
 UNFINISHED = {
     "running": _WATCH,
     "queued": _WATCH,
-    "paused": ("Resume the run", "Resume the run to debate the remaining documents."),
+    "paused": ("Resume run", "Resume the run to debate the remaining documents."),
 }
 """Action and hint of a step on Run while the last run has this state."""
 

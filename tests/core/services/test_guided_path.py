@@ -54,10 +54,10 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
     session = projects.create_project(workspace, "path")
     run_id = sample_world.build(session.project)
     session.store.codebooks.save(sample_world.CODEBOOK)
-    assert next_of(session).action == "Watch the run"
+    assert next_of(session).action == "Watch run"
     session.store.runs._writer.do(set_state(run_id, "paused", StopReason("user", "paused by you"), 1.0))
     step = next_of(session)
-    assert (step.action, step.hint) == ("Resume the run", "Resume the run to debate the remaining documents.")
+    assert (step.action, step.hint) == ("Resume run", "Resume the run to debate the remaining documents.")
     finish(session, run_id)
     step = next_of(session)
     assert (step.name, step.action) == ("review", "Review 8")
@@ -85,7 +85,7 @@ def test_stopped_run_is_reviewed_and_then_resumed(workspace: Workspace) -> None:
     every = session.store.runs.create(session.run(run_id).settings, session.store.documents.ids())
     session.store.runs._writer.do(set_state(every.run_id, "stopped", StopReason("user", "stopped by you"), 1.0))
     whole = next_of(session)
-    assert (whole.action, whole.words, whole.new_run) == ("Resume the run", "0 of 9 debated, stopped", False)
+    assert (whole.action, whole.words, whole.new_run) == ("Resume run", "0 of 9 debated, stopped", False)
 
 
 def test_next_step_of_a_pilot_whose_debates_all_failed_is_to_retry(workspace: Workspace) -> None:
