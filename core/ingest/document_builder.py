@@ -6,8 +6,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from collections.abc import Mapping as AnyMapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal
@@ -16,7 +15,7 @@ from core.codebook import RESERVED_NAMES, Codebook, normalise, parse_codebook
 from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
 from core.ingest.gold import CellReader, cell_reader, normalise_cell, parse_rating, split_list
-from core.ingest.mapping import Mapping, check_mapping
+from core.ingest.mapping import ColumnMapping, check_mapping
 from core.ingest.table import Table, as_text, clip
 
 MAX_LABELS = 200
@@ -75,7 +74,7 @@ class BuiltDocuments:
 
 def build_documents(
     table: Table,
-    mapping: Mapping,
+    mapping: ColumnMapping,
     codebook: Codebook | None = None,
     *,
     duplicates: Literal["keep", "first"] = "keep",
@@ -158,7 +157,7 @@ def build_documents(
     )
 
 
-def _ids(table: Table, mapping: Mapping, fields: Sequence[tuple[str, ...]]) -> tuple[list[str], bool]:
+def _ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[str, ...]]) -> tuple[list[str], bool]:
     """Return the id of each row, and True if files have the same documents: ids in common, with the same texts."""
     if mapping.id is None:
         return list(map(str, table.row_numbers)), False
@@ -178,12 +177,12 @@ def _ids(table: Table, mapping: Mapping, fields: Sequence[tuple[str, ...]]) -> t
 
 
 def _merged(
-    gold: AnyMapping[str, AnyMapping[str, Value]], more: AnyMapping[str, AnyMapping[str, Value]]
+    gold: Mapping[str, Mapping[str, Value]], more: Mapping[str, Mapping[str, Value]]
 ) -> dict[str, dict[str, Value]]:
     return {rater: {**gold.get(rater, {}), **more.get(rater, {})} for rater in dict.fromkeys([*gold, *more])}
 
 
-def _parts(table: Table, mapping: Mapping) -> Iterator[tuple[str, float | None]]:
+def _parts(table: Table, mapping: ColumnMapping) -> Iterator[tuple[str, float | None]]:
     """Yield group and order of each row; the order is None if the cell is not a number."""
     nothing: list[Any] = [None] * len(table)
     groups = nothing if mapping.group is None else table.column(mapping.group)
@@ -239,7 +238,7 @@ class _Gold:
     names still differ then.
     """
 
-    def __init__(self, table: Table, mapping: Mapping, codebook: Codebook | None, files: Sequence[str]) -> None:
+    def __init__(self, table: Table, mapping: ColumnMapping, codebook: Codebook | None, files: Sequence[str]) -> None:
         stems = {file: file.rpartition(".")[0] or file for file in files}
         self._file_raters = [stems[file] for file in files] if len({*stems.values()}) == len(stems) else files
         self._sources: list[tuple[str, str, tuple[Any, ...], CellReader]] = []
@@ -258,7 +257,7 @@ class _Gold:
             if labels.kind != "multilabel" or "" in mapping.value_map:
                 self._conclusive.add(source.column)
 
-    def of(self, index: int, line: int) -> AnyMapping[str, AnyMapping[str, Value]]:
+    def of(self, index: int, line: int) -> Mapping[str, Mapping[str, Value]]:
         """Return the gold values of a row by rater; raters without a value are left out."""
         gold: dict[str, dict[str, Value]] = {}
         for rater, column, cells, read in self._sources:
@@ -302,7 +301,7 @@ def _raw(row: tuple[Any, ...]) -> str:
     return clip(out.getvalue())
 
 
-def codebook_from_gold(table: Table, mapping: Mapping, *, name: str = "From the gold columns") -> Codebook:
+def codebook_from_gold(table: Table, mapping: ColumnMapping, *, name: str = "From the gold columns") -> Codebook:
     """Return a codebook with the labels of the gold: the label columns, or the values of a list or label column.
 
     Columns of numbers beyond 0 and 1 make it a rating codebook with the scales they span. Values are ordered by number
@@ -331,7 +330,7 @@ def codebook_from_gold(table: Table, mapping: Mapping, *, name: str = "From the 
     return parse_codebook(data, where=f"the gold columns of {table.name}")
 
 
-def _scales(columns: AnyMapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
+def _scales(columns: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
     """Return the scale that the numbers of each dimension span; none for only 0 and 1, or if half are not numbers.
 
     A dimension with fewer than ``_ENOUGH`` numbers has the span of all. Raters rarely use the ends of a scale. So a
@@ -360,7 +359,7 @@ def _span(numbers: Sequence[float]) -> tuple[int, int]:
     return min(1, math.floor(min(numbers))), math.ceil(max(numbers))
 
 
-def _labels(table: Table, mapping: Mapping) -> list[dict[str, Any]]:
+def _labels(table: Table, mapping: ColumnMapping) -> list[dict[str, Any]]:
     counts: Counter[str] = Counter()
     spelling: dict[str, str] = {}
     for source in mapping.gold:

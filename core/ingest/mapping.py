@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter, abc
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,7 @@ from core.ingest.table import Table, as_text
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class ColumnMapping:
     """Mapping of the rows of a table to documents.
 
     ``id`` None means row numbers, from 1. ``group`` is a column that groups rows (a chat, an abstract), ``order`` a
@@ -43,7 +43,7 @@ class Mapping:
     context: tuple[str, ...] = ()
     id: str | None = None
     gold: tuple[GoldSource, ...] = ()
-    value_map: abc.Mapping[str, Value | None] = field(default_factory=dict)
+    value_map: Mapping[str, Value | None] = field(default_factory=dict)
     group: str | None = None
     order: str | None = None
     neighbours: int = 0
@@ -69,7 +69,7 @@ def require_column(table: Table, name: str, what: str) -> str:
     )
 
 
-def check_mapping(table: Table, mapping: Mapping, codebook: Codebook | None) -> None:
+def check_mapping(table: Table, mapping: ColumnMapping, codebook: Codebook | None) -> None:
     """Raise UsageError if a column is missing, gold does not suit the codebook, or two columns claim the same gold.
 
     Any gold is accepted without a codebook.
@@ -261,7 +261,7 @@ _BY_RATER = re.compile(
 )
 
 
-def suggest_mapping(table: Table, codebook: Codebook | None = None) -> Mapping:
+def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMapping:
     """Return the likeliest mapping, with a reason for the text, the id and the gold.
 
     Text: the column whose texts are longest and most varied, with a bonus for a usual name. Id: a column that is named
@@ -280,7 +280,7 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> Mapping:
     id, why_id = _id(table, text)
     rest = {name: column for name, column in cells.items() if name not in (text, id)}
     gold, why_gold = _gold(rest, codebook) if codebook is not None and codebook.labels else _free_gold(rest)
-    return Mapping(text=text, id=id, gold=gold, reasons=(why_text, why_id, why_gold))
+    return ColumnMapping(text=text, id=id, gold=gold, reasons=(why_text, why_id, why_gold))
 
 
 def _text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str, str]:

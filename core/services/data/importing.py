@@ -27,7 +27,13 @@ from core.ingest.document_builder import build_documents, codebook_from_gold
 from core.ingest.document_statistics import DocumentStatistics as DocumentStatistics
 from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
-from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
+from core.ingest.mapping import (
+    ColumnMapping,
+    mapping_same_names,
+    parse_gold_option,
+    parse_value_option,
+    suggest_mapping,
+)
 from core.ingest.read import read_table
 from core.ingest.table import DETECTED, ReadOptions, Table, join_tables
 from core.ingest.table import rejected_csv as rejected_csv
@@ -58,7 +64,7 @@ class ImportDraft:
     name: str
     files: tuple[SourceFile, ...] = field(repr=False)
     table: Table = field(repr=False, compare=False)
-    mapping: Mapping
+    mapping: ColumnMapping
     options: ReadOptions = DETECTED
     duplicates: Duplicates = "keep"
     empties: Empties = "drop"
@@ -176,7 +182,7 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
     if options.gold_same_names:
         named = {source.name for source in gold}
         gold += tuple(source for source in mapping_same_names(table, codebook) if source.name not in named)
-    mapping = Mapping(
+    mapping = ColumnMapping(
         text=options.text,
         context=options.contexts,
         id=options.id_column,
@@ -217,7 +223,7 @@ def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
 # -- map columns
 
 
-def propose_mapping(table: Table, codebook: Codebook | None) -> Mapping:
+def propose_mapping(table: Table, codebook: Codebook | None) -> ColumnMapping:
     """Return the most likely mapping, with the first column as the text if no column looks like text."""
     known = codebook if codebook is not None and codebook.labels else None
     try:
@@ -227,7 +233,7 @@ def propose_mapping(table: Table, codebook: Codebook | None) -> Mapping:
         return found
     except UsageError as error:
         first = table.columns[0] if table.columns else ""
-        return Mapping(text=first, reasons=(f"{error.message} '{first}' is used for now.",))
+        return ColumnMapping(text=first, reasons=(f"{error.message} '{first}' is used for now.",))
 
 
 def gold_kinds(codebook: Codebook | None) -> tuple[str, ...]:

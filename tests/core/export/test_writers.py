@@ -29,7 +29,7 @@ from core.export.jsonl import TURN_KEYS
 from core.export.parquet import write_parquet
 from core.export.registry import Format
 from core.ingest.document_builder import build_documents
-from core.ingest.mapping import Mapping
+from core.ingest.mapping import ColumnMapping
 from core.ingest.read import read_table
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Room"}]})
@@ -366,7 +366,7 @@ def test_texts_survive_every_format(pairs: list[tuple[str, str]]) -> None:
         assert FORMATS[format].write(rows, ASPECTS, out) == len(rows)
         table = read_table(out.getvalue(), name=f"out.{format}")
         assert list(zip(table.column("text"), table.column("other"), strict=True)) == pairs
-        documents = build_documents(table, Mapping("text", id="document_id"), empties="keep").documents
+        documents = build_documents(table, ColumnMapping("text", id="document_id"), empties="keep").documents
         assert [document.text for document in documents] == [text for text, _ in pairs]
         assert not table.rejected
 

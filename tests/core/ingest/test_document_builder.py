@@ -14,7 +14,13 @@ from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest.document_builder import BuiltDocuments, build_documents, codebook_from_gold
 from core.ingest.gold import GoldSource, cell_reader
-from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
+from core.ingest.mapping import (
+    ColumnMapping,
+    mapping_same_names,
+    parse_gold_option,
+    parse_value_option,
+    suggest_mapping,
+)
 from core.ingest.read import read_table
 from core.ingest.table import Table, join_tables, rejected_csv
 
@@ -34,7 +40,7 @@ def table(text: str, name: str = "data.csv") -> Table:
 
 def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", **mapping: Any) -> BuiltDocuments:
     options = {key: mapping.pop(key) for key in ("duplicates", "empties") if key in mapping}
-    return build_documents(table(text, name), Mapping(text="text", **mapping), codebook, **options)
+    return build_documents(table(text, name), ColumnMapping(text="text", **mapping), codebook, **options)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +133,7 @@ def test_file_name_is_added_to_ids_that_differ_in_text_between_files() -> None:
 
 def test_files_with_the_same_documents_are_merged_as_raters() -> None:
     data = files(ann="id,text,Food|1,soup,1|2,tea,0", bo="id,text,Food|2,tea,1|1,soup,1|3,milk,0|3,milk,1")
-    mapping = Mapping(text="text", id="id", gold=(GoldSource("Food"),))
+    mapping = ColumnMapping(text="text", id="id", gold=(GoldSource("Food"),))
     result = build_documents(data, mapping)
     gold = {document.id: document.gold for document in result.documents}
     assert gold["1"] == {"ann": {"Food": True}, "bo": {"Food": True}}
@@ -140,7 +146,7 @@ def test_files_with_the_same_documents_are_merged_as_raters() -> None:
 def test_files_whose_names_differ_only_in_the_suffix_are_different_raters(names: tuple[str, str]) -> None:
     contents = ("id,text,price\n1,abc,1\n", "id,text,price\n1,abc,0\n")
     joined = join_tables([table(text, name) for text, name in zip(contents, names, strict=True)])
-    built = build_documents(joined, Mapping("text", id="id", gold=(GoldSource("price"),)))
+    built = build_documents(joined, ColumnMapping("text", id="id", gold=(GoldSource("price"),)))
     (price,) = built.documents[0].gold[names[0]]
     assert built.documents[0].gold == {names[0]: {price: True}, names[1]: {price: False}}
 
@@ -397,30 +403,34 @@ def test_gold_without_a_codebook_is_keyed_by_name() -> None:
 @pytest.mark.parametrize(
     ("mapping", "codebook", "problem"),
     [
-        (Mapping(text="txt"), None, r"no column 'txt' for the text\. Did you mean 'text'\? It has: text, Price, label"),
-        (Mapping(text=""), None, "No text column is chosen. Choose one of: text"),
-        (Mapping(text="text", id="key"), None, "no column 'key' for the id"),
-        (Mapping(text="text", context=("title",)), None, "no column 'title' for the context"),
-        (Mapping(text="text", context=("text",)), None, "given twice"),
-        (Mapping(text="text", gold=(GoldSource("Prize"),)), ASPECTS, "no column 'Prize' for the gold"),
         (
-            Mapping(text="text", gold=(GoldSource("Price", label="Rom"),)),
+            ColumnMapping(text="txt"),
+            None,
+            r"no column 'txt' for the text\. Did you mean 'text'\? It has: text, Price, label",
+        ),
+        (ColumnMapping(text=""), None, "No text column is chosen. Choose one of: text"),
+        (ColumnMapping(text="text", id="key"), None, "no column 'key' for the id"),
+        (ColumnMapping(text="text", context=("title",)), None, "no column 'title' for the context"),
+        (ColumnMapping(text="text", context=("text",)), None, "given twice"),
+        (ColumnMapping(text="text", gold=(GoldSource("Prize"),)), ASPECTS, "no column 'Prize' for the gold"),
+        (
+            ColumnMapping(text="text", gold=(GoldSource("Price", label="Rom"),)),
             ASPECTS,
             "no label 'Rom'. Did you mean 'Room'",
         ),
-        (Mapping(text="text", gold=(GoldSource("label", "choice"),)), ASPECTS, "cannot be gold of kind 'choice'"),
-        (Mapping(text="text", gold=(GoldSource("label", "list"),)), SENTIMENT, "cannot be gold of kind 'list'"),
-        (Mapping(text="text", gold=(GoldSource("label", "list"),)), FACETS, "cannot be gold of kind 'list'"),
-        (Mapping(text="text", gold=(GoldSource("Price"),)), SENTIMENT, "cannot be gold of kind 'label'"),
+        (ColumnMapping(text="text", gold=(GoldSource("label", "choice"),)), ASPECTS, "cannot be gold of kind 'choice'"),
+        (ColumnMapping(text="text", gold=(GoldSource("label", "list"),)), SENTIMENT, "cannot be gold of kind 'list'"),
+        (ColumnMapping(text="text", gold=(GoldSource("label", "list"),)), FACETS, "cannot be gold of kind 'list'"),
+        (ColumnMapping(text="text", gold=(GoldSource("Price"),)), SENTIMENT, "cannot be gold of kind 'label'"),
         (
-            Mapping(text="text", gold=(GoldSource("Price"), GoldSource("label", label="price"))),
+            ColumnMapping(text="text", gold=(GoldSource("Price"), GoldSource("label", label="price"))),
             ASPECTS,
             "both hold the same gold",
         ),
-        (Mapping(text="text", gold=(GoldSource("Price"), GoldSource("label", "list"))), ASPECTS, "the same gold"),
+        (ColumnMapping(text="text", gold=(GoldSource("Price"), GoldSource("label", "list"))), ASPECTS, "the same gold"),
     ],
 )
-def test_invalid_mappings_are_rejected(mapping: Mapping, codebook: Codebook | None, problem: str) -> None:
+def test_invalid_mappings_are_rejected(mapping: ColumnMapping, codebook: Codebook | None, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         build_documents(table("text,Price,label\na,1,x\n"), mapping, codebook)
 
@@ -479,20 +489,22 @@ def test_invalid_gold_options_are_rejected(option: str, codebook: Codebook, prob
 
 def test_codebook_from_label_columns() -> None:
     data = table("text,Price,Room\na,1,0\nb,,yes\n")
-    made = codebook_from_gold(data, Mapping(text="text", gold=(GoldSource("Price"), GoldSource("Room", label="Rooms"))))
+    made = codebook_from_gold(
+        data, ColumnMapping(text="text", gold=(GoldSource("Price"), GoldSource("Room", label="Rooms")))
+    )
     assert (made.kind, made.names) == ("multilabel", ("Price", "Rooms"))
 
 
 def test_scale_of_a_codebook_from_ratings_covers_all_ratings() -> None:
     data = table("text,a,b\nx,1,2: yes\ny,(-1): no,4\n")
-    made = codebook_from_gold(data, Mapping(text="text", gold=(GoldSource("a"), GoldSource("b"))))
+    made = codebook_from_gold(data, ColumnMapping(text="text", gold=(GoldSource("a"), GoldSource("b"))))
     assert (made.kind, made.scale and made.scale.model_dump()) == ("rating", {"min": -1, "max": 4})
 
 
 def test_scales_of_dimensions_are_inferred_with_unused_ends() -> None:
     data = table("text,fluent,relevant,effect,overall,style,tone\n" + "x,1,0,-1,2,1,3\ny,2,2,1,5,4,2\n" * 10)
     columns = ("fluent", "relevant", "effect", "overall", "style", "tone")
-    made = codebook_from_gold(data, Mapping(text="text", gold=tuple(map(GoldSource, columns))))
+    made = codebook_from_gold(data, ColumnMapping(text="text", gold=tuple(map(GoldSource, columns))))
     scales = [made.scale_of(label.id) for label in made.labels]
     # fluent has no 0, but relevant also ends at 2; style has no 5; no other dimension has the length of tone.
     assert [(scale.min, scale.max) for scale in scales] == [(0, 2), (0, 2), (-1, 1), (1, 5), (1, 5), (1, 3)]
@@ -500,20 +512,22 @@ def test_scales_of_dimensions_are_inferred_with_unused_ends() -> None:
 
 def test_codebook_from_lists_and_choices() -> None:
     lists = codebook_from_gold(
-        table("text,t\na,x|y\nb,Y|none\nc,y\n"), Mapping("text", gold=(GoldSource("t", "list"),))
+        table("text,t\na,x|y\nb,Y|none\nc,y\n"), ColumnMapping("text", gold=(GoldSource("t", "list"),))
     )
     assert (lists.kind, lists.names) == ("multilabel", ("y", "x"))  # sorted by frequency
-    choice = codebook_from_gold(table("text,t\na,10\nb,2\nc,2\n"), Mapping("text", gold=(GoldSource("t", "choice"),)))
+    choice = codebook_from_gold(
+        table("text,t\na,10\nb,2\nc,2\n"), ColumnMapping("text", gold=(GoldSource("t", "choice"),))
+    )
     assert [(label.name, label.code) for label in choice.labels] == [("2", 2), ("10", 10)]  # sorted by number
 
 
 def test_codebook_from_unsuitable_gold_is_refused() -> None:
     many = "text,t\n" + "".join(f"a{n},v{n}\n" for n in range(300))
     with pytest.raises(UsageError, match="more than 200 different values"):
-        codebook_from_gold(table(many), Mapping("text", gold=(GoldSource("t", "choice"),)))
+        codebook_from_gold(table(many), ColumnMapping("text", gold=(GoldSource("t", "choice"),)))
     with pytest.raises(UsageError, match="No gold column"):
-        codebook_from_gold(table(many), Mapping("text"))
-    mixed = Mapping("text", gold=(GoldSource("t", "choice"), GoldSource("t", rater="ann")))
+        codebook_from_gold(table(many), ColumnMapping("text"))
+    mixed = ColumnMapping("text", gold=(GoldSource("t", "choice"), GoldSource("t", rater="ann")))
     with pytest.raises(UsageError, match="different kinds"):
         codebook_from_gold(table(many), mixed)
 
@@ -619,7 +633,7 @@ def test_dimension_gets_the_half_of_the_scale_that_it_uses() -> None:
     rows = "".join(f"a long text {n},{n % 5},{n % 3},{n % 2}\n" for n in range(20))
     data = table(f"text,overall,interesting,understandable\n{rows}")
     gold = tuple(GoldSource(name) for name in ("overall", "interesting", "understandable"))
-    codebook = codebook_from_gold(data, Mapping(text="text", gold=gold))
+    codebook = codebook_from_gold(data, ColumnMapping(text="text", gold=gold))
     assert [str(scale) for scale in codebook.scales] == ["0 to 4", "0 to 2", "0 to 1"]
 
 
@@ -628,7 +642,7 @@ def test_dimension_without_negative_ratings_has_no_negative_points() -> None:
     cells = {"-1": "(-1): negative", "0": "0: none", "1": "(+1): positive"}
     rows = "".join(f"a long text {n},{cells[str(n % 3 - 1)]},{n % 4}\n" for n in range(24))
     data = table(f"text,effect,strength\n{rows}")
-    mapping = Mapping(text="text", gold=(GoldSource("effect"), GoldSource("strength")))
+    mapping = ColumnMapping(text="text", gold=(GoldSource("effect"), GoldSource("strength")))
     codebook = codebook_from_gold(data, mapping)
     assert [str(scale) for scale in codebook.scales] == ["−1 to 1", "0 to 3"]
     assert build_documents(data, mapping, codebook).with_gold == 24
@@ -639,7 +653,9 @@ def test_dimension_without_negative_ratings_has_no_negative_points() -> None:
 def test_gold_outside_the_scale_of_its_dimension_is_ignored() -> None:
     given = {"kind": "rating", "labels": [{"name": "a", "scale": {"min": 0, "max": 2}}, {"name": "b"}]}
     data = table("text,a,b\nsome words,4,4\n")
-    built = build_documents(data, Mapping(text="text", gold=(GoldSource("a"), GoldSource("b"))), parse_codebook(given))
+    built = build_documents(
+        data, ColumnMapping(text="text", gold=(GoldSource("a"), GoldSource("b"))), parse_codebook(given)
+    )
     assert [(one.columns, one.value) for one in built.unknown_gold] == [(("a",), "4")]
 
 
@@ -664,6 +680,6 @@ def test_missing_text_column_is_an_error() -> None:
 
 @pytest.mark.parametrize(("second", "codes"), [("2", [1, 2]), ("1.0", [None, None])])
 def test_numbers_as_labels_are_codes_unless_two_are_equal(second: str, codes: list[int | None]) -> None:
-    mapping = Mapping(text="text", gold=(GoldSource("gold", "choice"),))
+    mapping = ColumnMapping(text="text", gold=(GoldSource("gold", "choice"),))
     codebook = codebook_from_gold(table(f"text,gold\na,1\nb,{second}\n"), mapping)
     assert [label.code for label in codebook.labels] == codes

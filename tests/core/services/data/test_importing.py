@@ -12,7 +12,7 @@ from core.codebook import Codebook, Label, load_yaml
 from core.documents import Document
 from core.errors import InputError, UsageError
 from core.ingest.gold import GoldSource
-from core.ingest.mapping import Mapping
+from core.ingest.mapping import ColumnMapping
 from core.services import projects
 from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
@@ -203,7 +203,7 @@ def test_table_without_a_text_column_is_read_with_a_note() -> None:
 
 def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> None:
     draft = importing.read_files([("soup.csv", CSV)])
-    importing.store_documents(session, preview(session, with_id(replace(draft, mapping=Mapping("text")))))
+    importing.store_documents(session, preview(session, with_id(replace(draft, mapping=ColumnMapping("text")))))
     assert overview.load_overview(session, None).with_gold == 0
 
     again = importing.draft_from_project(session, CODEBOOK)
@@ -231,7 +231,7 @@ def test_remapping_keeps_gold_that_other_files_and_authors_gave(session: Project
     later = importing.read_files([("late.csv", b"id,text,Food_bob\na,the soup was good,0\nnew,the tea was cold,1\n")])
     gold = (GoldSource("Food_bob", "label", "Food", "bob"),)
     importing.store_documents(
-        session, preview(session, replace(later, mapping=Mapping("text", id="id", gold=gold)), CODEBOOK)
+        session, preview(session, replace(later, mapping=ColumnMapping("text", id="id", gold=gold)), CODEBOOK)
     )
     session.store.documents.add([Document("own", {"text": "mine"}, gold={"author": {FOOD: True}})])
     again = importing.draft_from_project(session, CODEBOOK)
