@@ -136,8 +136,8 @@ def require_label(codebook: Codebook, name: str) -> str:
     raise UsageError(f"The codebook has no label '{name}'.", f"{hint}It has: {', '.join(codebook.names) or 'none'}.")
 
 
-_WHOLE = ("label", "labels")
-_FORM = "Write LABEL=COLUMN or LABEL=COLUMN@RATER; label=COLUMN for one column that holds or lists the labels."
+_ALL_LABELS = ("label", "labels")
+_GOLD_SYNTAX = "Write LABEL=COLUMN or LABEL=COLUMN@RATER; label=COLUMN for one column that holds or lists the labels."
 
 
 def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook | None) -> tuple[GoldSource, ...]:
@@ -146,28 +146,28 @@ def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook | N
     Names that hold ``=`` or ``@`` work as long as they are those of a label and of a column. Without a codebook every
     LABEL is taken as it is. UsageError names what is not there, with the nearest that is.
     """
-    return tuple(_parse(text, table, codebook) for text in texts)
+    return tuple(_parse_gold_text(text, table, codebook) for text in texts)
 
 
-def _parse(text: str, table: Table, codebook: Codebook | None) -> GoldSource:
-    cuts = [place for place, character in enumerate(text) if character == "="]
-    if not cuts or not text[: cuts[0]].strip() or not text[cuts[0] + 1 :].strip():
-        raise UsageError(f"'{text}' is not a gold column.", _FORM)
-    cut = next((cut for cut in cuts if _known(text[:cut], codebook)), cuts[0])
-    name, column = text[:cut].strip(), text[cut + 1 :].strip()
+def _parse_gold_text(text: str, table: Table, codebook: Codebook | None) -> GoldSource:
+    equals_signs = [place for place, character in enumerate(text) if character == "="]
+    if not equals_signs or not text[: equals_signs[0]].strip() or not text[equals_signs[0] + 1 :].strip():
+        raise UsageError(f"'{text}' is not a gold column.", _GOLD_SYNTAX)
+    equals = next((equals for equals in equals_signs if _is_label(text[:equals], codebook)), equals_signs[0])
+    name, column = text[:equals].strip(), text[equals + 1 :].strip()
     rater = GOLD_RATER
     if column not in table.columns and "@" in column:
         column, _, rater = (part.strip() for part in column.rpartition("@"))
         if not rater:
-            raise UsageError(f"'{text}' names no rater after the @.", _FORM)
+            raise UsageError(f"'{text}' names no rater after the @.", _GOLD_SYNTAX)
     require_column(table, column, f"the gold of {name}")
-    whole = normalise(name) in _WHOLE
+    names_all = normalise(name) in _ALL_LABELS
     if codebook is None:
-        if not whole:
+        if not names_all:
             return GoldSource(column, "label", name, rater)
         is_list = guess_kind(table.column(column)[:1000]) == "list"
         return GoldSource(column, "list" if is_list else "choice", rater=rater)
-    if whole and (codebook.kind == "choice" or codebook.find(name) is None):
+    if names_all and (codebook.kind == "choice" or codebook.find(name) is None):
         source = GoldSource(column, "list" if codebook.kind == "multilabel" else "choice", rater=rater)
     else:
         source = GoldSource(
@@ -184,37 +184,39 @@ def parse_value_option(texts: Sequence[str], codebook: Codebook) -> dict[str, Va
     number on the scale, or a label's name or code. Without TEXT, empty cells are meant: those of a multilabel codebook
     can be absent or have no gold. UsageError for anything else.
     """
-    return dict(_value(text, codebook) for text in texts)
+    return dict(_parse_value(text, codebook) for text in texts)
 
 
-def _value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
-    cell, equals, meant = (part.strip() for part in text.rpartition("="))
-    empty = not cell and codebook.kind == "multilabel" and (normalise(meant) == "none" or parse_binary(meant) is False)
-    if not equals or not meant or not (cell or empty):
+def _parse_value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
+    cell, sign, meaning = (part.strip() for part in text.rpartition("="))
+    is_empty_cell = (
+        not cell and codebook.kind == "multilabel" and (normalise(meaning) == "none" or parse_binary(meaning) is False)
+    )
+    if not sign or not meaning or not (cell or is_empty_cell):
         raise UsageError(
             f"'{text}' is not a gold value.", "Write TEXT=VALUE, for example --gold-value 'rather good=4'."
         )
-    if normalise(meant) == "none":
+    if normalise(meaning) == "none":
         return cell, None
     if codebook.kind == "rating":
-        number = parse_rating(meant)
+        number = parse_rating(meaning)
         if number is None or not any(scale.min <= number <= scale.max for scale in codebook.scales):
             spans = " or ".join(dict.fromkeys(f"from {scale}" for scale in codebook.scales))
-            raise UsageError(f"--gold-value '{text}': '{meant}' is not a rating.", f"Give a number {spans}, or none.")
+            raise UsageError(f"--gold-value '{text}': '{meaning}' is not a rating.", f"Give a number {spans}, or none.")
         return cell, number
-    if codebook.kind == "multilabel" and (present := parse_binary(meant)) is not None:
+    if codebook.kind == "multilabel" and (present := parse_binary(meaning)) is not None:
         return cell, present
-    label = LabelIndex(codebook).find(meant)
+    label = LabelIndex(codebook).find(meaning)
     if label is None:
-        return cell, require_label(codebook, meant)
+        return cell, require_label(codebook, meaning)
     return cell, label.name
 
 
-def _known(name: str, codebook: Codebook | None) -> bool:
-    return codebook is None or normalise(name) in _WHOLE or codebook.find(name) is not None
+def _is_label(name: str, codebook: Codebook | None) -> bool:
+    return codebook is None or normalise(name) in _ALL_LABELS or codebook.find(name) is not None
 
 
-def mapping_same_names(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
+def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
     """Return the gold of ``--gold-same-names``: for every label the column of the same name after ``normalise``.
 
     A choice takes the column called ``label``. Of several such columns the one spelled exactly like the label wins,
@@ -224,14 +226,14 @@ def mapping_same_names(table: Table, codebook: Codebook) -> tuple[GoldSource, ..
     for column in table.columns:
         columns.setdefault(normalise(column), column)
     if codebook.kind == "choice":
-        found = next((columns[name] for name in _WHOLE if name in columns), None)
+        found = next((columns[name] for name in _ALL_LABELS if name in columns), None)
         sources = [GoldSource(found, "choice")] if found else []
     else:
         pairs = [(name, name if name in table.columns else columns.get(normalise(name))) for name in codebook.names]
         sources = [GoldSource(column, "label", name) for name, column in pairs if column is not None]
     if not sources:
         wanted = "label" if codebook.kind == "choice" else ", ".join(codebook.names[:20])
-        holding, _ = _gold(dict(zip(table.columns, table.data, strict=True)), codebook)
+        holding, _ = _suggest_gold(dict(zip(table.columns, table.data, strict=True)), codebook)
         remedy = f"'{holding[0].column}' holds labels: use --gold label={holding[0].column}. " if holding else ""
         raise UsageError(
             f"No column of {table.name} is named like a label ({wanted}).",
@@ -276,14 +278,18 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     cells = {
         name: tuple(map(column.__getitem__, chosen)) for name, column in zip(table.columns, table.data, strict=True)
     }
-    text, why_text = _text(table, cells)
-    id, why_id = _id(table, text)
+    text, why_text = _suggest_text(table, cells)
+    id, why_id = _suggest_id(table, text)
     rest = {name: column for name, column in cells.items() if name not in (text, id)}
-    gold, why_gold = _gold(rest, codebook) if codebook is not None and codebook.labels else _free_gold(rest)
+    gold, why_gold = (
+        _suggest_gold(rest, codebook)
+        if codebook is not None and codebook.labels
+        else _suggest_gold_without_codebook(rest)
+    )
     return ColumnMapping(text=text, id=id, gold=gold, reasons=(why_text, why_id, why_gold))
 
 
-def _text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
+def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
     best, best_score, reason = "", 0.0, ""
     for name, column in cells.items():
         texts = [cell for cell in column if isinstance(cell, str) and any(map(str.isalpha, cell))]
@@ -305,7 +311,7 @@ def _text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
     return best, reason
 
 
-def _id(table: Table, text: str) -> tuple[str | None, str]:
+def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
     repeated = ""
     for name, column in zip(table.columns, table.data, strict=True):
         if name == text or not _ID.search(name.casefold()):
@@ -319,7 +325,7 @@ def _id(table: Table, text: str) -> tuple[str | None, str]:
     return None, repeated or "No column is named like an id: row numbers are the ids."
 
 
-def _gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[GoldSource, ...], str]:
+def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[GoldSource, ...], str]:
     index = LabelIndex(codebook)
     if codebook.kind != "choice":
         sources = tuple(_label_columns(cells, codebook))
@@ -330,13 +336,15 @@ def _gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[
             return sources, f"Gold for {labels} of {len(codebook.labels)} labels{by}: columns with their names."
     if codebook.kind != "rating":
         kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
-        for name, column in cells.items():
+        for column_name, column in cells.items():
             listed = (split_list(cell, index) if kind == "list" else (as_text(cell).strip(),) for cell in column)
-            names = [each for own in listed for each in own if each]
-            known = sum(index.find(each) is not None for each in names)
-            if names and known >= 0.8 * len(names):
-                source = GoldSource(name, kind)
-                return (source,), f"'{name}' is gold: {format_percent(known / len(names))} of its values are labels."
+            listed_names = [name for cell_names in listed for name in cell_names if name]
+            matching = sum(index.find(name) is not None for name in listed_names)
+            if listed_names and matching >= 0.8 * len(listed_names):
+                source = GoldSource(column_name, kind)
+                return (
+                    source,
+                ), f"'{column_name}' is gold: {format_percent(matching / len(listed_names))} of its values are labels."
     return (), "No column holds gold for this codebook."
 
 
@@ -364,7 +372,7 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
     return plain or [source for source in sources.values() if rated[source.rater] >= least]
 
 
-def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...], str]:
+def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...], str]:
     kinds = {name: guess_kind(column) for name, column in cells.items()}
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
     if all(len(set(map(normalise_cell, cells[name]))) == 1 for name in binaries):
@@ -380,13 +388,17 @@ def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...
         if len(binaries) > 1:
             break  # columns of 0 and 1 say more than a list: they also say what is absent
         named = _LISTS.search(name.casefold()) is not None
-        if kinds[name] == "list" and (named or _is_json_list(column)) and _few(column, 200):
+        if kinds[name] == "list" and (named or _is_json_list(column)) and _has_few_values(column, 200):
             return (GoldSource(name, "list"),), f"'{name}' is gold: it lists labels."
     if binaries:
         labels = f"{len(binaries)} label{'' if len(binaries) == 1 else 's'}"
         return tuple(map(GoldSource, binaries)), f"Gold for {labels}: columns of 1 and 0, or yes and no."
     for name, column in cells.items():
-        if _CHOICES.search(name.casefold()) and kinds[name] in ("names", "rating") and _few(column, _MAX_CHOICES):
+        if (
+            _CHOICES.search(name.casefold())
+            and kinds[name] in ("names", "rating")
+            and _has_few_values(column, _MAX_CHOICES)
+        ):
             return (GoldSource(name, "choice"),), f"'{name}' is gold: it holds one of few labels."
     return (), "No column looks like gold."
 
@@ -428,7 +440,7 @@ def _is_json_list(column: Sequence[Any]) -> bool:
     return isinstance(first, list) or as_text(first).strip().startswith("[")
 
 
-def _few(column: Sequence[Any], most: int) -> bool:
+def _has_few_values(column: Sequence[Any], maximum: int) -> bool:
     values = {name for cell in column for name in split_list(cell)}
     filled = sum(bool(as_text(cell).strip()) for cell in column)
-    return 1 < len(values) <= most and (len(values) < 0.5 * filled or filled < 20)
+    return 1 < len(values) <= maximum and (len(values) < 0.5 * filled or filled < 20)

@@ -29,7 +29,7 @@ from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.mapping import (
     ColumnMapping,
-    mapping_same_names,
+    same_name_gold,
     parse_gold_option,
     parse_value_option,
     suggest_mapping,
@@ -181,7 +181,7 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
     gold = parse_gold_option(options.gold, table, codebook)
     if options.gold_same_names:
         named = {source.name for source in gold}
-        gold += tuple(source for source in mapping_same_names(table, codebook) if source.name not in named)
+        gold += tuple(source for source in same_name_gold(table, codebook) if source.name not in named)
     mapping = ColumnMapping(
         text=options.text,
         context=options.contexts,

@@ -16,7 +16,7 @@ from core.ingest.document_builder import BuiltDocuments, build_documents, codebo
 from core.ingest.gold import GoldSource, cell_reader
 from core.ingest.mapping import (
     ColumnMapping,
-    mapping_same_names,
+    same_name_gold,
     parse_gold_option,
     parse_value_option,
     suggest_mapping,
@@ -437,16 +437,16 @@ def test_invalid_mappings_are_rejected(mapping: ColumnMapping, codebook: Codeboo
 
 def test_gold_columns_are_matched_by_label_name() -> None:
     data = table('text,ROOM,"staff,  service",Room,other\na,1,1,0,1\n')
-    assert mapping_same_names(data, ASPECTS) == (
+    assert same_name_gold(data, ASPECTS) == (
         GoldSource("staff, service", "label", "Staff, service"),
         GoldSource("Room", "label", "Room"),
     )
-    assert mapping_same_names(table("text,Label\na,good\n"), SENTIMENT) == (GoldSource("Label", "choice"),)
+    assert same_name_gold(table("text,Label\na,good\n"), SENTIMENT) == (GoldSource("Label", "choice"),)
     for codebook in (ASPECTS, SENTIMENT):
         with pytest.raises(UsageError, match=r"No column of data\.csv is named like a label"):
-            mapping_same_names(table("text,other\na,1\n"), codebook)
+            same_name_gold(table("text,other\na,1\n"), codebook)
     with pytest.raises(UsageError) as refused:
-        mapping_same_names(table('text,cats\na,"{""Room"": 1, ""Staff, service"": 0}"\n'), ASPECTS)
+        same_name_gold(table('text,cats\na,"{""Room"": 1, ""Staff, service"": 0}"\n'), ASPECTS)
     assert refused.value.remedy.startswith("'cats' holds labels: use --gold label=cats.")
 
 
