@@ -93,71 +93,111 @@ def build_documents(
     name gets the name of the file.
     """
     check_mapping(table, mapping, codebook)
-    names = (mapping.text, *mapping.context)
-    fields = list(zip(*(map(as_text, table.column(name)) for name in names), strict=True))
-    parts = list(_parts(table, mapping))
-    ids, shared = _ids(table, mapping, fields)
-    files = table.column(table.file_column) if table.file_column else ("",) * len(table)
-    gold = _Gold(table, mapping, codebook, files if shared else ())
-    documents: list[Document] = []
-    rejected = list(table.rejected)
-    owners: dict[str, int] = {}
-    texts: dict[tuple[str, ...], int] = {}
-    positions: list[int] = []
-    """The row of each document."""
-    seen: set[tuple[str, str]] = set()
-    duplicate = empty = merged = 0
+    builder = _DocumentBuilder(table, mapping, codebook, duplicates=duplicates, empties=empties)
+    for index, row in enumerate(zip(*table.data, strict=True)):
+        builder.add(index, row)
+    return builder.build()
 
-    def place(index: int) -> str:
-        return f"row {table.line_numbers[index]}" + (f" of {files[index]}" if table.file_column else "")
 
-    rows = zip(*table.data, strict=True)
-    for index, (line, id, row, values) in enumerate(zip(table.line_numbers, ids, rows, fields, strict=True)):
-        blank = not values[0].strip()
-        first = None if blank else texts.get(values)
-        repeated = (files[index], id) in seen
-        seen.add((files[index], id))
-        if shared and id in owners and not repeated:
-            merged += 1
-            at = owners[id]
-            documents[at] = replace(documents[at], gold=_merged(documents[at].gold, gold.of(index, line)))
-            continue
-        empty += blank
-        duplicate += first is not None
+class _DocumentBuilder:
+    """Builds documents row by row. Each row becomes a document, adds its gold to an earlier one, or is rejected."""
+
+    def __init__(
+        self,
+        table: Table,
+        mapping: ColumnMapping,
+        codebook: Codebook | None,
+        *,
+        duplicates: Literal["keep", "first"],
+        empties: Literal["keep", "drop"],
+    ) -> None:
+        self._table, self._mapping = table, mapping
+        self._keep_duplicates, self._keep_empties = duplicates == "keep", empties == "keep"
+        self._field_names = (mapping.text, *mapping.context)
+        self._texts = list(zip(*(map(as_text, table.column(name)) for name in self._field_names), strict=True))
+        """The text and context of each row."""
+        self._ids, self._files_share_documents = _document_ids(table, mapping, self._texts)
+        self._files = table.column(table.file_column) if table.file_column else ("",) * len(table)
+        self._gold = _Gold(table, mapping, codebook, self._files if self._files_share_documents else ())
+        self._groups = list(_groups_and_orders(table, mapping))
+        self._documents: list[Document] = []
+        self._rows: list[int] = []
+        """The row of each document."""
+        self._rejected = list(table.rejected)
+        self._document_of_id: dict[str, int] = {}
+        self._row_of_texts: dict[tuple[str, ...], int] = {}
+        self._ids_in_files: set[tuple[str, str]] = set()
+        self._duplicate_texts = self._empty_texts = self._merged = 0
+
+    def add(self, index: int, row: tuple[Any, ...]) -> None:
+        """Add the row at a position of the table."""
+        id, line, texts = self._ids[index], self._table.line_numbers[index], self._texts[index]
+        file_and_id = (self._files[index], id)
+        is_repeated_in_file = file_and_id in self._ids_in_files
+        self._ids_in_files.add(file_and_id)
+        if self._files_share_documents and id in self._document_of_id and not is_repeated_in_file:
+            self._merge_gold(self._document_of_id[id], self._gold.of(index, line))
+            return
+        is_empty = not texts[0].strip()
+        row_with_texts = None if is_empty else self._row_of_texts.get(texts)
+        self._empty_texts += is_empty
+        self._duplicate_texts += row_with_texts is not None
         if not id:
-            reason = f"no id in column '{mapping.id}'"
-        elif id in owners:
-            reason = f"the id '{clip(id, 80)}' is already used by {place(positions[owners[id]])}"
-        elif blank and empties == "drop":
-            reason = f"no text in column '{mapping.text}'"
-        elif first is not None and duplicates == "first":
-            reason = f"the same text as {place(first)}"
+            reason = f"no id in column '{self._mapping.id}'"
+        elif id in self._document_of_id:
+            earlier = self._rows[self._document_of_id[id]]
+            reason = f"the id '{clip(id, 80)}' is already used by {self._row_name(earlier)}"
+        elif is_empty and not self._keep_empties:
+            reason = f"no text in column '{self._mapping.text}'"
+        elif row_with_texts is not None and not self._keep_duplicates:
+            reason = f"the same text as {self._row_name(row_with_texts)}"
         else:
-            owners[id] = len(documents)
-            positions.append(index)
-            texts.setdefault(values, index)
-            source = dict(zip(table.columns, row, strict=True))
-            shown = dict(zip(names, values, strict=True))
-            documents.append(Document(id, shown, len(documents), source, gold.of(index, line), *parts[index]))
-            continue
-        rejected.append(Rejected(line, f"{files[index]}: {reason}" if table.file_column else reason, _raw(row)))
-    unknown = gold.unknown()
-    if mapping.group is not None:
-        documents = list(_with_neighbours(list(_in_order(documents)), mapping.neighbours))
-    return BuiltDocuments(
-        documents=tuple(documents),
-        read=table.read,
-        rejected=tuple(sorted(rejected, key=lambda row: row.line)),
-        duplicate_texts=duplicate,
-        empty_texts=empty,
-        merged=merged,
-        with_gold=sum(bool(document.gold) for document in documents),
-        unknown_gold=unknown,
-        notes=(*table.notes, *map(str, unknown[:20])),
-    )
+            self._append(index, row)
+            return
+        reason = f"{self._files[index]}: {reason}" if self._table.file_column else reason
+        self._rejected.append(Rejected(line, reason, _raw(row)))
+
+    def _append(self, index: int, row: tuple[Any, ...]) -> None:
+        id, texts, position = self._ids[index], self._texts[index], len(self._documents)
+        fields = dict(zip(self._field_names, texts, strict=True))
+        source = dict(zip(self._table.columns, row, strict=True))
+        gold = self._gold.of(index, self._table.line_numbers[index])
+        self._documents.append(Document(id, fields, position, source, gold, *self._groups[index]))
+        self._document_of_id[id] = position
+        self._rows.append(index)
+        self._row_of_texts.setdefault(texts, index)
+
+    def _merge_gold(self, position: int, gold: Mapping[str, Mapping[str, Value]]) -> None:
+        document = self._documents[position]
+        raters = dict.fromkeys([*document.gold, *gold])
+        merged = {rater: {**document.gold.get(rater, {}), **gold.get(rater, {})} for rater in raters}
+        self._documents[position] = replace(document, gold=merged)
+        self._merged += 1
+
+    def _row_name(self, index: int) -> str:
+        file = f" of {self._files[index]}" if self._table.file_column else ""
+        return f"row {self._table.line_numbers[index]}{file}"
+
+    def build(self) -> BuiltDocuments:
+        """Return the documents and the account of all rows."""
+        unknown = self._gold.unknown()
+        documents = self._documents
+        if self._mapping.group is not None:
+            documents = list(_with_neighbours(list(_in_order(documents)), self._mapping.neighbours))
+        return BuiltDocuments(
+            documents=tuple(documents),
+            read=self._table.read,
+            rejected=tuple(sorted(self._rejected, key=lambda row: row.line)),
+            duplicate_texts=self._duplicate_texts,
+            empty_texts=self._empty_texts,
+            merged=self._merged,
+            with_gold=sum(bool(document.gold) for document in documents),
+            unknown_gold=unknown,
+            notes=(*self._table.notes, *map(str, unknown[:20])),
+        )
 
 
-def _ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[str, ...]]) -> tuple[list[str], bool]:
+def _document_ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[str, ...]]) -> tuple[list[str], bool]:
     """Return the id of each row, and True if files have the same documents: ids in common, with the same texts."""
     if mapping.id is None:
         return list(map(str, table.row_numbers)), False
@@ -176,13 +216,7 @@ def _ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[str, ...]]
     return ids, shared
 
 
-def _merged(
-    gold: Mapping[str, Mapping[str, Value]], more: Mapping[str, Mapping[str, Value]]
-) -> dict[str, dict[str, Value]]:
-    return {rater: {**gold.get(rater, {}), **more.get(rater, {})} for rater in dict.fromkeys([*gold, *more])}
-
-
-def _parts(table: Table, mapping: ColumnMapping) -> Iterator[tuple[str, float | None]]:
+def _groups_and_orders(table: Table, mapping: ColumnMapping) -> Iterator[tuple[str, float | None]]:
     """Yield group and order of each row; the order is None if the cell is not a number."""
     nothing: list[Any] = [None] * len(table)
     groups = nothing if mapping.group is None else table.column(mapping.group)

@@ -29,9 +29,9 @@ from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.mapping import (
     ColumnMapping,
-    same_name_gold,
     parse_gold_option,
     parse_value_option,
+    same_name_gold,
     suggest_mapping,
 )
 from core.ingest.read import read_table

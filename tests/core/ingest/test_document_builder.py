@@ -16,9 +16,9 @@ from core.ingest.document_builder import BuiltDocuments, build_documents, codebo
 from core.ingest.gold import GoldSource, cell_reader
 from core.ingest.mapping import (
     ColumnMapping,
-    same_name_gold,
     parse_gold_option,
     parse_value_option,
+    same_name_gold,
     suggest_mapping,
 )
 from core.ingest.read import read_table
