@@ -5,5 +5,5 @@ suggests which column is which. ``build_documents`` (document_builder.py) builds
 gold cells. No row is dropped silently: ``Table.rejected`` and ``BuiltDocuments.rejected`` have line, reason and raw
 text of each rejected row.
 
-This package imports nothing here: a child process that reads a file must start fast (``child.py``).
+This package imports nothing here: a child process that reads a file must start fast (``child_process.py``).
 """

@@ -3,8 +3,8 @@
 Rules: the delimiter is one of ``, ; tab |`` or absent (one column). Quotes follow RFC 4180, and line breaks inside them
 are kept. Blank lines are skipped. A row with a different number of fields than the header is rejected. An unclosed
 quote ends at the end of the file, with a note, because its row may contain many others; one that takes in most of the
-file stops the import. A row of more than
-``ROW_LIMIT`` characters is rejected. Formulas that export escaped are unescaped (``core.csv_text``).
+file stops the import. A row of more than ``ROW_LIMIT`` characters is rejected. Formulas that export escaped are
+unescaped (``core.csv_text``).
 
 DuckDB's ``read_csv`` with ``store_rejects`` was tried (2.0, 2.6 times as fast on 500,000 rows). Not strict, it silently
 drops surplus fields and text behind a closing quote. Strict, it rejects rows with an unclosed quote and refuses files
@@ -69,28 +69,28 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     """
     name, header = source.name, source.header
     head = _head(source.stream, decoding)
-    dialect = find_dialect(head, format) if source.delimiter is None else _given(source.delimiter)
-    first = _first_rows(head, dialect)
-    place = header_row(first)
+    dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)
+    first_rows = _first_rows(head, dialect)
+    header_index = header_row(first_rows)
     if header is None:
-        is_text = name.lower().endswith(".txt") and not place and first and not is_header(first[0])
+        is_text = name.lower().endswith(".txt") and not header_index and first_rows and not is_header(first_rows[0])
         header = "none" if is_text else "first line"
         if is_text and source.delimiter is None and dialect.delimiter == ",":  # the commas of sentences
             dialect = Dialect(NO_DELIMITER)
-            first = _first_rows(head, dialect)
+            first_rows = _first_rows(head, dialect)
     if csv.field_size_limit() <= source.row_limit:
-        csv.field_size_limit(source.row_limit + 1)  # ``Lines`` refuses such a row before the parser sees it
+        csv.field_size_limit(source.row_limit + 1)  # ``LineReader`` refuses such a row before the parser
     with LineReader(source, decoding, mark_end=True) as lines:
         reader = csv.reader(lines, delimiter=dialect.delimiter, skipinitialspace=dialect.skip_space)
         titles: list[list[str]] = []
-        if header == "none" and first:
-            names = ["text"] if len(first[0]) == 1 else [""] * len(first[0])
+        if header == "none" and first_rows:
+            names = ["text"] if len(first_rows[0]) == 1 else [""] * len(first_rows[0])
         else:
-            *titles, names = (_header(lines, reader, name) for _ in range(place + 1))
+            *titles, names = (_header(lines, reader, name) for _ in range(header_index + 1))
         check_width(len(names), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in names])
         rows, unclosed = _read_rows(lines, reader, len(columns), source.max_rows)
-    text_name = () if columns[1:] or is_header(columns) else ("The first line is the name of the column.",)
+    header_note = () if columns[1:] or is_header(columns) else ("The first line is the name of the column.",)
     if not rows.read:
         raise InputError(f"{name} has a header ({clip(', '.join(columns), 200)}) but no rows.", "Add rows below it.")
     data, unescaped = _columns(rows.kept, len(columns))
@@ -108,11 +108,11 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         encoding=decoding.encoding,
         delimiter="" if dialect.delimiter == NO_DELIMITER else dialect.delimiter,
         header=header,
-        notes=left_out_note(titles) + text_name + notes + unclosed + lines.notes,
+        notes=left_out_note(titles) + header_note + notes + unclosed + lines.notes,
     )
 
 
-def _given(delimiter: str) -> Dialect:
+def _parse_delimiter(delimiter: str) -> Dialect:
     character = _NAMES.get(delimiter.strip().lower() or delimiter, delimiter)
     if len(character) != 1 or character in '"\r\n\x00':
         raise UsageError(f"'{delimiter}' cannot separate columns.", "Give one character: , ; | or tab.")
@@ -120,6 +120,7 @@ def _given(delimiter: str) -> Dialect:
 
 
 def _header(lines: LineReader, reader: Iterator[list[str]], name: str) -> list[str]:
+    """Read up to the next row that is neither blank nor a ``sep=`` line. Raises InputError if there is none."""
     while True:
         lines.begin()
         try:
@@ -173,23 +174,24 @@ def _read_rows(
     return rows, notes
 
 
-def _unclosed(row: list[str], first: int, last: int) -> str:
+def _unclosed(row: list[str], first_line: int, last_line: int) -> str:
     return (
-        f"Row {first}: the quote opened in field {len(row)} is never closed, so everything up to the end (line {last}) "
-        "is in it."
+        f"Row {first_line}: the quote opened in field {len(row)} is never closed, "
+        f"so everything up to the end (line {last_line}) is in it."
     )
 
 
 def _columns(rows: list[list[str]], width: int) -> tuple[tuple[tuple[str, ...], ...], int]:
+    """Return the cells by column, with formulas unescaped, and the number of cells that were escaped."""
     if not rows:
         return ((),) * width, 0
     count = 0
     data: list[tuple[str, ...]] = []
     for cells in zip(*rows, strict=True):
         if any(cell[:1] == "'" for cell in cells):
-            plain = tuple(unescape_formula(cell) for cell in cells)
-            count += sum(map(str.__ne__, plain, cells))
-            data.append(plain)
+            unescaped = tuple(unescape_formula(cell) for cell in cells)
+            count += sum(map(str.__ne__, unescaped, cells))
+            data.append(unescaped)
         else:
             data.append(cells)
     return tuple(data), count
@@ -213,23 +215,23 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
     """
     if line := _SEP_LINE.match(head):
         return Dialect(line[1])
-    order = ("\t", *DELIMITERS) if prefer == "tsv" else DELIMITERS
+    delimiters = ("\t", *DELIMITERS) if prefer == "tsv" else DELIMITERS
     best, best_score = Dialect(NO_DELIMITER), (0.0, 0)
-    for delimiter, skip_space in itertools.product(order, (False, True)):
+    for delimiter, skip_space in itertools.product(delimiters, (False, True)):
         if skip_space and delimiter + ' "' not in head:
             continue
         widths = _widths(head, delimiter, skip_space)
         if not widths or widths[0] < 2:
             continue
         rows = widths[1:]
-        same = sum(width == widths[0] for width in rows) / len(rows) if rows else 1.0
-        split = sum(width > 1 for width in rows) / len(rows) if rows else 1.0
-        if (same >= 0.3 or split >= 0.8) and (same, widths[0]) > best_score:
-            best, best_score = Dialect(delimiter, skip_space), (same, widths[0])
+        share_as_wide = sum(width == widths[0] for width in rows) / len(rows) if rows else 1.0
+        share_split = sum(width > 1 for width in rows) / len(rows) if rows else 1.0
+        if (share_as_wide >= 0.3 or share_split >= 0.8) and (share_as_wide, widths[0]) > best_score:
+            best, best_score = Dialect(delimiter, skip_space), (share_as_wide, widths[0])
     if best_score == (0.0, 0) and (blank := _BLANK_LINE.search(head)):
-        below = find_dialect(head[blank.end() :], prefer)  # a line of text alone may be a title
-        if header_row(_first_rows(head, below)):
-            return below
+        dialect_below = find_dialect(head[blank.end() :], prefer)  # a line of text alone may be a title
+        if header_row(_first_rows(head, dialect_below)):
+            return dialect_below
     return best
 
 
@@ -244,6 +246,7 @@ def _first_rows(head: str, dialect: Dialect) -> list[list[str]]:
 
 
 def _widths(head: str, delimiter: str, skip_space: bool) -> list[int]:
+    """Return the number of fields of each complete row of ``head`` that is not blank."""
     reader = csv.reader(
         itertools.chain(io.StringIO(head, newline=""), [END]), delimiter=delimiter, skipinitialspace=skip_space
     )

@@ -90,20 +90,20 @@ def detect_utf16_or_32(head: bytes) -> str | None:
     return None
 
 
-def detect_encoding(stream: BinaryIO, given: str | None, name: str) -> Decoding:
+def detect_encoding(stream: BinaryIO, chosen: str | None, name: str) -> Decoding:
     """Detect how to decode ``stream``, which is read once and left at its start.
 
-    A ``given`` encoding is used and must fit: UsageError if Python does not know it, InputError if a byte does not
+    A ``chosen`` encoding is used and must fit: UsageError if Python does not know it, InputError if a byte does not
     fit. Otherwise, in this order: a byte-order mark, UTF-16 by its NULs, UTF-8 if every byte fits, UTF-8 with a few
     damaged characters if most fit, the encodings of Latin letters, and what charset-normalizer finds. If some lines
     are in UTF-8 and others in a Latin encoding, each byte is read in the one that it fits, with a note.
     """
     head = _head(stream)
-    if given is not None:
-        return _given(stream, given, name, head)
+    if chosen is not None:
+        return _check_encoding(stream, chosen, name, head)
     encoding = detect_utf16_or_32(head) or ("utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8")
-    bad = _first_misfit(stream, encoding)
-    if bad is None:
+    misfit = _first_misfit(stream, encoding)
+    if misfit is None:
         return Decoding(encoding)
     lines = _LinesByFit(stream)
     if encoding != "utf-8" or _mostly_utf8(lines.misfits):
@@ -124,19 +124,21 @@ def _head(stream: BinaryIO) -> bytes:
     return head
 
 
-def _given(stream: BinaryIO, given: str, name: str, head: bytes) -> Decoding:
+def _check_encoding(stream: BinaryIO, chosen: str, name: str, head: bytes) -> Decoding:
+    """Return the decoding in the encoding that the user chose. Raises as ``detect_encoding``."""
     try:
-        encoding = codecs.lookup(given).name
-        if not codecs.lookup(given)._is_text_encoding:
-            raise LookupError(given)
+        encoding = codecs.lookup(chosen).name
+        if not codecs.lookup(chosen)._is_text_encoding:
+            raise LookupError(chosen)
     except (LookupError, ValueError) as error:
-        raise UsageError(f"'{given}' is not a known encoding.", "Try utf-8, utf-16, cp1252 or latin-1.") from error
+        raise UsageError(f"'{chosen}' is not a known encoding.", "Try utf-8, utf-16, cp1252 or latin-1.") from error
     if encoding == "utf-8" and head.startswith(codecs.BOM_UTF8):
         encoding = "utf-8-sig"
-    bad = _first_misfit(stream, encoding)
-    if bad is not None:
+    misfit = _first_misfit(stream, encoding)
+    if misfit is not None:
         raise InputError(
-            f"{name} is not {given}: byte {bad:,} does not fit.", "Leave the encoding to be detected, or give another."
+            f"{name} is not {chosen}: byte {misfit:,} does not fit.",
+            "Leave the encoding to be detected, or give another.",
         )
     return Decoding(encoding)
 
@@ -188,9 +190,9 @@ class _LinesByFit:
 
         Two bytes of a Latin encoding can be UTF-8 by chance (the end of "Spaß…"), but then hardly mean a Latin letter.
         """
-        found = [character for character in self.utf8.decode("utf-8", "ignore") if not character.isascii()]
-        likely = sum(character in _LETTERS or character > "\u0800" for character in found)
-        return likely > len(found) / 2
+        characters = [character for character in self.utf8.decode("utf-8", "ignore") if not character.isascii()]
+        likely = sum(character in _LETTERS or character > "\u0800" for character in characters)
+        return likely > len(characters) / 2
 
 
 def _mostly_utf8(misfits: bytes) -> bool:

@@ -74,7 +74,7 @@ def parse_binary(cell: Any) -> bool | None:
     return BINARY.get(normalise_cell(cell))
 
 
-def crossed(cells: abc.Iterable[Any]) -> bool:
+def has_only_crosses(cells: abc.Iterable[Any]) -> bool:
     """Return True for a column of crosses: each cell that is not empty is an x."""
     return {normalise_cell(cell) for cell in cells} - {""} == {"x"}
 
@@ -207,7 +207,7 @@ def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key
         label = index.find(source.name)
         assert label is not None, f"check_mapping let '{source.name}' pass"
         read = _rating(codebook, mapped, key(label)) if codebook.kind == "rating" else _binary(mapped, key(label))
-    seen: dict[tuple[type, Any], CellReading] = {}
+    cache: dict[tuple[type, Any], CellReading] = {}
     empty = read("")
 
     def read_cached(cell: Any) -> CellReading:
@@ -215,10 +215,10 @@ def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key
             return empty
         if isinstance(cell, list | dict):
             return read(cell)
-        known = (cell.__class__, cell)
-        cell_reading = seen.get(known)
+        cache_key = (cell.__class__, cell)
+        cell_reading = cache.get(cache_key)
         if cell_reading is None:
-            cell_reading = seen[known] = read(cell)
+            cell_reading = cache[cache_key] = read(cell)
         return cell_reading
 
     return read_cached
@@ -272,18 +272,18 @@ def _list(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
     def read(cell: Any) -> CellReading:
         if not isinstance(cell, list) and not as_text(cell).strip() and mapped.get("") is not False:
             return NO_GOLD
-        found: set[str] = set()
+        listed: set[str] = set()
         unknown: list[str] = []
         for name in split_list(cell, index):
             value = mapped.get(name.casefold(), name)
             label = index.find(as_text(value)) if value is not None else None
             if label is not None:
-                found.add(key(label))
+                listed.add(key(label))
             elif value is not None and value is not False:
                 unknown.append(name)
         # An unknown name may mean any label: then labels that are not listed may still be present.
         items = (key(label) for label in index.labels)
-        return {item: item in found for item in items if item in found or not unknown}, tuple(unknown)
+        return {item: item in listed for item in items if item in listed or not unknown}, tuple(unknown)
 
     return read
 
@@ -294,7 +294,7 @@ def guess_kind(cells: abc.Sequence[Any]) -> Literal["binary", "rating", "list", 
     if not filled:
         return "empty"
     need = 0.9 * len(filled)
-    if sum(parse_binary(cell) is not None for cell in filled) >= need or crossed(filled):
+    if sum(parse_binary(cell) is not None for cell in filled) >= need or has_only_crosses(filled):
         return "binary"
     if sum(parse_rating(cell) is not None for cell in filled) >= need:
         return "rating"

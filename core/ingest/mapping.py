@@ -17,8 +17,8 @@ from core.ingest.gold import (
     GoldKind,
     GoldSource,
     LabelIndex,
-    crossed,
     guess_kind,
+    has_only_crosses,
     normalise_cell,
     parse_binary,
     parse_rating,
@@ -355,7 +355,7 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
     names = sorted(((normalise(name), name) for name in codebook.names), key=lambda pair: -len(pair[0]))
     for column, values in cells.items():
         filled = [cell for cell in values if as_text(cell).strip()]
-        if not crossed(filled) and sum(good(cell) is not None for cell in filled) < max(0.8 * len(filled), 1):
+        if not has_only_crosses(filled) and sum(good(cell) is not None for cell in filled) < max(0.8 * len(filled), 1):
             continue
         folded = normalise(column)
         for key, label in names:
