@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO
 
 from core.documents import Rejected
 from core.errors import InputError
@@ -83,10 +83,10 @@ def parse_table(source: TableSource) -> Table:
     head = source.stream.read(HEAD)
     source.stream.seek(0)
     if not head.strip(_NOTHING):
-        what = "holds nothing but NUL bytes" if b"\x00" in head[4:] and not detect_utf16_or_32(head) else "is empty"
-        raise InputError(f"{name} {what}.", "Choose a file with a header and rows.")
+        problem = "holds nothing but NUL bytes" if b"\x00" in head[4:] and not detect_utf16_or_32(head) else "is empty"
+        raise InputError(f"{name} {problem}.", "Choose a file with a header and rows.")
     promised = SUFFIXES.get(os.path.splitext(name)[1].lower())
-    format = _format(promised, detect_container(head, source.stream), name)
+    format = _format(promised, detect_file_type(head, source.stream), name)
     if format == "parquet":
         table = read_parquet(source)
     elif format in _SPREADSHEETS:
@@ -116,19 +116,21 @@ def _opened(source: Path | bytes, name: str) -> Iterator[BinaryIO | bytes]:
 
 
 def _format(promised: Format | None, found: FileType | None, name: str) -> Format:
-    """Return the format to read. InputError if the content does not match the file name."""
-    spreadsheet, parquet = promised in _SPREADSHEETS, promised == "parquet"
+    """Return the format to read: ``promised`` by the file name if the content allows it.
+
+    InputError if the content does not match the file name.
+    """
+    is_spreadsheet, is_parquet = promised in _SPREADSHEETS, promised == "parquet"
+    promised_type = "a workbook" if is_spreadsheet else "a Parquet file" if is_parquet else "text"
     if found is None:
-        if spreadsheet or parquet:
-            what = "a Parquet file" if parquet else "a workbook"
-            raise InputError(f"{name} is not {what}.", "If it is text, rename it to end in .csv or .jsonl.")
+        if is_spreadsheet or is_parquet:
+            raise InputError(f"{name} is not {promised_type}.", "If it is text, rename it to end in .csv or .jsonl.")
         return promised or "csv"
-    if found.container == "spreadsheet" and (spreadsheet or promised is None):
-        return promised or ("ods" if "OpenDocument" in found.what else "xls" if "old" in found.what else "xlsx")
-    if found.container == "parquet" and (parquet or promised is None):
+    if found.format in _SPREADSHEETS and (is_spreadsheet or promised is None):
+        return promised or found.format
+    if found.format == "parquet" and (is_parquet or promised is None):
         return "parquet"
-    expected = "a workbook" if spreadsheet else "a Parquet file" if parquet else "text"
-    raise InputError(f"{name} is not {expected} but {found.what}.", found.remedy)
+    raise InputError(f"{name} is not {promised_type} but {found.description}.", found.remedy)
 
 
 def _read_text(source: TableSource, head: bytes, format: Format, promised: Format | None) -> Table:
@@ -155,18 +157,16 @@ def _read_text(source: TableSource, head: bytes, format: Format, promised: Forma
         raise whole or error from None
 
 
-Container: TypeAlias = Literal["spreadsheet", "parquet", "other"]
-
 HEAD = 65_536
 """Number of bytes that are inspected."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileType:
-    """A file that is not text: how to read it, its description, and what the user can do."""
+    """A file that is not text: its format (None if it cannot be read), its description, and what the user can do."""
 
-    container: Container
-    what: str
+    format: Format | None
+    description: str
     remedy: str
 
 
@@ -192,7 +192,7 @@ _MAGIC: tuple[tuple[bytes, str, str], ...] = (
 )
 
 
-def detect_container(head: bytes, stream: BinaryIO) -> FileType | None:
+def detect_file_type(head: bytes, stream: BinaryIO) -> FileType | None:
     """Return the type of a file of a known kind other than text; None for text and unknown binary data.
 
     ``stream`` is only read for a zip archive, and its position is restored.
@@ -200,20 +200,20 @@ def detect_container(head: bytes, stream: BinaryIO) -> FileType | None:
     if head.startswith(b"PAR1"):
         return FileType("parquet", "a Parquet file", "Rename it to end in .parquet.")
     if head.startswith(_OFFICE):
-        return FileType("spreadsheet", "an old Excel file", "Rename it to end in .xls, or save it as csv in Excel.")
+        return FileType("xls", "an old Excel file", "Rename it to end in .xls, or save it as csv in Excel.")
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return _zip(stream)
+        return _zip_type(stream)
     if head[8:12] == b"DUCK":
-        return FileType("other", "a DuckDB database", "Open it with --project if it is a Moot project.")
+        return FileType(None, "a DuckDB database", "Open it with --project if it is a Moot project.")
     if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
-        return FileType("other", "a web page", "Download the file itself; the page may ask you to log in first.")
-    for magic, what, remedy in _MAGIC:
+        return FileType(None, "a web page", "Download the file itself; the page may ask you to log in first.")
+    for magic, description, remedy in _MAGIC:
         if head.startswith(magic):
-            return FileType("other", what, remedy)
+            return FileType(None, description, remedy)
     return None
 
 
-def _zip(stream: BinaryIO) -> FileType:
+def _zip_type(stream: BinaryIO) -> FileType:
     place = stream.tell()
     try:
         with zipfile.ZipFile(stream) as archive:
@@ -223,16 +223,16 @@ def _zip(stream: BinaryIO) -> FileType:
                 with archive.open("mimetype") as member:
                     kind = member.read(80)
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError):
-        return FileType("other", "a damaged zip archive", "Get the file again.")
+        return FileType(None, "a damaged zip archive", "Get the file again.")
     finally:
         stream.seek(place)
     if any(name.startswith("xl/") for name in names):
-        return FileType("spreadsheet", "an Excel file", "Rename it to end in .xlsx, or save it as csv in Excel.")
+        return FileType("xlsx", "an Excel file", "Rename it to end in .xlsx, or save it as csv in Excel.")
     if b"spreadsheet" in kind:
-        return FileType("spreadsheet", "an OpenDocument spreadsheet", "Rename it to end in .ods.")
+        return FileType("ods", "an OpenDocument spreadsheet", "Rename it to end in .ods.")
     if any(name.startswith("word/") for name in names):
-        return FileType("other", "a Word document", _CONVERT)
-    return FileType("other", "a zip archive", _UNPACK)
+        return FileType(None, "a Word document", _CONVERT)
+    return FileType(None, "a zip archive", _UNPACK)
 
 
 def is_binary(head: bytes) -> bool:
