@@ -114,24 +114,17 @@ MOST = 1_000
 """Maximum number of documents, to save time; callers draw a sample from more."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
-    """Score (None if undefined) and its value on each resample (NaN if undefined)."""
+def estimate(values: Ratings) -> Estimate:
+    """Return the first value with the percentile interval of the others, which are those of resamples.
 
-    value: float | None
-    resamples: Ratings
-
-    def estimate(self) -> Estimate:
-        """Return the score with its percentile interval, None if a resample has no score."""
-        if self.value is None or not len(self.resamples) or np.isnan(self.resamples).any():
-            return Estimate(self.value, None)
-        low, high = np.quantile(self.resamples, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        return Estimate(self.value, Interval(float(low), float(high)))
-
-    def less(self, other: Drawn) -> Drawn:
-        """Return this score minus another on the same draws."""
-        known = self.value is not None and other.value is not None
-        return Drawn((self.value or 0.0) - (other.value or 0.0) if known else None, self.resamples - other.resamples)
+    NaN is no value. A resample without a value leaves no interval.
+    """
+    if np.isnan(values[0]):
+        return Estimate(None, None)
+    if len(values) == 1 or np.isnan(values).any():
+        return Estimate(float(values[0]), None)
+    low, high = np.quantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(float(values[0]), Interval(float(low), float(high)))
 
 
 def draws(n: int, groups: Codes | None = None, *, resamples: int = RESAMPLES, seed: int = 0) -> Ratings:
@@ -149,11 +142,11 @@ def draws(n: int, groups: Codes | None = None, *, resamples: int = RESAMPLES, se
     return np.concatenate([once, drawn[:, unit].astype(np.float64)])
 
 
-def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: Ratings) -> dict[str, Drawn]:
-    """Return each of ``MEASURES`` of a group, from reference and members' ratings ``[document]`` (NaN for none).
+def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: Ratings) -> dict[str, Ratings]:
+    """Return each of ``MEASURES`` of a group by sample, from reference and members' ratings ``[document]``.
 
-    Correlations use the members' mean on documents with a reference and a rating; None without spread on either side.
-    Alpha uses documents that two members rated; None for one member. ``weights`` are those of ``draws``.
+    Correlations use the members' mean on documents with a reference and a rating; NaN without spread on either side.
+    Alpha uses documents that two members rated; NaN for one member. ``weights`` are those of ``draws``.
     """
     gold, stack = ratings(reference), np.stack([ratings(one) for one in members])
     mean = mean_of(stack)
@@ -165,8 +158,10 @@ def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: 
         "pearson": lambda frequency: pearson(x, y, frequency[known]),
         "alpha": lambda frequency: krippendorff_alpha(stack.T, "ordinal", frequency),
     }
-    found = {name: [measure(frequency) for frequency in weights] for name, measure in measures.items()}
-    return {name: Drawn(own[0], np.array(own[1:], dtype=np.float64)) for name, own in found.items()}
+    return {
+        name: np.array([measure(frequency) for frequency in weights], dtype=np.float64)
+        for name, measure in measures.items()
+    }
 
 
 def mean_of(stack: Ratings) -> Ratings:
@@ -177,6 +172,6 @@ def mean_of(stack: Ratings) -> Ratings:
     return mean
 
 
-def gains(new: Mapping[str, Drawn], old: Mapping[str, Drawn]) -> dict[str, Estimate]:
+def gains(new: Mapping[str, Ratings], old: Mapping[str, Ratings]) -> dict[str, Estimate]:
     """Return the gain of the new version over the old, for each measure with its interval."""
-    return {name: new[name].less(old[name]).estimate() for name in MEASURES}
+    return {name: estimate(new[name] - old[name]) for name in MEASURES}

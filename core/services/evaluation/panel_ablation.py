@@ -25,9 +25,8 @@ from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats import panels
-from core.stats.arrays import Mask
+from core.stats.arrays import Mask, Ratings
 from core.stats.intervals import Estimate, format_interval
-from core.stats.panels import Drawn
 from core.store.annotators import REVIEWED, source_of
 
 Style: TypeAlias = Literal["full", "simple"]
@@ -107,19 +106,16 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     weights = panels.draws(
         len(places), None if groups is None else groups[places], resamples=0 if is_reviewed else panels.RESAMPLES
     )
-    drawn: dict[Style, dict[str, tuple[dict[str, Drawn], dict[str, Drawn]]]] = {
+    drawn: dict[Style, dict[str, list[dict[str, Ratings]]]] = {
         name: {
-            group: (panels.scores(gold, before, weights), panels.scores(gold, after, weights))
-            for group, (before, after) in predicted[row.run_id].items()
+            group: [panels.scores(gold, members, weights) for members in sides]
+            for group, sides in predicted[row.run_id].items()
         }
         for name, row in rows.items()
     }
-    both = "full" in drawn and "simple" in drawn
-    gains = (
-        {group: panels.gains(after, drawn["simple"][group][1]) for group, (_, after) in drawn["full"].items()}
-        if both
-        else {}
-    )
+    gains = {}
+    if len(drawn) == len(STYLES):
+        gains = {group: panels.gains(after, drawn["simple"][group][1]) for group, (_, after) in drawn["full"].items()}
     on = np.zeros(run.documents, dtype=np.bool_)
     on[places] = True
     label = next(label.name for label in run.settings.codebook.labels if label.id == dimension)
@@ -128,13 +124,13 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         runs={name: row.run_id for name, row in rows.items()},
         counted=_counted(session, run, other, reference, on),
         parts=tuple(
-            Part(name, group, *({measure: one.estimate() for measure, one in side.items()} for side in sides))
+            Part(name, group, *({measure: panels.estimate(one) for measure, one in side.items()} for side in sides))
             for name, each in drawn.items()
             for group, sides in each.items()
         ),
         gains=gains,
         sentence=_sentence(titles, label, gains[EVERYBODY]["spearman"], is_reviewed=is_reviewed)
-        if both
+        if gains
         else _missing(style, run.title),
     )
 
