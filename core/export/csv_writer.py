@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from core.codebook import Codebook
 from core.csv_text import escape_formula, is_number
-from core.export.export_row import ExportRow, ValueNames, cell_text, peek_columns, result_cells
+from core.export.export_row import ExportRow, cell_text, peek_columns, result_cells
 
 
 def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
@@ -21,14 +21,14 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> 
     the header is written.
     """
     plan, rows = peek_columns(rows, codebook)
-    values, results = ValueNames(codebook), len(plan.source) + 1
+    results = len(plan.source) + 1
     text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerow(map(escape_formula, plan.names))
     count = 0
     try:
         for row in rows:
-            cells = result_cells(row, plan, values)
+            cells = result_cells(row, plan)
             source = zip(plan.names, cells[:results], strict=False)
             line = [_source_cell(cell, name in row.document.fields) for name, cell in source]
             writer.writerow([*line, *map(_result_cell, cells[results:])])

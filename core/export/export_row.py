@@ -76,6 +76,7 @@ class ResultColumns:
     items: tuple[str, ...]
     roles: tuple[str, ...]
     names: tuple[str, ...]
+    label_names: Mapping[Value | None, str]
 
 
 ANNOTATORS = ("gold", "pred", "reviewed")
@@ -91,7 +92,8 @@ def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[st
     each = [f"{annotator}_{name}" for _, name in items for annotator in (*ANNOTATORS, *roles, "evidence")]
     document, *results = unique_names(["document_id", *ABOUT, *each], columns)
     about, values = results[: len(ABOUT)], results[len(ABOUT) :]
-    return ResultColumns(columns, tuple(item for item, _ in items), tuple(roles), (*columns, document, *values, *about))
+    names = (*columns, document, *values, *about)
+    return ResultColumns(columns, tuple(item for item, _ in items), tuple(roles), names, label_names(codebook))
 
 
 def item_names(codebook: Codebook) -> tuple[tuple[str, str], ...]:
@@ -106,28 +108,9 @@ def source_columns(document: Document) -> Mapping[str, Any]:
     return document.source or document.fields
 
 
-class ValueNames:
-    """Values with label names instead of label ids, for choice codebooks."""
-
-    def __init__(self, codebook: Codebook) -> None:
-        self._names = {label.id: label.name for label in codebook.labels} if codebook.kind == "choice" else {}
-
-    def of(self, row: ExportRow, item: str) -> Value | None:
-        """Return the final value of an item, None if it is unresolved or was not asked."""
-        return self.name(row.values.get(item))
-
-    def name(self, value: Value | None) -> Value | None:
-        """Return a value with the name of its label. An unknown label id stays an id."""
-        return self._names.get(value, value) if isinstance(value, str) else value
-
-    def cells(self, row: ExportRow, items: Iterable[str], roles: Iterable[str]) -> dict[str, list[Value | None]]:
-        """Return the values of an item by each annotator: ``ANNOTATORS``, then the roles."""
-        items = list(items)
-        models = {annotator.name: annotator.values for annotator in row.models}
-        gold = majority_reference(row.document.gold, items)
-        reviewed = {item: row.values.get(item) for item in items if row.sources.get(item) == REVIEW}
-        given = [gold, models.get(VERDICT, {}), reviewed, *(models.get(role, {}) for role in roles)]
-        return {item: [self.name(values.get(item)) for values in given] for item in items}
+def label_names(codebook: Codebook) -> dict[Value | None, str]:
+    """Return the names of the labels of a choice by the values that stand for them; empty for other codebooks."""
+    return {label.id: label.name for label in codebook.labels} if codebook.kind == "choice" else {}
 
 
 def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
@@ -139,10 +122,10 @@ def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
     return result
 
 
-def result_cells(row: ExportRow, plan: ResultColumns, values: ValueNames) -> list[Any]:
+def result_cells(row: ExportRow, plan: ResultColumns) -> list[Any]:
     """Return the cells of a row: source, document, values and quotes of each item, and ``ABOUT``.
 
-    ExportError if the row has another source column.
+    Labels of a choice have their names; an unknown one stays an id. ExportError if the row has another source column.
     """
     source = source_columns(row.document)
     if len(source) > len(plan.source) or not source.keys() <= set(plan.source):
@@ -152,9 +135,14 @@ def result_cells(row: ExportRow, plan: ResultColumns, values: ValueNames) -> lis
             "Export the datasets one by one.",
         )
     cells = [*(source.get(name) for name in plan.source), row.document.id]
+    models = {annotator.name: annotator.values for annotator in row.models}
+    gold = majority_reference(row.document.gold, plan.items)
+    reviewed = {item: row.values.get(item) for item in plan.items if row.sources.get(item) == REVIEW}
+    given = [gold, models.get(VERDICT, {}), reviewed, *(models.get(role, {}) for role in plan.roles)]
     evidence = evidence_by_item(row)
-    for item, given in values.cells(row, plan.items, plan.roles).items():
-        cells += (*given, evidence.get(item, []))
+    for item in plan.items:
+        values = [annotations.get(item) for annotations in given]
+        cells += [*(plan.label_names.get(value, value) for value in values), evidence.get(item, [])]
     return [*cells, *(getattr(row, name) for name in ABOUT)]
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
 from core.export.export_row import (
     ExportRow,
-    ValueNames,
     evidence_by_item,
     item_names,
+    label_names,
     source_columns,
     write_lines,
 )
@@ -30,29 +31,21 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -
     ``value`` is true, false, a number, a label's name, or null with a ``reason`` beside it. If the source has a column
     of the same name, the key gets ``_2``. Returns the number of rows.
     """
-    values, items = ValueNames(codebook), item_names(codebook)
-    names: dict[tuple[str, ...], list[str]] = {}
+    items, names = item_names(codebook), label_names(codebook)
+    keys = cache(lambda columns: unique_names(_KEYS, columns))
 
     def record(row: ExportRow) -> dict[str, Any]:
-        source = dict(source_columns(row.document))
-        columns = tuple(source)
-        own = names.get(columns)
-        if own is None:
-            own = names[columns] = unique_names(_KEYS, columns)
-        evidence = evidence_by_item(row)
-        labels = {name: _label(row, item, values, evidence.get(item, [])) for item, name in items}
+        source, evidence = dict(source_columns(row.document)), evidence_by_item(row)
+        labels: dict[str, dict[str, Any]] = {}
+        for item, name in items:
+            value, of = row.values.get(item), row.sources.get(item, "")
+            labels[name] = {"value": names.get(value, value), "source": of, "evidence": evidence.get(item, [])}
+            if value is None and item in row.reasons:
+                labels[name]["reason"] = row.reasons[item]
         about = (dict(row.roles), row.run_id, row.protocol, row.codebook_version, row.status)
-        return source | dict(zip(own, (row.document.id, labels, *about), strict=True))
+        return source | dict(zip(keys(tuple(source)), (row.document.id, labels, *about), strict=True))
 
     return write_lines(map(record, rows), file)
-
-
-def _label(row: ExportRow, item: str, values: ValueNames, evidence: list[dict[str, Any]]) -> dict[str, Any]:
-    value = values.of(row, item)
-    label: dict[str, Any] = {"value": value, "source": row.sources.get(item, ""), "evidence": evidence}
-    if value is None and item in row.reasons:
-        label["reason"] = row.reasons[item]
-    return label
 
 
 def write_transcript(turns: Iterable[Mapping[str, Any]], codebook: Codebook, file: BinaryIO) -> int:

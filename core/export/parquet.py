@@ -14,7 +14,6 @@ from core.export.export_row import (
     ANNOTATORS,
     ExportRow,
     ResultColumns,
-    ValueNames,
     cell_text,
     peek_columns,
     result_cells,
@@ -40,12 +39,11 @@ def write_parquet(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO,
     ``file`` must be readable too. Returns the number of rows.
     """
     plan, rows = peek_columns(rows, codebook)
-    values = ValueNames(codebook)
     out = _WideningWriter(file, plan, codebook)
     count = 0
     try:
         while chunk := list(itertools.islice(rows, batch)):
-            out.write(list(zip(*(result_cells(row, plan, values) for row in chunk), strict=True)))
+            out.write(list(zip(*(result_cells(row, plan) for row in chunk), strict=True)))
             count += len(chunk)
     finally:
         out.close()

@@ -160,43 +160,30 @@ class Design:
         return 0.5 * (sample.reach * sample.population / cases) ** 2 / (units * (units - 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A metric with its variance, as an interval needs it.
+def interval(
+    shape: Shape, value: float, variance: float, cases: float, units: float, quantile: float | None,
+    level: float = LEVEL,
+) -> Interval | None:  # fmt: skip
+    """Return the interval of a metric; None without a quantile, and if the variance is 0 and gives no width.
 
     Of a share, ``cases`` is the largest effective number of cases. ``units`` is the number of independent units among
     them, which is used where the variance is 0.
     """
-
-    shape: Shape
-    value: float
-    variance: float
-    cases: float
-    units: float
-
-
-def interval(part: Part, quantile: float, level: float) -> Interval | None:
-    """Return the interval of a metric; None if its variance is 0 and its shape gives no other width."""
-    match part.shape:
-        case "share":
-            return _wilson(part.value, _effective(part.value, part), quantile, level)
-        case "f1":
-            star = part.value / (2 - part.value)
-            slope = 2 / (2 - part.value) ** 2
-            scaled = Part("share", star, part.variance * slope**2, part.cases, part.units)
-            found = _wilson(star, _effective(star, scaled), quantile, level)
-            return found and Interval(2 * found.low / (1 + found.low), 2 * found.high / (1 + found.high), level)
-        case "correlation":
-            if part.variance <= _NOTHING or abs(part.value) >= 1 - _NOTHING:
-                return None
-            half = quantile * sqrt(part.variance) / (1 - part.value**2)
-            return Interval(tanh(atanh(part.value) - half), tanh(atanh(part.value) + half), level)
-        case "mean" | "signed":
-            if part.variance <= _NOTHING:
-                return None
-            half = quantile * sqrt(part.variance)
-            low = part.value - half
-            return Interval(max(0.0, low) if part.shape == "mean" else low, part.value + half, level)
+    if quantile is None:
+        return None
+    if shape in ("share", "f1"):
+        star, slope = (value / (2 - value), 2 / (2 - value) ** 2) if shape == "f1" else (value, 1.0)
+        found = _wilson(star, _effective(star, variance * slope**2, cases, units), quantile, level)
+        if shape == "share" or found is None:
+            return found
+        return Interval(2 * found.low / (1 + found.low), 2 * found.high / (1 + found.high), level)
+    if variance <= _NOTHING or (shape == "correlation" and abs(value) >= 1 - _NOTHING):
+        return None
+    half = quantile * sqrt(variance)
+    if shape == "correlation":
+        half = half / (1 - value**2)
+        return Interval(tanh(atanh(value) - half), tanh(atanh(value) + half), level)
+    return Interval(max(0.0, value - half) if shape == "mean" else value - half, value + half, level)
 
 
 def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, design: Design, *, signed: bool = False) -> Estimate:
@@ -237,7 +224,7 @@ def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, design: Design, *, signed: 
     if not signed:
         variance += design.floor(units, total)
         most = np.inf if fractions else float(cells.sum())
-        return Estimate(value, interval(Part("share", value, variance, most, units), quantile, LEVEL))
+        return Estimate(value, interval("share", value, variance, most, units, quantile))
     half = quantile * sqrt(variance)
     found = Interval(max(value - half, -1.0), min(value + half, 1.0)) if half > _NOTHING else None
     return Estimate(value, found)
@@ -252,10 +239,10 @@ def correlations(roots: Numbers) -> Numbers:
     return found
 
 
-def _effective(share: float, part: Part) -> float:
-    if part.variance <= _NOTHING**2 or not _NOTHING < share < 1 - _NOTHING:
-        return part.units
-    return min(part.cases, share * (1 - share) / part.variance)
+def _effective(share: float, variance: float, cases: float, units: float) -> float:
+    if variance <= _NOTHING**2 or not _NOTHING < share < 1 - _NOTHING:
+        return units
+    return min(cases, share * (1 - share) / variance)
 
 
 def _wilson(share: float, cases: float, quantile: float, level: float) -> Interval | None:

@@ -44,7 +44,7 @@ from core.stats.arrays import (
 from core.stats.correlation import divergence, kendall, pearson, spearman
 from core.stats.intervals import LEVEL, Estimate, Interval, combine, ends
 from core.stats.intervals import difference as mover_difference
-from core.stats.metric_intervals import Design, Part, Shape
+from core.stats.metric_intervals import Design, Shape
 
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
 CLASSIFICATION: tuple[Kind, ...] = ("multilabel", "choice")
@@ -847,14 +847,13 @@ class _Data:
                 variance = _binomial(metric.interval, value, float(cases[place]))
             if metric.interval in ("share", "f1"):
                 variance += self.design.floor(self.units, float(cases[place]))
-            part = Part(metric.interval, value, variance, most, float(units[1][place]))
             quantile = self.quantile
             if metric.cases is not None and not self.design.plain:
                 quantile = self.design.quantile(int(units[1][place]), self.level)
                 if metric.interval == "correlation" and units[1][place] < _CORRELATED:
                     quantile = None
-            interval = None if quantile is None else metric_intervals.interval(part, quantile, self.level)
-            found.append(Estimate(value, interval))
+            spread = (variance, most, float(units[1][place]), quantile)
+            found.append(Estimate(value, metric_intervals.interval(metric.interval, value, *spread, self.level)))
         return _Estimated(found, roots)
 
     def _roots(self, influence: Ratings, *, single: bool) -> Ratings:
@@ -890,9 +889,9 @@ class _Data:
         if len(over) == 1:
             return _Estimated([Estimate(value, labels.outputs[over[0]].interval)], roots)
         if metric.interval in ("mean", "signed", "correlation"):
-            part = Part(metric.interval, value, float((roots**2).sum()), 0.0, 0.0)
-            assert self.quantile is not None
-            return _Estimated([Estimate(value, metric_intervals.interval(part, self.quantile, self.level))], roots)
+            variance = float((roots**2).sum())
+            interval = metric_intervals.interval(metric.interval, value, variance, 0.0, 0.0, self.quantile, self.level)
+            return _Estimated([Estimate(value, interval)], roots)
         ends = [_range(metric, labels.outputs[place]) for place in over]
         interval = combine(
             np.array([labels.outputs[place].value or 0.0 for place in over]) * share[over],
