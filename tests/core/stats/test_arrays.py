@@ -18,14 +18,20 @@ def test_codes_are_whole_numbers(values: object) -> None:
         arrays.codes(values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("width", [3, 70])
-def test_distinct_rows_are_in_lexical_order_however_wide(width: int) -> None:
-    rows = np.random.default_rng(0).integers(-1, 2, (40, 3)).repeat(2, axis=0)
-    rows = np.pad(rows, ((0, 0), (width - 3, 0)), constant_values=3)
-    first, number, counts = arrays.distinct_rows(rows)
-    assert rows[first].tolist() == np.unique(rows, axis=0).tolist()
-    assert (rows[first][number] == rows).all()
-    assert counts.sum() == len(rows)
+@pytest.mark.parametrize("width", [1, 5, 26, 27, 40])
+def test_distinct_rows_are_in_lexical_order(width: int) -> None:
+    rng = np.random.default_rng(width)
+    rows = rng.integers(-1, 4, size=(300, width)).astype(np.int8)
+    rows = np.concatenate([rows, rows[:50], np.full((3, width), 3, np.int8)])
+    first, number, frequency = arrays.distinct_rows(rows)
+    expected, counts = np.unique(rows, axis=0, return_counts=True)
+    assert (rows[first] == expected).all()
+    assert (expected[number] == rows).all()
+    assert (frequency == counts).all()
+
+
+def test_no_rows_are_distinct_in_an_empty_grid() -> None:
+    assert [len(found) for found in arrays.distinct_rows(np.zeros((0, 3), np.int8))] == [0, 0, 0]
 
 
 def test_rows_without_values_are_equal() -> None:

@@ -409,23 +409,6 @@ def test_perfect_sample_does_not_give_a_zero_width_interval() -> None:
     assert (same.interval.low, same.interval.high) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("width", [1, 5, 26, 27, 40])
-def test_outcome_patterns_are_in_lexical_order(width):
-    rng = np.random.default_rng(width)
-    outcomes = rng.integers(-1, 4, size=(300, width)).astype(np.int8)
-    outcomes = np.concatenate([outcomes, outcomes[:50], np.full((3, width), 3, np.int8)])
-    rows, inverse, frequency = metrics._patterns(outcomes)
-    expected, counts = np.unique(outcomes, axis=0, return_counts=True)
-    assert (outcomes[rows] == expected).all()
-    assert (expected[inverse] == outcomes).all()
-    assert (frequency == counts).all()
-
-
-def test_empty_grid_has_no_patterns():
-    rows, inverse, frequency = metrics._patterns(np.zeros((0, 3), np.int8))
-    assert (len(rows), len(inverse), len(frequency)) == (0, 0, 0)
-
-
 KINDS: tuple[metrics.Kind, ...] = ("multilabel", "choice", "rating")
 
 
