@@ -93,41 +93,29 @@ def write_questions(
     return tuple(made)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of the selection: k selected features, m asked ones, and the least relevant ones for a taskable text.
-
-    With ``predictors_first``, k predictors are selected before they run, and only these run: the variant for expensive
-    predictors in footnote 3 of Ma et al. 2025.
-    """
-
-    k: int = 6
-    m: int = 3
-    min_relevant: int = 1
-    predictors_first: bool = False
-
-
 def prepare_questions(
-    text: Submission, features: Sequence[Feature], learned: Learned, templates: Templates, limits: Limits, *,
-    seed: int = 0,
+    text: Submission, features: Sequence[Feature], learned: Learned, templates: Templates, *,
+    k: int, m: int, min_relevant: int, predictors_first: bool, seed: int,
 ) -> Step[Submission]:  # fmt: skip
     """Return a text with its relevant features, predictions, and the questions to ask (possibly none).
 
-    Source: Ma et al. 2025, figure 2 and sections 3.1 to 3.4.1.
+    ``k`` features are selected and ``m`` asked. With fewer than ``min_relevant`` there are none. With
+    ``predictors_first``, k predictors are selected before they run, and only these run: the variant for expensive
+    predictors in footnote 3 of the paper. Source: Ma et al. 2025, figure 2 and sections 3.1 to 3.4.1.
     """
     relevant = yield from find_relevant(text, features, templates)
     items = tuple(feature.item for feature in relevant)
-    if len(relevant) < max(1, limits.min_relevant):
+    if len(relevant) < min_relevant:
         return replace(text, relevant=items)
-    if limits.predictors_first:
+    if predictors_first:
         unknown = dict.fromkeys(items, Prediction("unknown", 0.5))
-        chosen = {score.item for score in learned.selector.select(unknown, limits.k)}
+        chosen = {score.item for score in learned.selector.select(unknown, k)}
         relevant = tuple(feature for feature in relevant if feature.item in chosen)
     predictions = yield from predict(text, relevant, learned.examples, templates)
-    scores = learned.selector.select(predictions, limits.k)
+    scores = learned.selector.select(predictions, k)
     selected = tuple(score.item for score in scores)
     by_item = {feature.item: feature for feature in relevant}
-    asked = [by_item[item] for item in most_uncertain(scores, limits.m)]
+    asked = [by_item[item] for item in most_uncertain(scores, m)]
     questions = yield from write_questions(text, asked, predictions, learned.examples, templates, seed=seed)
     return replace(text, relevant=items, predictions=predictions, selected=selected, questions=questions)
 

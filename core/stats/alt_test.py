@@ -53,14 +53,14 @@ class Alternative:
     """Result of the test."""
 
     epsilon: float
-    people: tuple[LeftOut, ...]
-    winning_rate: float | None
+    people: tuple[LeftOut, ...] = ()
+    winning_rate: float | None = None
     """share of the tested people whom the model may replace; None if nobody could be tested"""
-    advantage: Estimate
+    advantage: Estimate = Estimate(None, None)
     """mean of ``model_wins``: the probability that the model is as good as a person or better"""
-    passed: bool
+    passed: bool = False
     """winning rate of a half or more"""
-    why_not: str
+    why_not: str = ""
     """reason for a missing test, in plain words; empty if there is a test"""
 
     @property
@@ -110,19 +110,19 @@ def alternative_test(
             f"The test needs at least three people who labelled the same documents; here {few} did. "
             "It leaves each person out in turn and needs others to compare with."
         )
-        return Alternative(epsilon, (), None, Estimate(None, None), False, why)
+        return Alternative(epsilon, why_not=why)
     wins = {name: _wins(name, model_ratings, grids, measured) for name in grids}
     tested = [_left_out(name, *own, epsilon, groups) for name, own in wins.items()]
     known = [one for one in tested if one.p is not None]
     if not known:
         why = "No person shares two or more documents with the model and another person, so nothing can be tested."
-        return Alternative(epsilon, tuple(tested), None, Estimate(None, None), False, why)
+        return Alternative(epsilon, tuple(tested), why_not=why)
     adjusted = false_discovery_control([one.p for one in known if one.p is not None], method="by")
     rejected = iter((adjusted <= Q).tolist())
     judged = tuple(replace(one, replaceable=next(rejected)) if one.p is not None else one for one in tested)
     rate = sum(one.replaceable for one in judged) / len(known)
     won, compared = (np.column_stack([wins[one.person][place] for one in known]) for place in (0, 2))
-    return Alternative(epsilon, judged, rate, ratio(won, compared, Design(groups=groups)), rate >= 0.5, "")
+    return Alternative(epsilon, judged, rate, ratio(won, compared, Design(groups=groups)), rate >= 0.5)
 
 
 def _wins(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], measured: bool) -> tuple[Mask, Mask, Mask]:

@@ -306,10 +306,10 @@ def _label_differences(pair: Pair, kind: str, on: str, title: str) -> str:
 def _significance(pair: Pair) -> None:
     """Draw the significance tests of whole runs."""
     gained, lost = pair.documents.only_second, pair.documents.only_first
-    left_out = f", {pair.excluded:,} left out" if pair.excluded else ""
+    left_out = f", {pair.scores.excluded:,} left out" if pair.scores.excluded else ""
     permutation = format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING
     found = [
-        ("Shared documents with a reference", f"{pair.n:,}{left_out}"),
+        ("Shared documents with a reference", f"{pair.scores.n:,}{left_out}"),
         ("Exact matches of one run only", f"{gained:,} gained, {lost:,} lost"),
         ("McNemar's test on documents", _mcnemar_words(pair.documents)),
         ("Permutation test of the main score", permutation),

@@ -40,7 +40,7 @@ from core.authors.selection import Effect, Learned, replay
 from core.codebook import Codebook, normalise
 from core.debate.turns import Step
 from core.documents import Document, storable
-from core.engine.standalone_requests import Spent, drive
+from core.engine.standalone_requests import drive
 from core.errors import UsageError
 from core.formatting import format_problem
 from core.hashing import digest
@@ -84,11 +84,6 @@ class LabellingSettings(BaseModel):
     """Names to mask, in addition to the shipped list."""
     catalogue: str = ""
     """Entries to recommend, as YAML; empty to recommend nothing."""
-
-    @property
-    def limits(self) -> requests.Limits:
-        """The limits of the selection."""
-        return requests.Limits(self.k, self.m, self.min_relevant, self.predictors_first)
 
 
 def load_settings(session: ProjectSession) -> LabellingSettings:
@@ -206,9 +201,10 @@ def submit(
     )  # fmt: skip
     if not rule:
         step = requests.prepare_questions(
-            entry, current.features, current.learned, requests.load_templates(), settings.limits, seed=len(current.log)
-        )
-        entry, _ = run_step(session, step, current.codebook, settings.model)
+            entry, current.features, current.learned, requests.load_templates(), seed=len(current.log),
+            **settings.model_dump(include={"k", "m", "min_relevant", "predictors_first"}),
+        )  # fmt: skip
+        entry = run_step(session, step, current.codebook, settings.model)
         if not entry.predictions:
             entry = replace(entry, excluded="nothing relevant")
     session.store.author_log.append([entry], documents=[] if rule else [document_of(entry, len(own))])
@@ -228,7 +224,7 @@ def reply_in_chat(session: ProjectSession, submission: Submission) -> Message:
     """Return the configured model's reply to a text. Raises ModelError."""
     current, settings = load_labelling(session), load_settings(session)
     step = requests.reply_in_chat(submission, current.features, requests.load_templates())
-    reply, _ = run_step(session, step, current.codebook, settings.model)
+    reply = run_step(session, step, current.codebook, settings.model)
     return Message("assistant", mask(reply.text.strip(), settings.names).text)
 
 
@@ -341,10 +337,8 @@ def model_notice(spec: str) -> str:
     )
 
 
-def run_step(
-    session: ProjectSession, step: Step[T], codebook: Codebook, spec: str, seconds: float = 180.0
-) -> tuple[T, Spent]:
-    """Run a generator of requests with one model for all roles, wait for it, and return its result and cost.
+def run_step(session: ProjectSession, step: Step[T], codebook: Codebook, spec: str, seconds: float = 180.0) -> T:
+    """Run a generator of requests with one model for all roles, wait for it, and return its result.
 
     Raises ModelError. Replies that were paid for before are reused.
     """
@@ -355,7 +349,8 @@ def run_step(
         templates=requests.load_templates(),
     )
     work = drive(step, settings, session.models, session.project.turn_store)
-    return session.engine.submit(work).result(timeout=seconds)
+    result, _ = session.engine.submit(work).result(timeout=seconds)
+    return result
 
 
 BUILT_IN = "built-in"

@@ -115,7 +115,7 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
         if not one.question.options or all(name in done for name in names):
             continue
         step = requests.annotate(one.source, one.question, requests.load_templates(), copies=copies)
-        replies, _ = run_step(session, step, one.question.codebook, spec)
+        replies = run_step(session, step, one.question.codebook, spec)
         answers = [
             Answer(
                 one.question.id, name, time.time(), group, option, seconds=round(reply.seconds, 3),
@@ -145,7 +145,7 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
         own = list(group)
         asked = own[0].question
         steps = [requests.annotate(asked.source, asked.question, templates, earlier=task.earlier) for task in own]
-        results, _ = run_step(session, run_parallel(*steps), asked.question.codebook, spec, seconds=3600)
+        results = run_step(session, run_parallel(*steps), asked.question.codebook, spec, seconds=3600)
         chosen += [option for ((option, _),) in results]
         progress(len(chosen), len(tasks))
     data = {"model": spec, "results": [asdict(one) for one in comparison.predictivity(tasks, chosen)]}

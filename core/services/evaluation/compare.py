@@ -23,7 +23,7 @@ from core.services.result_cache import cached_until_commit
 from core.stats import flips, metrics, significance
 from core.stats.arrays import Codes, Mask
 from core.stats.flips import FlipTable
-from core.stats.intervals import Estimate, Interval, ends, format_interval
+from core.stats.intervals import LEVEL, Estimate, Interval, ends, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.metrics import Scores
 from core.stats.significance import ALPHA, CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
@@ -105,12 +105,9 @@ class Pair:
 
     first: str
     second: str
-    n: int
-    """documents with a reference and a complete verdict in all compared runs"""
-    excluded: int
-    """shared documents with a reference that one of the runs has no verdict on"""
     scores: Scores
-    """the difference of every metric, on the documents of the comparison"""
+    """the difference of every metric on the ``n`` documents with a reference and a complete verdict in all compared
+    runs; ``excluded`` are shared documents with a reference that one of the runs has no verdict on"""
     main: MainTest
     equivalence: Equivalence | None
     """None without a margin"""
@@ -206,10 +203,10 @@ class _Shared:
     design: Design
     margin: float | None
 
-    def difference(self, first: Grid, second: Grid) -> Scores:
+    def difference(self, first: Grid, second: Grid, level: float = LEVEL) -> Scores:
         """Return every score of the second run minus that of the first."""
-        names = self.codebook.names
-        return metrics.difference(self.codebook.kind, self.gold, first, second, names, design=self.design)
+        kind, names = self.codebook.kind, self.codebook.names
+        return metrics.difference(kind, self.gold, first, second, names, design=self.design, level=level)
 
     def main_p(self, scores: Scores, first: Grid, second: Grid) -> float | None:
         """Return the p of the difference in the main score."""
@@ -219,14 +216,6 @@ class _Shared:
             return metrics.normal_p(scores.main)
         key = metrics.MAIN[kind]
         return metrics.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
-
-    def equivalence(self, first: Grid, second: Grid) -> Equivalence | None:
-        """Return the test of equivalence of the main score; None without a margin."""
-        if self.margin is None:
-            return None
-        kind, names = self.codebook.kind, self.codebook.names
-        found = metrics.difference(kind, self.gold, first, second, names, design=self.design, level=1 - 2 * ALPHA)
-        return Equivalence(self.margin, found.main.interval)
 
 
 def _verdict(found: Estimate, p: float | None, *, enough: bool = True) -> Verdict:
@@ -290,15 +279,16 @@ def _pair(
     documents = mcnemar_of(*_whole(coded_gold, *coded), groups=groups)
     ours, theirs = (_over_iterations(session, run, reference) for run in (one, two))
     values = [list(each.values()) for each in (ours, theirs)]
+    equivalence = None
+    if data.margin is not None:
+        equivalence = Equivalence(data.margin, data.difference(first, second, 1 - 2 * ALPHA).main.interval)
     several = all(np.count_nonzero(~np.isnan(each)) > 1 for each in values)
     return Pair(
         first=one.run_id,
         second=two.run_id,
-        n=scores.n,
-        excluded=scores.excluded,
         scores=scores,
         main=main,
-        equivalence=data.equivalence(first, second),
+        equivalence=equivalence,
         labels=_label_tests(data, scores, coded_gold, coded, one.title, two.title),
         documents=documents,
         discordance=significance.discordance(documents),
@@ -538,14 +528,14 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
     documents, gold, (one, two) = aligned(session, runs, reference)
     whole = ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
     same = int((one[whole] == two[whole]).all(axis=1).sum())
-    result: dict[str, Any] = {"documents": len(documents), "shared": int(whole.sum()), "same": same, "n": pair.n}
+    result: dict[str, Any] = {"documents": len(documents), "shared": int(whole.sum()), "same": same, "n": pair.scores.n}
     agreement = float((one == two)[whole].mean()) if whole.any() else None
     if np.isnan(gold).all():
         summary = f"{same} of {int(whole.sum())} shared documents have the same verdict. No reference to score them."
         return result | {"agreement": agreement, "sentence": summary}
     each = outcomes(session, pair.first, pair.second, reference)
     return result | {
-        "excluded": pair.excluded,
+        "excluded": pair.scores.excluded,
         "agreement": agreement,
         **{key: _difference(estimate) for key, estimate in pair.scores.overall.items()},
         "labels": {

@@ -153,7 +153,7 @@ def _recommend(
         for run, pair in zip(others, pairs, strict=True)
         if pair.main.verdict != "worse"
     ]
-    documents = format_count(pairs[0].n, "shared document")
+    documents = format_count(pairs[0].scores.n, "shared document")
     if unclear:
         names = " and ".join([model.spec, *unclear])
         return Recommendation(roles, None, f"No significant difference between {names} on {documents}.")

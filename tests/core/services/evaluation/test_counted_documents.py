@@ -94,7 +94,7 @@ def test_shared_coverage_of_two_runs(session, run, second):
     # Shared are d1, d2, d3; d0 has no debate in the second run, and d4 to d8 are in one run only.
     assert found == Coverage(3, {"waiting": 1, "one_run_only": 5})
     pair = compare.comparison(session, [run.run_id, second.run_id]).pairs[0]
-    assert (pair.n, pair.excluded) == (3, 1)
+    assert (pair.scores.n, pair.scores.excluded) == (3, 1)
     assert found.describe() == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
 
 
