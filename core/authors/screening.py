@@ -36,9 +36,6 @@ _NAME = re.compile(r"\b[A-ZÀ-Þ][\w’'-]*")
 
 # -- exclusion
 
-Exclusion: TypeAlias = Literal[
-    "", "empty", "greeting", "too short", "spam", "repeated", "sensitive", "nothing relevant"
-]
 EXCLUSIONS: Mapping[str, str] = {
     "empty": "The text is empty.",
     "greeting": "The text is only a greeting.",
@@ -63,8 +60,8 @@ _SENSITIVE = re.compile(
 """Personal health, religion and finances, which the paper leaves out (section 7)."""
 
 
-def exclusion(text: str, earlier: Iterable[str] = ()) -> Exclusion:
-    """Return the rule that excludes a text, empty if the text may be asked about.
+def exclusion(text: str, earlier: Iterable[str] = ()) -> str:
+    """Return the rule of ``EXCLUSIONS`` that excludes a text, empty if the text may be asked about.
 
     ``earlier`` are the texts that the same author wrote before. Sources: the spam and greetings filter of Ma et al.
     2025, section 2.2, sensitive topics of section 7, repeated messages of appendix A.1. The rules are our own.

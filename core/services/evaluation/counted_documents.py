@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,18 +20,8 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats.arrays import Mask
 
-Reason: TypeAlias = Literal[
-    "unresolved",
-    "failed",
-    "waiting",
-    "incomplete",
-    "one_run_only",
-    "not_sampled",
-    "not_voted_on",
-    "training_example",
-    "no_reference",
-    "used_as_example",
-]
+Reason: TypeAlias = str
+"""Key of ``REASONS``."""
 REASONS: Mapping[Reason, str] = {
     "unresolved": "unresolved",
     "failed": "failed",
@@ -45,7 +35,7 @@ REASONS: Mapping[Reason, str] = {
     "used_as_example": "used as examples",
 }
 """In display order. If two reasons apply, the later one is given: without a reference, nothing is missed."""
-_ORDER: tuple[Reason, ...] = tuple(REASONS)
+_ORDER = tuple(REASONS)
 _COUNTS = -1
 """Code of a document that counts; others have the index of their reason in ``REASONS``."""
 _Places: TypeAlias = npt.NDArray[np.int64]
