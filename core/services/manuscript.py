@@ -30,7 +30,7 @@ from core.services.evaluation.reference import reference_names
 from core.services.evaluation.scores import EvaluationReport, evaluate
 from core.services.project_session import ProjectSession
 from core.services.review import plan
-from core.services.runs.configuration import describe_model
+from core.services.runs.configuration import changed_params, describe_model
 from core.stats import metrics
 from core.stats.intervals import Estimate, format_interval
 from core.store.annotators import REVIEWED, source_of
@@ -183,12 +183,15 @@ def _annotation(run: RunRow) -> str:
         kind = f"the {protocol.title} protocol ({protocol.source})"
     except MootError:  # the file of an own protocol may be gone
         kind = f"the protocol {settings.protocol}"
+    changed = changed_params(settings)
+    params = f" Parameters that differ from the defaults: {join_names(changed)}." if changed else ""
     ended = f" The run finished on {format_timestamp(run.finished_at)}." if run.finished_at else ""
     return (
         f"We annotated {format_count(run.documents, 'document')} with {each} ({_KINDS[codebook.kind]}) in Moot, by "
-        f"{kind}. Models: {models}. Seed: {settings.seed}. Of these documents {run.verdicts:,} received a verdict, "
-        f"{run.unresolved:,} remained unresolved because a reply could not be read completely, and {run.failed:,} "
-        f"failed.{ended} Codebook, prompts and the models' versions as reported by the servers are in the appendix."
+        f"{kind}. Models: {models}.{params} Seed: {settings.seed}. Of these documents {run.verdicts:,} received a "
+        f"verdict, {run.unresolved:,} remained unresolved because a reply could not be read completely, and "
+        f"{run.failed:,} failed.{ended} Codebook, prompts and the models' versions as reported by the servers are in "
+        "the appendix."
     )
 
 

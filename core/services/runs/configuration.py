@@ -32,7 +32,7 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
         MODELS: ", ".join(dict.fromkeys(models.values())),
         PROMPTS: summarise_prompts(settings) or SHIPPED,
         CODEBOOK: f"v{settings.codebook_version}" if settings.codebook_version else "not saved",
-        "Parameters": ", ".join(_changed_params(settings)) or "default",
+        "Parameters": ", ".join(changed_params(settings)) or "default",
         DOCUMENTS: f"{documents:,}",
         "Seed": str(settings.seed),
         "Iteration": str(settings.iteration + 1),
@@ -154,7 +154,7 @@ def describe_param(name: str, value: object) -> str:
     return f"{name.replace('_', ' ')} {words}"
 
 
-def _changed_params(settings: RunSettings) -> list[str]:
+def changed_params(settings: RunSettings) -> list[str]:
     """Return the parameters that are not at their defaults, in words."""
     try:
         defaults = protocols.of(settings).parse_params()

@@ -57,11 +57,22 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
     assert "We annotated 80 documents with 2 labels" in annotation
     assert "ECJ" in annotation
     assert "80 received a verdict" in annotation
+    assert "Parameters" not in annotation
     assert "by 1 person. 40 documents of 80 were drawn one after another with known, unequal probabilities" in str(
         reference
     )
     assert "share of Clean & tidy within 20 points; 40 reviews were planned" in str(claim)
     assert "of the 80 documents are about Clean & tidy (95% interval" in str(found.sections["Results"][-1])
+
+
+def test_methods_name_changed_parameters(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    params = {**run.settings.params, "adaptive": True, "extra_rounds": 2}
+    other = run.model_copy(update={"settings": run.settings.model_copy(update={"params": params})})
+    annotation = str(manuscript.build(session, other, "reviewed").sections["Methods"][0])
+    assert "Parameters that differ from the defaults: " in annotation
+    assert "extra rounds 2" in annotation
+    assert "adaptive yes" in annotation
 
 
 def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSession, RunRow]) -> None:
