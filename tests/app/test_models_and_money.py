@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,16 @@ def test_price_is_entered_used_and_removed(workspace: Workspace, session: Projec
     submit(at, "Save price")
     assert "A price has two numbers" in html(at)
     assert (at.text_input(key="price-model").value, at.number_input(key="price-in").value) == ("m", 0.5)
+
+
+def test_setup_says_how_far_a_small_budget_goes(workspace: Workspace, session: ProjectSession) -> None:
+    models.add(workspace, "far", "https://models.example/v1")
+    models.set_price(workspace, "far", "*", models.Price(prompt=1, completion=1))
+    plan = planning.Plan(budget_usd=1000.0).with_same_model(FAR)
+    planning.save_plan(session, plan)
+    assert "The budget is below the estimate" not in html(open_page("run"))
+    planning.save_plan(session, replace(plan, budget_usd=0.0001))
+    assert "It covers about 0 of 4 documents. Then the run pauses." in html(open_page("run"))
 
 
 def test_models_above_the_ceiling_are_not_offered(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,8 @@ def draw(session: ProjectSession, *, first: bool) -> None:
                 _comparison(session, ids, few)
         warnings_slot = st.container()  # filled last: the first check of the labels takes a second
         with st.container(border=True, key="estimate"):
-            _estimate_table(cost_estimate.estimate_run(session, settings, len(ids), iterations=plan.iterations))
+            estimate = cost_estimate.estimate_run(session, settings, len(ids), iterations=plan.iterations)
+            _estimate_table(estimate, plan.budget_usd)
         with st.expander("Prompt of each role"):
             document, requests = prompt_templates.preview_first_document(session, settings)
             line(f"Document {document}. Brackets mark replies of other roles.", "q")
@@ -453,8 +454,8 @@ def _protocol_file(plan: Plan, save: Save) -> None:
 # -- estimate
 
 
-def _estimate_table(estimate: Estimate) -> None:
-    """Draw calls, tokens and cost of each role, and the basis of the estimate."""
+def _estimate_table(estimate: Estimate, budget_usd: float | None) -> None:
+    """Draw calls, tokens and cost of each role, the basis of the estimate, and how far the budget goes."""
 
     def row(name: str, model: str, calls: int, prompt: int, completion: int, cost: float | None, kind: str = "") -> str:
         return (
@@ -480,3 +481,7 @@ def _estimate_table(estimate: Estimate) -> None:
         f"<th>Tokens out</th><th>Cost</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )
     line(f"{estimate.basis} Unreadable replies are asked for once more.", "q xs")
+    cost = (estimate.cost_usd or 0.0) / estimate.iterations
+    if budget_usd is not None and cost > budget_usd:
+        enough = f"{int(estimate.documents * budget_usd / cost):,} of {format_count(estimate.documents, 'document')}"
+        notice("warn", "The budget is below the estimate", f"It covers about {enough}. Then the run pauses.")
