@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,6 +55,7 @@ def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> 
     clear.click()
     page.get_by_text("v1 against the draft, 2 changes").wait_for()
     wait_for_result(page, "Test no. 2: draft against v1 on 20 documents")
+    expect(page.locator(".trial-results .summary")).to_contain_text(re.compile(r"Macro F1 0\.\d+ .* before, "))
     expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
     broken, _ = broken_and_fixed(page)
     assert broken > 0

@@ -135,7 +135,7 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
             "counts": {effect: found.count(effect) for effect in EFFECT_ORDER},
             "rows": [asdict(one) for one in found.documents] if not trial.held_out else [],
             "sentence": found.sentence,
-            "note": _scores(found),
+            "note": _scores(found, "Share of correct values" if rating else "Macro F1"),
             "warning": _few(found),
             "metric": "Change in the share of correct values" if rating else "Change in F1, points",
             "kind": codebook.kind,
@@ -148,14 +148,14 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
     )
 
 
-def _scores(found: TrialResult) -> str:
+def _scores(found: TrialResult, metric: str) -> str:
     if found.before.value is None or found.after.value is None:
         return ""
     interval, span = found.change.interval, ""
     if interval is not None and interval.low != interval.high:
         span = f", difference: {format_interval(interval, 'points', named=True)} points"
     out = f"; {found.left_out} without a verdict excluded" if found.left_out else ""
-    return f"{format_estimate(found.before)} before, {format_estimate(found.after)} after{span}{out}"
+    return f"{metric} {format_estimate(found.before)} before, {format_estimate(found.after)} after{span}{out}"
 
 
 def _few(found: TrialResult) -> str:
