@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.reading.label_names import names_of
-from core.debate.reading.normalise import fold
 from core.debate.turns import Reading, Reply
 
 _ANSWER = re.compile(
@@ -30,7 +29,7 @@ def certainties(reply: Reply, reading: Reading, codebook: Codebook) -> Mapping[s
         return {}
     starts = [start for start, _ in reply.token_logprobs]
     named: dict[str, tuple[int, int]] = {}
-    for mention in names_of(codebook).mentions(fold(reply.text[reading.start :])):
+    for mention in names_of(codebook).mentions(reply.text[reading.start :]):
         named.setdefault(mention.item, (reading.start + mention.start, reading.start + mention.end))
     found = {}
     for item, value in reading.values.items():

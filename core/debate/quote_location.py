@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from rapidfuzz import fuzz
@@ -185,12 +186,11 @@ def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, in
         if len(named) == 1 and not inside and _stands_alone(page, named[0], position, end):
             current.section = named[0].item
         pointed = _spoken_for(page.text, named, inside)
-        ahead = iter([*(name for name in named if name not in pointed.values()), None])
-        name = next(ahead)
-        for start, stop in inside:
-            while name is not None and name.start < start:
+        noted = [(name.start, name.end, name) for name in named if name not in pointed.values()]
+        for start, stop, name in sorted([*noted, *((*span, None) for span in inside)], key=itemgetter(0)):
+            if name is not None:
                 current.note(name)
-                name = next(ahead)
+                continue
             quote = _tidy(page.text[start + 1 : stop - 1])
             own = names.spelt(quote.strip("#* "))
             item = pointed[start].item if start in pointed else current.item
@@ -199,9 +199,6 @@ def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, in
             elif quote and item is not None:
                 kept += 1
                 yield (start, 0), Quotation(item, quote, page.text.find(quote, start + 1, stop - 1))
-        while name is not None:
-            current.note(name)
-            name = next(ahead)
         current.end_line()
         if bisect_left(decided, (end, 0)) > bisect_left(decided, (position, 0)):
             current = _CurrentLabel()
@@ -244,7 +241,7 @@ def _names_in(page: MarkedReply, names: Names, position: int, end: int) -> Itera
     text = page.text
     head = _BULLET.match(text, position, end)
     first = head.end() if head else position
-    for mention in names.mentions(fold(text[position:end])):
+    for mention in names.mentions(text[position:end]):
         start, stop = position + mention.start, position + mention.end
         written = names.written(mention.item)
         strong = (

@@ -35,7 +35,6 @@ from core.debate.personas import Group, Member, PersonaSet, read
 from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.label_names import Names
-from core.debate.reading.normalise import fold
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.documents import Value
 
@@ -126,7 +125,7 @@ def _chosen_speaker(reply: Reply, waiting: Sequence[_Speaker]) -> _Speaker:
     """Return the speaker that the coordinator names last by the whole name; the first in order if it names none."""
     by_role = {speaker.member.role: speaker for speaker in waiting}
     names = Names(tuple((role, speaker.member.persona.name, None) for role, speaker in by_role.items()))
-    named = [by_role[mention.item] for mention in names.mentions(fold(without_reasoning(reply.text)))]
+    named = [by_role[mention.item] for mention in names.mentions(without_reasoning(reply.text))]
     return named[-1] if named else waiting[0]
 
 

@@ -16,7 +16,6 @@ from core.debate.reading.claims import claims_of, is_agreed
 from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
 from core.debate.reading.multi_label import Statements, Unreadable, is_comment, residue, without_bullet
-from core.debate.reading.normalise import fold
 from core.debate.reading.tokens import ANSWERS, UNITS, Token, tokenise
 from core.documents import Value
 
@@ -161,12 +160,12 @@ def _rates_again(sentence: str, _: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another rating: "Clarity should be lower", "I raise it to 4"."""
     if len(names.items) == 1 and _CHANGED.search(sentence):
         return True
-    return _RERATED.search(sentence.casefold()) is not None and any(True for _ in names.mentions(fold(sentence)))
+    return _RERATED.search(sentence.casefold()) is not None and bool(names.mentions(sentence))
 
 
 def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another number: "The critic is right that Fluency is 2"."""
-    named = list(names.mentions(fold(sentence)))
+    named = names.mentions(sentence)
     for mention, after in zip(named, [*(each.start for each in named[1:]), len(sentence)], strict=False):
         given = _STATED_NUMBER.match(sentence, mention.end, after)
         if (

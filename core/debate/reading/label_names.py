@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core.codebook import Codebook, normalise
-from core.debate.reading.normalise import INVISIBLE, Folded, unspaced
+from core.debate.reading.normalise import INVISIBLE, Folded, fold, unspaced
 
 IGNORED = "#*\"'`“”‘’«»" + INVISIBLE
 """Characters that ``codebook.normalise`` removes from a name, and invisible ones; they may occur anywhere in a name."""
@@ -77,12 +77,12 @@ class Names:
         item = self.find(match.group())
         return (item, match.end()) if item is not None else None
 
-    def mentions(self, folded: Folded) -> Iterator[Mention]:
-        """Yield every name that occurs as whole words, in order; a longer name hides a shorter one inside it."""
-        for match in self._anywhere.finditer(folded.text) if self._anywhere else ():
-            item = self.find(match.group())
-            if item is not None and folded.whole(*match.span()):
-                yield Mention(item, *folded.source(*match.span()))
+    def mentions(self, text: str) -> list[Mention]:
+        """Return every name that occurs as whole words, in order; a longer name hides a shorter one inside it."""
+        folded = fold(text)
+        found = [match.span() for match in (self._anywhere.finditer(folded.text) if self._anywhere else ())]
+        named = ((self.find(folded.text[start:end]), start, end) for start, end in found if folded.whole(start, end))
+        return [Mention(item, *folded.source(start, end)) for item, start, end in named if item is not None]
 
 
 @lru_cache(maxsize=64)

@@ -119,7 +119,7 @@ def mentions(text: str, codebook: Codebook) -> frozenset[str]:
 
     A name inside a longer one does not count. Reasoning at the start of the text is left out.
     """
-    return frozenset(mention.item for mention in names_of(codebook).mentions(fold(without_reasoning(text))))
+    return frozenset(mention.item for mention in names_of(codebook).mentions(without_reasoning(text)))
 
 
 class _Reader:
@@ -198,11 +198,11 @@ class _Reader:
 
     @cached_property
     def _first_mention(self) -> int:
-        first = next(self.names.mentions(fold(self.page.text)), None)
-        return first.start if first else len(self.page.text)
+        mentions = self.names.mentions(self.page.text)
+        return mentions[0].start if mentions else len(self.page.text)
 
     def _mentioned(self, text: str) -> list[str]:
-        return [mention.item for mention in self.names.mentions(fold(text))]
+        return [mention.item for mention in self.names.mentions(text)]
 
     def _missing(self, decided: Iterable[str]) -> list[str]:
         known = {*decided, *self.open}

@@ -216,7 +216,7 @@ class _Masked:
     @classmethod
     def of(cls, source: str, names: Names) -> Self:
         folded = fold(source)
-        named = {folded.starts.index(one.start): one for one in names.mentions(folded)}
+        named = {folded.starts.index(one.start): one for one in names.mentions(source)}
         ends = {start: folded.ends.index(one.end) for start, one in named.items()}
         text, places, hidden = [], [], -1
         for place, character in enumerate(folded.text):
@@ -340,7 +340,7 @@ class _Collected:
             self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {top}')
         elif _TAKEN_BACK.match(folded.text, number.end()) or is_anothers(folded.text[number.end() : end]):
             self.reasons.setdefault(item, f'"{words}" does not state a rating plainly')
-        elif revised and not any(True for _ in self.names.mentions(fold(folded.text[number.end() : revised.end()]))):
+        elif revised and not self.names.mentions(folded.text[number.end() : revised.end()]):
             self.reasons.setdefault(item, f'another number follows: "{revised.group().strip()}"')
         else:
             digits = number["number"].replace("−", "-")
