@@ -7,7 +7,6 @@ In: ``{"custom_id", "method": "POST", "url": "/v1/chat/completions", "body"}``. 
 from __future__ import annotations
 
 import codecs
-import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from core.llm.connections import Connection
 from core.llm.failures import from_status, hide_key, redacted, server_message
 from core.llm.models import ModelLibrary
 from core.llm.request import encode_body
-from core.llm.sdk import translated_errors
+from core.llm.sdk import openai_client, translated_errors
 from core.llm.streaming import decode_or_none, estimate_usage
 from core.runs import RoleModel, RunSettings
 
@@ -57,16 +56,8 @@ class OpenAIBatches:
     """The Batch API at one connection. ``mark`` is our name of a batch, ``batch`` the id of the server."""
 
     def __init__(self, connection: Connection, key: str | None) -> None:
-        from openai import AsyncOpenAI, DefaultAsyncHttpx2Client
-
         self._connection = connection
-        self._client = AsyncOpenAI(
-            base_url=connection.base_url,
-            api_key=key or "none",
-            http_client=DefaultAsyncHttpx2Client(
-                follow_redirects=False, trust_env=False, verify=ssl.create_default_context()
-            ),
-        )
+        self._client = openai_client(connection, key, {})
 
     async def submit(self, path: Path, mark: str) -> str:
         """Upload the file and start a batch on it."""

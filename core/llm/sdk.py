@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def openai_client(
+    connection: Connection, key: str | None, http: Mapping[str, Any], **options: Any
+) -> openai.AsyncOpenAI:
+    """Return a client of an OpenAI-compatible server; ``http`` are further options of its HTTP client."""
+    import openai
+
+    secure = ssl.create_default_context()
+    client = openai.DefaultAsyncHttpx2Client(follow_redirects=False, trust_env=False, verify=secure, **http)
+    return openai.AsyncOpenAI(base_url=connection.base_url, api_key=key or "none", http_client=client, **options)
+
+
 def ask_openai(
     connection: Connection,
     seconds: float,
@@ -32,21 +43,8 @@ def ask_openai(
     Blocks for at most ``seconds``, retries included; then TimeoutError is raised. A response of more than
     ``most_bytes`` bytes raises ValueError, or APIConnectionError with that cause.
     """
-    import openai
-
-    client = openai.AsyncOpenAI(
-        base_url=connection.base_url,
-        api_key=find_key(connection) or "none",
-        max_retries=retries,
-        default_headers=_UNCOMPRESSED,
-        http_client=openai.DefaultAsyncHttpx2Client(
-            follow_redirects=False,
-            trust_env=False,
-            verify=ssl.create_default_context(),
-            timeout=seconds,
-            event_hooks=_limited_to(most_bytes),
-        ),
-    )
+    http = {"timeout": seconds, "event_hooks": _limited_to(most_bytes)}
+    client = openai_client(connection, find_key(connection), http, max_retries=retries, default_headers=_UNCOMPRESSED)
 
     async def call() -> T:
         async with client, asyncio.timeout(seconds):
