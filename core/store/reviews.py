@@ -228,18 +228,19 @@ class Reviews(Repository):
         return self._writer.do(run)
 
 
-def _act(cursor: Cursor, act: int) -> list[Event]:
-    rows = cursor.execute(f"{SELECT_EVENTS} WHERE act = ? ORDER BY seq", [act]).fetchall()
+def _events(cursor: Cursor, condition: str, params: Sequence[Any]) -> list[Event]:
+    rows = cursor.execute(f"{SELECT_EVENTS} WHERE {condition} ORDER BY seq", params).fetchall()
     return [event_of(row) for row in rows]
+
+
+def _act(cursor: Cursor, act: int) -> list[Event]:
+    return _events(cursor, "act = ?", [act])
 
 
 def _recorded_before(cursor: Cursor, actor: str, once: str) -> list[Event]:
-    rows = cursor.execute(
-        f"{SELECT_EVENTS} WHERE seq > (SELECT max(seq) FROM events) - {_RECENT} "
-        "AND actor = ? AND json_extract_string(payload, '$.once') = ? ORDER BY seq",
-        [clean(actor), once],
-    ).fetchall()
-    return [event_of(row) for row in rows]
+    recent = f"seq > (SELECT max(seq) FROM events) - {_RECENT}"
+    key = "json_extract_string(payload, '$.once') = ?"
+    return _events(cursor, f"{recent} AND actor = ? AND {key}", [clean(actor), once])
 
 
 def second_readings(connection: Connection, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
