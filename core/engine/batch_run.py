@@ -197,19 +197,19 @@ class BatchEngine(ReplayingEngine):
 
     async def _submit(self, server: BatchServer, path: Path, name: str) -> str:
         """Submit a file; after an error check first whether it arrived."""
-        wait = MIN_POLL
-        for left in range(MAX_ATTEMPTS, 0, -1):
+        left, wait = MAX_ATTEMPTS, MIN_POLL
+        while True:
             try:
                 return await server.submit(path, name)
             except ModelError as error:
                 with suppress(ModelError):
                     if (remote := await server.find(name)) is not None:
                         return remote
-                if not error.retryable or left == 1:
+                left -= 1
+                if not (error.retryable and left):
                     raise
             await asyncio.sleep(wait)
             wait *= 4
-        raise AssertionError("unreachable: the last attempt returns or raises")  # pragma: no cover
 
     async def _server(self, role_model: RoleModel) -> BatchServer:
         return await self._batches.server(role_model, self.settings.engine.batch_dir)

@@ -42,40 +42,25 @@ class EngineThread:
     def __init__(self) -> None:
         self._thresholds = gc.get_threshold()
         tune_garbage_collection()
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self.loop = self._runner.get_loop()
         self._thread = threading.Thread(target=self._run, name="moot-engine", daemon=True)
         self._thread.start()
-        self._ready.wait()
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop, for ``call_soon_threadsafe``."""
-        return self._loop
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine in the loop; the future may be waited for from any other thread."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def stop(self) -> None:
         """Cancel the running tasks, wait for them and close the loop. Safe to call twice."""
-        if self._loop.is_closed():
+        if self.loop.is_closed():
             return
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
         gc.unfreeze()
         gc.set_threshold(*self._thresholds)
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.call_soon(self._ready.set)
-        try:
-            self._loop.run_forever()
-        finally:
-            left = asyncio.all_tasks(self._loop)
-            for task in left:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-            self._loop.run_until_complete(self._loop.shutdown_default_executor())
-            self._loop.close()
+        asyncio.set_event_loop(self.loop)
+        with self._runner:  # cancels the remaining tasks and closes the loop
+            self.loop.run_forever()
