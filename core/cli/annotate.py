@@ -121,26 +121,26 @@ def annotate_file(
             workspace.open(path, create=False), plan.ambiguous
         )  # fails before anything is written if the prepass does not exist
     for note in (*built.notes, *planning.settings_warnings(settings)):
-        print_message(f"moot: {note}")
+        print_message(note)
     if built.unknown_gold:
-        print_message("moot: such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")
+        print_message("such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")
     if built.rejected:
         rejected = len(built.rejected)
-        print_message(f"moot: read {built.read}, kept {built.kept}, rejected {rejected} (stored in the project):")
+        print_message(f"read {built.read}, kept {built.kept}, rejected {rejected} (stored in the project):")
         for row in built.rejected[:SHOWN_REJECTED]:
-            print_message(f"moot:   {row}")
+            print_message(f"  {row}")
     _preflight(workspace, settings)
     for found in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
-        print_message(f"moot: {found.sentence(settings)}")
+        print_message(found.sentence(settings))
     session = workspace.open(path)
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
-        print_message(f"moot: {message}")
+        print_message(message)
     rows = start_runs(session, to_import, codebook, plan)
     for note in few_shot_examples.example_warnings(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
     ):
-        print_message(f"moot: {note}")
+        print_message(note)
     return _drive(session, [row.run_id for row in rows])
 
 
@@ -156,7 +156,7 @@ def start_runs(
     check_templates_on(preview.built.documents, planning.build_settings(plan, codebook, 0, session.models, own))
     if conflicts := store_documents(session, preview).counts["gold_conflicts"]:
         print_message(
-            f"moot: {format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
+            f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
             f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
         )
     session.store.codebooks.save(codebook, note=f"from {preview.draft.name}", keep_draft=True)
@@ -206,9 +206,8 @@ def warn_ignored_options(
     ignored = [option for option in rerun.differing_options(before, wanted) if option in given]
     if ignored:
         print_message(
-            f"moot: {run_id} resumes with its original settings; {join_names(ignored)} "
-            f"{plural(len(ignored), 'is', 'are')} ignored. "
-            "To use other settings, start a new run: replies to unchanged requests are reused."
+            f"{run_id} resumes with its original settings; {join_names(ignored)} {plural(len(ignored), 'is', 'are')} "
+            "ignored. To use other settings, start a new run: replies to unchanged requests are reused."
         )
 
 
@@ -219,7 +218,7 @@ def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOpti
     preview = preview_file(source, row.settings.codebook)
     store_documents(session, preview)
     added = session.store.runs.extend(run_id, [document.id for document in preview.built.documents[:limit]])
-    print_message(f"moot: {run_id}: added {format_count(added, 'document')}")
+    print_message(f"{run_id}: added {format_count(added, 'document')}")
 
 
 def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any]) -> Outcome:
@@ -233,14 +232,15 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
         raise UsageError(
             f"--param {next(iter(unknown))} cannot change in a rerun.", "Start a new run with moot annotate."
         )
-    changes = rerun.RunChanges(
+    settings = rerun.changed_settings(
+        session,
+        before,
         role_models={role: RoleModel.parse(spec, sampling=sampling) for role, spec in options["roles"].items()},
         prompts=_read_prompts(options["prompts"]),
         concurrency=options["concurrency"],
         budget_usd=options["budget"],
-        engine=engine if options["engine"] else None,
+        engine=engine if options["engine"] else before.settings.engine,
     )
-    settings = rerun.changed_settings(session, before, changes)
     _require_connections(workspace, settings, run_id)
     _preflight(workspace, settings)
     return _drive(session, [rerun.create_rerun(session, before, settings, options["limit"]).run_id])
@@ -260,13 +260,11 @@ def _preflight(workspace: Workspace, settings: RunSettings) -> None:
         return  # another program answers the files, perhaps on another machine
     for probe in planning.preflight(settings, workspace.models, workspace.engine):
         if probe.error is not None:
-            print_message(f"moot: testing {probe.role_model.spec}: {probe.error}")
+            print_message(f"testing {probe.role_model.spec}: {probe.error}")
         elif not probe.in_format:
-            print_message(f"moot: testing {probe.role_model.spec}: the model answers, but not in the expected format.")
+            print_message(f"testing {probe.role_model.spec}: the model answers, but not in the expected format.")
         if probe.refused_params:
-            print_message(
-                f"moot: {probe.role_model.spec} refuses {', '.join(probe.refused_params)}; requests will omit it."
-            )
+            print_message(f"{probe.role_model.spec} refuses {', '.join(probe.refused_params)}; requests will omit it.")
 
 
 def _drive(
@@ -282,9 +280,7 @@ def _drive(
         nonlocal interrupted
         interrupted = times
         print_message(
-            "moot: pausing when the calls in flight end; press Ctrl-C again to stop at once"
-            if times == 1
-            else "moot: stopping"
+            "pausing when the calls in flight end; press Ctrl-C again to stop at once" if times == 1 else "stopping"
         )
         for run_id in run_ids:
             (session.pause if times == 1 else session.stop)(run_id)
@@ -318,9 +314,9 @@ def _drive(
     rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in found)
     for row in rows:
         if warning := describe_truncation(row, session.store.transcripts.truncated_replies(row.run_id)):
-            print_message(f"moot: {row.run_id}: {warning}")
+            print_message(f"{row.run_id}: {warning}")
         for why, count in session.store.transcripts.errors(row.run_id) if row.failed else ():
-            print_message(f"moot: {row.run_id}: {count} failed: {why}")
+            print_message(f"{row.run_id}: {count} failed: {why}")
     code = INCOMPLETE if problem else _exit_code(rows)
     savings = ((row.run_id, adaptive_savings(session, row)) for row in rows)
     result = totals(rows, {run_id: saved.to_json() for run_id, saved in savings if saved is not None})
@@ -360,7 +356,7 @@ def with_status(row: RunRow, status: RunStatus) -> RunRow:
 def _print_stop(status: RunStatus) -> None:
     reason = f": {status.message}" if status.message else ""
     end = "" if reason.endswith((".", "?", "!")) else "."
-    print_message(f"moot: {status.run_id} is {status.state}{reason}{end} Resume with --resume {status.run_id}")
+    print_message(f"{status.run_id} is {status.state}{reason}{end} Resume with --resume {status.run_id}")
 
 
 def _exit_code(rows: tuple[RunRow, ...]) -> int:
@@ -430,7 +426,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
     with open_workspace(options["connections"]) as workspace:
         path = project or options["inputs"][0].with_suffix(".duckdb")
         if project is None:
-            print_message(f"moot: the project is {path}")
+            print_message(f"the project is {path}")
         for spec, price in options["prices"].items():
             workspace.models.prices.own[spec] = Price.parse(price)
         given = {field.name: options[field.name] for field in fields(ImportOptions) if field.name in options}
@@ -447,16 +443,11 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
             outcome = annotate_file(workspace, source, codebook, plan_of(options), path)
         if sys.stdout.isatty() and not as_json:
             for row in outcome.rows:
-                print_labels(outcome.session, row)
+                print_line(f"\n{row.title}: {format_count(row.verdicts, 'verdict')}")
+                print_table(*report.label_table(outcome.session, row))
     if as_json:
         print_json(outcome.result)
     raise SystemExit(outcome.exit_code)
-
-
-def print_labels(session: ProjectSession, row: RunRow) -> None:
-    """Print how often a run gives each label (of ratings the mean), and the scores of each label if there is gold."""
-    print_line(f"\n{row.title}: {format_count(row.verdicts, 'verdict')}")
-    print_table(*report.label_table(session, row))
 
 
 def _given_options() -> set[str]:
@@ -497,5 +488,5 @@ def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> Non
     else:
         result = outcome.result
         calls = format_count(result["calls"], "paid call")
-        print_message(f"moot: {result['run_id']}: {calls}, {result['cached_calls']} replies reused")
+        print_message(f"{result['run_id']}: {calls}, {result['cached_calls']} replies reused")
     raise SystemExit(outcome.exit_code)

@@ -62,15 +62,15 @@ def authors_command(
     with open_workspace(connections) as workspace:
         session = workspace.open(project, create=sample)
         if sample:
-            print_message(f"moot: {format_count(files.load_sample(session), 'sample text')} added")
+            print_message(f"{format_count(files.load_sample(session), 'sample text')} added")
         if chats is not None:
-            print_message(f"moot: {format_count(files.import_chats(session, chats), 'text')} imported")
+            print_message(f"{format_count(files.import_chats(session, chats), 'text')} imported")
         for spec in models:
-            print_message(f"moot: {spec} gave {format_count(annotate(session, spec, copies=copies), 'new answer')}")
+            print_message(f"{spec} gave {format_count(annotate(session, spec, copies=copies), 'new answer')}")
         if predictor is not None:
-            print_message(f"moot: {predictor} predicted {format_count(run_predictivity(session, predictor), 'answer')}")
+            print_message(f"{predictor} predicted {format_count(run_predictivity(session, predictor), 'answer')}")
         if output is not None:
-            print_message(f"moot: answers written to {files.save_labels(session, output)}")
+            print_message(f"answers written to {files.save_labels(session, output)}")
         report = to_json(author_report(session))
     if as_json:
         print_json(report)

@@ -90,7 +90,7 @@ def studio(project: Path | None, port: int | None, shown: Shown | None) -> None:
 @main.command("desktop-entry")
 def desktop_entry() -> None:
     """Add Moot to the application menu of a Linux desktop."""
-    print_message(f"moot: wrote {write_desktop_entry()}")
+    print_message(f"wrote {write_desktop_entry()}")
 
 
 @main.command("demo")

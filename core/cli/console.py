@@ -49,8 +49,8 @@ def print_line(text: object = "") -> None:
 
 
 def print_message(text: object) -> None:
-    """Print a line on stderr."""
-    click.echo(printable(text), err=True)
+    """Print a message of Moot on stderr."""
+    click.echo(f"moot: {printable(text)}", err=True)
 
 
 def print_error(error: object) -> None:
@@ -143,7 +143,7 @@ class ErrorReportingGroup(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            print_message("moot: interrupted")
+            print_message("interrupted")
             raise SystemExit(INCOMPLETE) from None
         except MootError as error:
             print_error(error)
@@ -187,7 +187,7 @@ class ProgressLines:
                 room = shutil.get_terminal_size().columns - BAR_WIDTH - 2
                 click.echo(f"\r\033[K{progress_bar(event)} {printable(line)[:room]}", err=True, nl=ended)
             else:
-                print_message(line)
+                click.echo(printable(line), err=True)
 
 
 def progress_bar(status: RunStatus) -> str:
@@ -268,7 +268,7 @@ def open_workspace(connections: Mapping[str, str] | None = None) -> Iterator[Any
         try:
             workspace.close()
         except (StorageFull, ProjectGone) as problem:
-            print_message(f"moot: {problem}")
+            print_message(problem)
             if isinstance(problem, ProjectGone) and sys.exc_info()[0] is None:
                 raise SystemExit(INCOMPLETE) from None
 

@@ -92,7 +92,7 @@ def evaluate_command(
         recommended = role_models(session, chosen, reference)
         if page is not None and chosen:
             save_html_report(session, chosen[-1], page, reference)
-            print_message(f"moot: report written to {page}")
+            print_message(f"report written to {page}")
     if as_json:
         print_json({"runs": found, "role_models": recommended})
         return

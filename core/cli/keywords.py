@@ -65,10 +65,8 @@ def keywords_command(
     ]
     if rows:
         print_table(("Label: keyword", "source", "documents", "with another word of the label"), rows)
-    print_message(
-        f"moot: {format_count(len(found), 'keyword')} proposed from {format_count(len(documents), 'document')}"
-    )
+    print_message(f"{format_count(len(found), 'keyword')} proposed from {format_count(len(documents), 'document')}")
     if without:
-        print_message(f"moot: no keywords for {join_names(without)}: add words that only texts with this label use")
+        print_message(f"no keywords for {join_names(without)}: add words that only texts with this label use")
     if output is not None:
-        print_message(f"moot: wrote {output}")
+        print_message(f"wrote {output}")

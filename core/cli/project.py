@@ -81,7 +81,7 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
         else:
             first, *others = [known_run(session, run).run_id for run in runs or (None,)]
             export.export(session, first, form, output, others=others)
-    print_message(f"moot: exported to {output}")
+    print_message(f"exported to {output}")
 
 
 @click.command("import", epilog=help_examples("moot import reviews.zip --project copy.duckdb"))
@@ -93,7 +93,7 @@ def import_command(file: Path, project: Path) -> None:
 
     with file.open("rb") as packed:
         bundle.open_bundle(packed, project)
-    print_message(f"moot: created {project}")
+    print_message(f"created {project}")
 
 
 @click.command(
@@ -131,7 +131,7 @@ def install_minilm_command() -> None:
     from core.services import models
 
     width = models.install_minilm()
-    print_message(f"moot: MiniLM is installed and works ({width} numbers a text). New projects and runs use it.")
+    print_message(f"MiniLM is installed and works ({width} numbers a text). New projects and runs use it.")
 
 
 @click.command("doctor", epilog=help_examples("moot doctor", "moot doctor --project reviews.duckdb"))

@@ -71,7 +71,7 @@ def launch(project: Path | None, port: int | None, shown: Shown) -> None:
                     showing.join()
             if not isinstance(error, ProjectLocked) or error.url is None:
                 raise
-            print_message(f"moot: this project is already open at {error.url}")
+            print_message(f"this project is already open at {error.url}")
         finally:
             page.unlink(missing_ok=True)
         if no_window.is_set():
@@ -104,14 +104,14 @@ def _serve(project: Path | None, listener: socket.socket, url: str, entrance: st
             studio.open(project)
         else:
             projects.open_last(studio)
-        print_message(f"moot: open {url}{entrance}")
-        print_message("moot: stop with Ctrl-C; active runs are saved and can be resumed")
+        print_message(f"open {url}{entrance}")
+        print_message("stop with Ctrl-C; active runs are saved and can be resumed")
         main.serve(listener)
     finally:
         try:
             workspace.stop()
         except ProjectGone as gone:
-            print_message(f"moot: {gone}")
+            print_message(gone)
 
 
 def _listen(wanted: int | None) -> socket.socket:

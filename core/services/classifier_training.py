@@ -367,24 +367,20 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
     It uses the word lists of the codebook it was trained on, and predicts nothing for items that codebook did not have.
     """
     own = Codebook.model_validate(facts["codebook"])
+    columns = {item: column for column, item in enumerate(own.items)}
 
     def predict(codebook: Codebook, document: Document) -> list[Prediction]:
-        if codebook.kind != own.kind:
-            return [Prediction(item, None) for item in codebook.items]
         (example,) = read(own, [document.text], vectors_of(facts))
-        predictions = trained.predict([example])
-        predicted = []
-        for item in codebook.items:
-            column = own.items.index(item) if item in own.items else -1
-            if column < 0:
-                predicted.append(Prediction(item, None))
-                continue
-            number = float(predictions.values[0, column])
-            predicted.append(
-                Prediction(item, decode_value(own, number), float(predictions.certainty[0, column]),
-                     trained.explain(example, column, number))
-            )  # fmt: skip
-        return predicted
+        predicted = trained.predict([example])
+
+        def prediction(item: str) -> Prediction:
+            column = columns.get(item) if codebook.kind == own.kind else None
+            if column is None:
+                return Prediction(item, None)
+            number, certainty = float(predicted.values[0, column]), float(predicted.certainty[0, column])
+            return Prediction(item, decode_value(own, number), certainty, trained.explain(example, column, number))
+
+        return list(map(prediction, codebook.items))
 
     return ClassifierModel(int(facts["documents"]), predict)
 

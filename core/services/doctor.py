@@ -20,16 +20,8 @@ from core.services.workspace import Workspace
 from core.store.database import PROJECT_SUFFIXES
 
 PACKAGES = (
-    "streamlit",
-    "duckdb",
-    "pandas",
-    "pyarrow",
-    "openai",
-    "ollama",
-    "altair",
-    "scikit-learn",
-    "streamlit-aggrid",
-)
+    "streamlit", "duckdb", "pandas", "pyarrow", "openai", "ollama", "altair", "scikit-learn", "streamlit-aggrid",
+)  # fmt: skip
 MIN_FREE_BYTES = 1 << 30
 
 

@@ -177,13 +177,10 @@ def _items(
 
 
 def _rows(session: ProjectSession, run: RunRow, batch: int, roles: tuple[str, ...]) -> Generator[ExportRow, None, None]:
-    stream = session.store.document_records.stream(run.run_id, batch=batch)
-    try:
+    # an open generator would hold its cursor
+    with closing(session.store.document_records.stream(run.run_id, batch=batch)) as stream:  # type: ignore[type-var]
         for records in stream:
-            for record in records:
-                yield _row(record, run, roles)
-    finally:
-        stream.close()  # type: ignore[attr-defined] # a generator; an open one would hold its cursor
+            yield from (_row(record, run, roles) for record in records)
 
 
 def _row(record: DocumentRecord, run: RunRow, role_columns: tuple[str, ...]) -> ExportRow:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from core.codebook import Label
 from core.debate import protocols
 from core.formatting import format_count
 from core.runs import BUILTIN, RoleModel, RunRow, State
@@ -49,13 +48,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Contents of a project and its steps."""
+    """The steps of a project, and the state of its last run, None without a run."""
 
-    name: str
-    documents: int
-    labels: tuple[Label, ...]
-    draft: bool
-    last_run: RunRow | None
     last_state: State | None
     steps: tuple[Step, ...]
 
@@ -72,32 +66,17 @@ class Overview:
 
 @cached_until_commit
 def overview(session: ProjectSession) -> Overview:
-    """Return the contents of the project and its steps."""
-    version = session.store.codebooks.latest()
+    """Return the steps of the project. The first one that is not done is marked as the next one."""
     last, state = last_run(session)
-    return Overview(
-        name=session.name,
-        documents=session.store.documents.count(),
-        labels=version.codebook.labels if version else (),
-        draft=session.store.codebooks.draft() is not None,
-        last_run=last,
-        last_state=state,
-        steps=tuple(_mark_next(_steps(session, version, last, state))),
-    )
+    steps = list(_steps(session, last, state))
+    place = next((place for place, step in enumerate(steps) if step.state != "done"), None)
+    if place is not None:
+        steps[place] = replace(steps[place], state="now")
+    return Overview(state, tuple(steps))
 
 
-def _mark_next(steps: Iterator[Step]) -> Iterator[Step]:
-    """Yield the steps; the first one that is not done is marked as the next one."""
-    found = False
-    for step in steps:
-        is_next = step.state != "done" and not found
-        found = found or is_next
-        yield replace(step, state="now") if is_next else step
-
-
-def _steps(
-    session: ProjectSession, version: CodebookVersion | None, last: RunRow | None, state: State | None
-) -> Iterator[Step]:
+def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[Step]:
+    version = session.store.codebooks.latest()
     documents = session.store.documents.count()
     ended = [run for run in session.runs() if run.state in ("done", "stopped") and run.verdicts]
     whole = next((run for run in reversed(ended) if run.state == "done" and run.documents >= documents), None)

@@ -47,16 +47,10 @@ def held_out_among(session: ProjectSession, document_ids: Sequence[str]) -> set[
     return session.store.lab.held_out_among(now.seed, now.share, document_ids)
 
 
-def held_out_ids(session: ProjectSession) -> list[str]:
-    """Return the labelled documents of the held-out split."""
+def labelled_ids(session: ProjectSession, *, held_out: bool) -> list[str]:
+    """Return the labelled documents of the held-out or of the development split."""
     now = holdout_split(session)
-    return session.store.lab.known(now.seed, now.share, held_out=True)
-
-
-def development_ids(session: ProjectSession) -> list[str]:
-    """Return the labelled documents of the development split."""
-    now = holdout_split(session)
-    return session.store.lab.known(now.seed, now.share, held_out=False)
+    return session.store.lab.known(now.seed, now.share, held_out=held_out)
 
 
 @cached_by_reviews

@@ -79,7 +79,7 @@ class Workspace:
 
 @pytest.fixture
 def studio(monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    steps = guided_path.Overview("hotel-aspects", 0, (), False, None, None, ())
+    steps = guided_path.Overview(None, ())
     monkeypatch.setattr(guided_path, "overview", lambda session: steps)
     context.install(Workspace())
     yield AppTest.from_file(NAVIGATION, default_timeout=20)

@@ -91,7 +91,7 @@ def main() -> None:
             if session is not None:
                 overview = guided_path.overview(session)
                 done = f"{overview.done} of {len(overview.steps)}"
-                with panel(f"Next steps in {overview.name}", note=done, key="next"):
+                with panel(f"Next steps in {session.name}", note=done, key="next"):
                     steps(overview)
         with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
             heading("Projects")

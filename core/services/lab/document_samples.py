@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from core.documents import Document
 from core.errors import UsageError
-from core.services.held_out_split import development_ids, held_out_among, held_out_ids, holdout_split
+from core.services.held_out_split import held_out_among, holdout_split, labelled_ids
 from core.services.project_session import ProjectSession
 
 Stratum: TypeAlias = Literal["wrong", "right", "disagreement", "random"]
@@ -84,7 +84,8 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
         if len(session.store.documents.load(found.ids, gold=False)) == len(found.ids):  # none was deleted since
             return found
     split = holdout_split(session)
-    known: Sequence[str] = development_ids(session) or session.store.lab.unknown(split.seed, split.share, 20 * size)
+    known: Sequence[str] = labelled_ids(session, held_out=False)
+    known = known or session.store.lab.unknown(split.seed, split.share, 20 * size)
     if not known:
         raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
     run_id = next((run.run_id for run in reversed(session.runs()) if run.verdicts), "")
@@ -97,7 +98,7 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
 
 def held_out_sample(session: ProjectSession) -> Sample:
     """Return the whole held-out split as a sample. Raises UsageError if it is empty."""
-    held = held_out_ids(session)
+    held = labelled_ids(session, held_out=True)
     if not held:
         raise UsageError("The held-out split has no labelled document.", "Map a gold column or review more documents.")
     return Sample(dict.fromkeys(held, "random"), 0, held_out=True)

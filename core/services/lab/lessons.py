@@ -211,7 +211,7 @@ def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | No
     if latest is not None and trials.is_trial_active(session, latest):
         trials.stop_trial(session, latest)  # of fewer lessons
     used = {document for document, *_ in session.store.classifiers.codebook_examples()}
-    labelled = [id for id in held_out_split.development_ids(session) if id not in used]
+    labelled = [id for id in held_out_split.labelled_ids(session, held_out=False) if id not in used]
     reviewed = {one.document_id for one in session.store.classifiers.training_examples()}
     chosen = sorted(labelled, key=reviewed.__contains__)[-MAX_DOCUMENTS:]
     after = codebooks.codebook_status(session).codebook

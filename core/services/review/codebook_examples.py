@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 
 from core import baseline
 from core.baseline.evidence import clauses_of, quote_around
-from core.codebook import CHOICE_ITEM, Codebook, Label, normalise
-from core.documents import Document, Value
+from core.codebook import CHOICE_ITEM, Codebook, normalise
+from core.documents import Value
 from core.errors import CodebookError, UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
@@ -186,29 +186,15 @@ def _corrected_labels(codebook: Codebook, item: str, verdict: Value, true: Value
 
 def _example_text(codebook: Codebook, label_id: str, part: Part, found: DocumentRecord) -> str:
     """Return the most relevant words: a supported quote for the label, else the clause with a keyword, else nothing."""
-    item = CHOICE_ITEM if codebook.kind == "choice" else label_id
-    quotes = [
-        quote for verdict in found.evidence.values() for quote in verdict if quote.supported and quote.item == item
-    ]
-    if codebook.kind != "choice" and quotes:
-        return _truncate(quotes[0].quote, part)
-    label = codebook.label(label_id)
-    return _best_clause(codebook, label, found.document, part)
-
-
-def _best_clause(codebook: Codebook, label: Label, document: Document, part: Part) -> str:
-    text = document.text
-    hits = baseline.keyword_spans(codebook, text).get(label.id, ())
-    if hits:
-        return _truncate(quote_around(text, *hits[0]), part)
-    if len(list(clauses_of(text))) == 1:
-        return _truncate(text, part)
-    return ""
-
-
-def _truncate(text: str, part: Part) -> str:
-    plain = " ".join(text.split())
-    longest = MAX_LENGTH[part]
+    quotes = (quote for own in found.evidence.values() for quote in own if quote.supported and quote.item == label_id)
+    text = found.document.text
+    if (quote := next(quotes, None)) is not None:
+        text = quote.quote
+    elif hits := baseline.keyword_spans(codebook, text).get(label_id):
+        text = quote_around(text, *hits[0])
+    elif len(list(clauses_of(text))) != 1:
+        return ""
+    plain, longest = " ".join(text.split()), MAX_LENGTH[part]
     return plain if len(plain) <= longest else plain[:longest].rsplit(" ", 1)[0]
 
 

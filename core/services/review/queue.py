@@ -69,17 +69,15 @@ LENGTHS: Mapping[str, tuple[int, int]] = {
 class ReviewRow:
     """A document in the grid. Values are by item; None where nothing could be read.
 
-    ``values`` are the current ones (the reviewer's, else the verdict's), ``verdict`` the run's own, ``gold`` the
-    reference where it has a value. ``roles`` holds each role's last list, None for a role without one. ``edited`` are
-    items whose reviewed value differs from the verdict, ``disputed`` those on which the roles differ. ``draw`` is the
-    sampling record on the first page of the queue, None elsewhere and for a skipped document.
+    ``values`` are the current ones (the reviewer's, else the verdict's), ``gold`` the reference where it has a value.
+    ``roles`` holds each role's last list, None for a role without one. ``edited`` are items whose reviewed value
+    differs from the verdict, ``disputed`` those on which the roles differ. ``draw`` is the sampling record on the first
+    page of the queue, None elsewhere and for a skipped document.
     """
 
     document_id: str
-    position: int
     text: str
     values: Mapping[str, Value | None]
-    verdict: Mapping[str, Value | None]
     gold: Mapping[str, Value]
     roles: Mapping[str, Mapping[str, Value] | None]
     edited: frozenset[str]
@@ -281,10 +279,8 @@ def _row(record: DocumentRecord, line: Line, codebook: Codebook, speakers: Seque
     heard = [says for says in lists.values() if says is not None]
     return ReviewRow(
         document_id=record.document.id,
-        position=record.document.position,
         text=record.document.text,
         values={item: record.value(item) for item in codebook.items},
-        verdict={item: record.values.get(item) for item in codebook.items},
         gold=majority_reference(record.document.gold, codebook.items),
         roles=lists,
         edited=frozenset(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from core.debate import protocols
 from core.errors import UsageError
@@ -15,41 +14,38 @@ from core.services.runs.configuration import propose_name
 from core.services.runs.planning import Plan, replace_prompts
 
 
-@dataclass(frozen=True, slots=True)
-class RunChanges:
-    """Changes to the settings of an earlier run.
+def changed_settings(
+    session: ProjectSession,
+    run: RunRow,
+    *,
+    role_models: Mapping[str, RoleModel],
+    prompts: Mapping[str, str],
+    concurrency: int | None,
+    budget_usd: float | None,
+    engine: EngineSettings,
+) -> RunSettings:
+    """Return the settings of a run with other models by role, template texts by role or shared name, and so on.
 
-    ``role_models`` are by role, ``prompts`` are template texts by role or shared name. None keeps a setting.
-    """
-
-    role_models: Mapping[str, RoleModel] = field(default_factory=dict)
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    concurrency: int | None = None
-    budget_usd: float | None = None
-    engine: EngineSettings | None = None
-
-
-def changed_settings(session: ProjectSession, run: RunRow, changes: RunChanges) -> RunSettings:
-    """Return the settings of a run with the changes applied.
+    None keeps a setting.
 
     Raises UsageError for a role or template that the run does not have, and for a budget with an unpriced model;
     PromptError for a template that cannot be rendered on some documents of the run.
     """
     before, models = run.settings, session.models
     roles = {role.name: role for role in protocols.roles_of(before)}
-    for name in changes.role_models:
+    for name in role_models:
         if name not in roles:
             raise UsageError(f"{before.protocol} has no role '{name}'.", f"Its roles are: {', '.join(roles)}.")
-    chosen = {roles[name]: role_model for name, role_model in changes.role_models.items()}
+    chosen = {roles[name]: role_model for name, role_model in role_models.items()}
     spec, params = protocols.of(before), protocols.params_of(before)
-    role_models = planning.complete_role_models(spec, params, before.codebook, models, chosen)
+    changed = planning.complete_role_models(spec, params, before.codebook, models, chosen)
     settings = before.model_copy(
         update={
-            "role_models": {**before.role_models, **role_models},
-            "templates": replace_prompts(before.templates, changes.prompts, before.protocol),
-            "concurrency": changes.concurrency or before.concurrency,
-            "budget_usd": changes.budget_usd or before.budget_usd,
-            "engine": changes.engine or before.engine,
+            "role_models": {**before.role_models, **changed},
+            "templates": replace_prompts(before.templates, prompts, before.protocol),
+            "concurrency": concurrency or before.concurrency,
+            "budget_usd": budget_usd or before.budget_usd,
+            "engine": engine,
         }
     )
     if settings.budget_usd is not None:
@@ -94,17 +90,15 @@ def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings,
 def plan_from_run(run: RunRow) -> Plan:
     """Return a plan for the setup form that reproduces a run, except for the project's own prompts at that time."""
     settings = run.settings
-    names = list(settings.role_models)
     return Plan(
         protocol=settings.protocol,
-        default_model=settings.role_models[names[0]],
+        default_model=next(iter(settings.role_models.values())),
         role_models=dict(settings.role_models),
         params=dict(settings.params),
         seed=settings.seed,
         concurrency=settings.concurrency,
         budget_usd=run.budget_usd,
         handling=settings.handling,
-        limit=None,
         pace=settings.pace,
         engine=settings.engine,
     )

@@ -43,8 +43,8 @@ def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
         first = document_samples.project_sample(session, 10, seed=3)
         split, development, held_out = (
             held_out_split.holdout_split(session),
-            held_out_split.development_ids(session),
-            held_out_split.held_out_ids(session),
+            held_out_split.labelled_ids(session, held_out=False),
+            held_out_split.labelled_ids(session, held_out=True),
         )
         assert (split.development, split.held_out) == (len(development), len(held_out))
         assert held_out_split.held_out_among(session, [*development, *held_out]) == set(held_out)
