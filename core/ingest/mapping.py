@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from core.codebook import Codebook, normalise
@@ -54,6 +55,24 @@ class ColumnMapping:
     def raters(self) -> tuple[str, ...]:
         """The raters of the gold, in order."""
         return tuple(dict.fromkeys(source.rater for source in self.gold))
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """Input files and how to read them, as given on the command line."""
+
+    paths: tuple[Path, ...]
+    text: str
+    id_column: str | None = None
+    contexts: tuple[str, ...] = ()
+    gold: tuple[str, ...] = ()
+    gold_same_names: bool = False
+    gold_values: tuple[str, ...] = ()
+    group: str | None = None
+    order: str | None = None
+    neighbours: int = 0
+    limit: int | None = None
+    """Number of documents that are needed; more rows are read only if some are rejected."""
 
 
 def require_column(table: Table, name: str, what: str) -> str:

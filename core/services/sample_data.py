@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.ingest.mapping import ImportOptions
 from core.services import preferences
 
 SUFFIX = ".duckdb"
@@ -14,8 +15,7 @@ SUFFIX = ".duckdb"
 class Sample:
     """A sample data set: its files and how to read them. ``unit`` names its documents in the plural.
 
-    ``gold`` has the form of the command line's option. If empty, gold comes from the columns named like the labels.
-    ``personas`` is a file of personas for its panel.
+    ``options`` say how to read ``data``, without its path. ``personas`` is a file of personas for its panel.
     """
 
     key: str
@@ -23,12 +23,7 @@ class Sample:
     unit: str
     data: str
     codebook: str
-    text: str = "text"
-    id_column: str = "id"
-    contexts: tuple[str, ...] = ()
-    gold: tuple[str, ...] = ()
-    group: str | None = None
-    order: str | None = None
+    options: ImportOptions = ImportOptions((), "text", "id", gold_same_names=True)
     personas: str = ""
 
     @property
@@ -44,12 +39,14 @@ SAMPLES = (
     Sample("central-bank", "Monetary policy stance", "sentences", "central_bank.csv", "central_bank.yaml"),
     Sample(
         "sentence-pairs", "Does it follow?", "pairs of sentences", "sentence_pairs.csv", "sentence_pairs.yaml",
-        text="hypothesis", contexts=("premise",), group="premise_no",
+        ImportOptions((), "hypothesis", "id", ("premise",), gold_same_names=True, group="premise_no"),
     ),
     Sample(
         "story-questions", "Story questions", "questions and answers", "story_questions.csv", "story_questions.yaml",
-        text="answer", contexts=("question", "story"), group="story_id", order="number",
-        gold=tuple(f"{name}={name}_{rater}@{rater}" for name in _DIMENSIONS for rater in ("ann", "ben", "cara")),
+        ImportOptions(
+            (), "answer", "id", ("question", "story"), group="story_id", order="number",
+            gold=tuple(f"{name}={name}_{rater}@{rater}" for name in _DIMENSIONS for rater in ("ann", "ben", "cara")),
+        ),
         personas="panel/personas.yaml",
     ),
 )  # fmt: skip

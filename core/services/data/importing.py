@@ -29,6 +29,7 @@ from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.mapping import (
     ColumnMapping,
+    ImportOptions,
     parse_gold_option,
     parse_value_option,
     same_name_gold,
@@ -107,24 +108,6 @@ class ImportPreview:
         if not self.built.documents:
             first = f" The first: {self.built.rejected[0]}." if self.built.rejected else ""
             raise InputError(f"{self.draft.name}: no row can be used.{first}", "Check the columns and the file.")
-
-
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
-    """Input files and how to read them, as given on the command line."""
-
-    paths: tuple[Path, ...]
-    text: str
-    id_column: str | None = None
-    contexts: tuple[str, ...] = ()
-    gold: tuple[str, ...] = ()
-    gold_same_names: bool = False
-    gold_values: tuple[str, ...] = ()
-    group: str | None = None
-    order: str | None = None
-    neighbours: int = 0
-    limit: int | None = None
-    """Number of documents that are needed; more rows are read only if some are rejected."""
 
 
 # -- read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from core.errors import ProjectError, UsageError
 from core.formatting import format_count
 from core.services import personas, preferences
 from core.services.codebooks.codebook import read_codebook
-from core.services.data.importing import ImportOptions, preview_file, store_documents
+from core.services.data.importing import preview_file, store_documents
 from core.services.sample_data import SAMPLES, Sample
 from core.services.workspace import Workspace
 
@@ -62,24 +62,12 @@ def ensure_sample(workspace: Workspace, key: str = "hotel-aspects") -> Path:
     if session.store.codebooks.latest() is None:
         folder = resources.folder("sample_data")
         codebook = read_codebook(folder / sample.codebook)
-        store_documents(session, preview_file(_options(sample), codebook))
+        options = replace(sample.options, paths=(folder / sample.data,))
+        store_documents(session, preview_file(options, codebook))
         session.store.codebooks.save(codebook, note="the sample's codebook")
         if sample.personas:
             session.store.personas.save(personas.read_personas(folder / sample.personas), note="the sample's personas")
     return session.path
-
-
-def _options(sample: Sample) -> ImportOptions:
-    return ImportOptions(
-        (resources.folder("sample_data") / sample.data,),
-        text=sample.text,
-        id_column=sample.id_column,
-        contexts=sample.contexts,
-        gold=sample.gold,
-        gold_same_names=not sample.gold,
-        group=sample.group,
-        order=sample.order,
-    )
 
 
 def make_folder() -> None:
