@@ -27,7 +27,7 @@ from core.formatting import format_number, format_rating, format_signed
 from core.hashing import digest
 from core.runs import RunSettings
 from core.stats import metrics
-from core.stats.intervals import Estimate, Interval, ends, format_interval, wilson
+from core.stats.intervals import Estimate, Interval, format_interval, wilson
 from core.store.annotations import decode_value
 from core.store.classifiers import StoredClassifier, TrainingExample
 from core.store.project import Store
@@ -419,7 +419,7 @@ def cross_validated_scores(codebook: Codebook, reference: npt.ArrayLike, held_ou
     return {
         "n": drawn.n,
         "measure": "macro F1",
-        **_plain(drawn["macro_f1"]),
+        **drawn["macro_f1"].to_json(),
         "labels": {name: label["f1"].value for name, label in drawn.labels.items()},
     }
 
@@ -433,8 +433,8 @@ def learning_gain(
     cannot be estimated.
     """
     if codebook.kind == "rating" or not len(np.asarray(reference)):
-        return _plain(Estimate(None, None))
-    return _plain(metrics.difference(codebook.kind, reference, half, full, codebook.names)["macro_f1"])
+        return Estimate(None, None).to_json()
+    return metrics.difference(codebook.kind, reference, half, full, codebook.names)["macro_f1"].to_json()
 
 
 def decision_counts(codebook: Codebook, examples: Sequence[TrainingExample]) -> dict[str, dict[str, int]]:
@@ -520,11 +520,7 @@ def _rating_scores(
         name: float(close[:, column].sum()) / known[:, column].sum() if known[:, column].any() else None
         for column, name in enumerate(codebook.names)
     }
-    return {"n": documents, "measure": "share within one step", **_plain(Estimate(value, interval)), "labels": labels}
-
-
-def _plain(estimate: Estimate) -> dict[str, Any]:
-    return {"value": estimate.value, "interval": ends(estimate.interval)}
+    return {"n": documents, "measure": "share within one step", **Estimate(value, interval).to_json(), "labels": labels}
 
 
 def _value_name(value: Value, names: Mapping[str, str]) -> str:

@@ -25,6 +25,8 @@ SHOWN_FINISHED = 40
 """Finished debates in a snapshot, so that the tiles are not empty after the last debate has ended."""
 SHOWN_OPEN = 20
 """Open debates of a paused run that are read from the store, as many as the page has tiles."""
+NOTHING = -1
+"""Revision of a client that has received nothing."""
 TAIL = 90
 """Characters of a running turn that a tile shows."""
 
@@ -61,8 +63,8 @@ class ClientCursor:
 
     focus: str | None = None
     cursors: dict[int, Cursor] = field(default_factory=dict)
-    tiles_revision: int = 0
-    focus_revision: int = 0
+    tiles_revision: int = NOTHING
+    focus_revision: int = NOTHING
 
 
 @dataclass(slots=True)
@@ -212,7 +214,10 @@ class LiveRunState:
                     self._apply(event, event.document_id, event.turn)
 
     def _apply(self, event: TurnStarted | Delta | TurnWaiting | TurnDone, document_id: str, number: int) -> _LiveDebate:
-        debate = self._open(document_id)
+        debate = self._flight.get(document_id)
+        if debate is None:
+            self._finished.pop(document_id, None)  # debated again
+            debate = self._flight[document_id] = _LiveDebate(document_id)
         turn = debate.turn(number)
         debate.revision = turn.revision = self._revision
         turn.apply(event, self._clock())
@@ -237,13 +242,6 @@ class LiveRunState:
             for turn in debate.turns.values():
                 if not turn.is_done and not turn.waiting:
                     turn.waiting, turn.revision = reason, self._revision
-
-    def _open(self, document_id: str) -> _LiveDebate:
-        debate = self._flight.get(document_id)
-        if debate is None:
-            self._finished.pop(document_id, None)  # debated again
-            debate = self._flight[document_id] = _LiveDebate(document_id)
-        return debate
 
     def _end(self, event: VerdictReached) -> None:
         debate = self._flight.pop(event.document_id, None) or self._finished.pop(event.document_id, None)
@@ -274,13 +272,8 @@ class LiveRunState:
 
     def snapshot(self, cursor: ClientCursor) -> list[Json]:
         """Return everything that a client needs. Text that the client has, by its cursors, is not sent again."""
-        with self._lock:
-            now = self._clock()
-            cursor.tiles_revision = cursor.focus_revision = self._revision
-            events: list[Json] = [] if self._status is None else [status_event(self._status)]
-            recent = list(self._finished.values())[-SHOWN_FINISHED:]
-            events += [self._tile(debate, now) for debate in [*recent, *self._in_progress]]
-            return events + self._focus_events(cursor, now, since=-1)
+        cursor.tiles_revision = cursor.focus_revision = NOTHING
+        return self.changes(cursor)
 
     def changes(self, cursor: ClientCursor, *, tiles: bool = True) -> list[Json]:
         """Return what changed since the last call; with ``tiles`` False only changes of the debate in focus."""
@@ -291,22 +284,20 @@ class LiveRunState:
             events: list[Json] = []
             if tiles:
                 if self._status is not None and self._status_revision > cursor.tiles_revision:
-                    events.append(status_event(self._status))
+                    events.append({"kind": "run_status", **asdict(self._status)})
+                finished = list(self._finished.values())
+                recent = finished[-SHOWN_FINISHED:] if cursor.tiles_revision == NOTHING else finished
                 events += [
                     self._tile(debate, now)
-                    for debate in [*self._finished.values(), *self._in_progress]
+                    for debate in [*recent, *self._in_progress]
                     if debate.revision > cursor.tiles_revision
                 ]
                 cursor.tiles_revision = self._revision
-            events += self._focus_events(cursor, now, since=cursor.focus_revision)
+            focus = cursor.focus or ""
+            if (debate := self._flight.get(focus) or self._finished.get(focus)) is not None:
+                events += _debate_events(debate, cursor.cursors, now, cursor.focus_revision)
             cursor.focus_revision = self._revision
             return events
-
-    def _focus_events(self, cursor: ClientCursor, now: float, *, since: int) -> list[Json]:
-        if cursor.focus is None:
-            return []
-        debate = self._flight.get(cursor.focus) or self._finished.get(cursor.focus)
-        return [] if debate is None else list(_debate_events(debate, cursor.cursors, now, since))
 
     def _tile(self, debate: _LiveDebate, now: float) -> Json:
         turns = debate.ordered
@@ -350,11 +341,6 @@ def status_of(run: RunRow, state: State | None = None) -> RunStatus:
     """Return the status of a stored run as an event, with another state if one is given."""
     status = RunStatus.of(run)
     return status if state is None else replace(status, state=state, message="", stop_code="")
-
-
-def status_event(status: RunStatus) -> Json:
-    """Return a run's status for the browser."""
-    return {"kind": "run_status", **asdict(status)}
 
 
 def verdict_event(reached: VerdictReached) -> Json:

@@ -19,7 +19,7 @@ from core.debate.turns import family
 from core.engine import standalone_requests
 from core.engine.standalone_requests import Spent
 from core.errors import InputError, UsageError
-from core.formatting import one_line
+from core.formatting import format_money, one_line
 from core.ingest.persona_sources import read_text_file
 from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
@@ -47,10 +47,9 @@ class GeneratedPersonas:
     def words(self) -> str:
         """The result in one sentence."""
         cast, spent = self.made.persona_set, self.spent
-        cost = "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.4f}"
         return (
             f"{len(cast.members)} personas in {len(cast.groups)} groups from {len(self.made.found)} dimensions found; "
-            f"{spent.requests} requests, {spent.tokens:,} tokens, {cost}"
+            f"{spent.requests} requests, {spent.tokens:,} tokens, {format_money(spent.cost_usd)}"
         )
 
 
@@ -147,7 +146,13 @@ def generate(
     if not sources:
         raise UsageError("No sources are given to generate personas from.", "Add at least one document.")
     session.store.personas.keep_sources({source.name: source.text for source in sources})
-    settings = _settings(codebook, with_defaults(session.models, role_model, temperature, LONG_MAX_TOKENS))
+    role_model = with_defaults(session.models, role_model, temperature, LONG_MAX_TOKENS)
+    settings = RunSettings(
+        protocol=persona_extraction.TEMPLATES,
+        codebook=codebook,
+        role_models=dict.fromkeys(ROLE_MODELS, role_model),
+        templates=prompts.shipped_templates(persona_extraction.TEMPLATES),
+    )
     step = persona_extraction.extract_personas(
         sources, task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
     )
@@ -190,15 +195,6 @@ def with_personas(
     version = session.store.personas.save(making.made.persona_set, note=f"made from {names}", keep_draft=True)
     remarks = [f"personas v{version}: {making.words}", *making.made.notes]
     return replace(plan, params={**plan.params, "personas": making.made.persona_set.text}), remarks
-
-
-def _settings(codebook: Codebook, role_model: RoleModel) -> RunSettings:
-    return RunSettings(
-        protocol=persona_extraction.TEMPLATES,
-        codebook=codebook,
-        role_models=dict.fromkeys(ROLE_MODELS, role_model),
-        templates=prompts.shipped_templates(persona_extraction.TEMPLATES),
-    )
 
 
 def start(

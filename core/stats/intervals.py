@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,10 @@ class Estimate:
     def clear(self) -> bool | None:
         """True if the interval of a difference excludes zero; None without an interval."""
         return None if self.interval is None else 0.0 not in self.interval
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value and the ends of the interval, as in reports."""
+        return {"value": self.value, "interval": ends(self.interval)}
 
 
 def ends(interval: Interval | None) -> list[float] | None:

@@ -171,7 +171,7 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
     return {
         "collection": {
             **_fields(made, "seconds"),
-            "completion": _estimate(made.completion), "abstention": _estimate(made.abstention),
+            "completion": made.completion.to_json(), "abstention": made.abstention.to_json(),
             "seconds_per_answer": made.seconds,
         },
         "labels": {
@@ -180,7 +180,7 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
         "annotators": {
             one.group: {
                 **_fields(one, "group", "accuracy", "kappa", "strata"),
-                "accuracy": _estimate(one.accuracy),
+                "accuracy": one.accuracy.to_json(),
                 **_value("kappa", one.kappa),
                 "by_agreement": [
                     _fields(stratum, "accuracy") | _value("accuracy", stratum.accuracy) for stratum in one.strata
@@ -202,7 +202,3 @@ def _value(name: str, estimate: Estimate) -> dict[str, Any]:
 
 def _fields(row: Any, *without: str) -> dict[str, Any]:
     return {key: value for key, value in asdict(row).items() if key not in without}
-
-
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    return {"value": estimate.value, "interval": ends(estimate.interval)}
