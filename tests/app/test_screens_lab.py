@@ -11,9 +11,9 @@ import pytest
 from core.documents import Document
 from core.errors import MootError, UsageError
 from core.runs import RoleModel
-from core.services import held_out_split, projects, prompt_templates
+from core.services import document_samples, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import document_samples, sweeps, trials
+from core.services.lab import sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio, until_shown
@@ -142,8 +142,8 @@ def test_draft_that_fails_on_one_document_names_it_and_is_neither_tested_nor_sav
 def test_says_that_few_labelled_documents_make_no_held_out_split(
     filled: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_out_split, "HELD_OUT_SHARE", 0.0)
-    labelled = held_out_split.holdout_split(filled).development
+    monkeypatch.setattr(document_samples, "HELD_OUT_SHARE", 0.0)
+    labelled = document_samples.holdout_split(filled).development
     assert f"No held-out split: only {labelled} labelled documents" in html(open_page("lab"))
 
 

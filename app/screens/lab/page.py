@@ -19,12 +19,12 @@ from core.debate import protocols
 from core.errors import MootError, PromptError
 from core.formatting import format_count
 from core.runs import RunRow
-from core.services import prompt_templates
+from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.data.overview import count_documents
 from core.services.evaluation import run_data
-from core.services.lab import document_samples, trials
+from core.services.lab import trials
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
 from core.services.runs import configuration, planning, rerun

@@ -15,10 +15,10 @@ from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.elements import download, line, saved, segments
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import request_preview
-from core.services import prompt_templates
+from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
-from core.services.lab import document_samples, history, trials
+from core.services.lab import history, trials
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import PromptVersion, Slot, TemplateStatus
 from core.services.runs.planning import Plan

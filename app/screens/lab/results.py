@@ -19,8 +19,8 @@ from app.widgets.layout import panel
 from app.widgets.metric_tables import estimate_data
 from core.errors import MootError
 from core.formatting import format_count, format_price
-from core.services import held_out_split, prompt_templates
-from core.services.lab import document_samples, trials
+from core.services import document_samples, prompt_templates
+from core.services.lab import trials
 from core.services.lab.results import EFFECT_ORDER, TrialResult
 from core.services.lab.trials import Trial, TrialStatus
 from core.services.project_session import ProjectSession
@@ -179,7 +179,7 @@ def _why(tried: TrialStatus) -> None:
 
 
 def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
-    split = held_out_split.holdout_split(session)
+    split = document_samples.holdout_split(session)
     count = split.held_out
     times = format_count(split.looks, "time")
     labelled = format_count(split.development, "labelled document") if split.development else "no labelled documents"

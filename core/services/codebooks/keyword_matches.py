@@ -20,7 +20,7 @@ from core.runs import Template
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import Piece, lines
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
-from core.services.held_out_split import held_out_among
+from core.services.document_samples import held_out_among
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
 from core.services.result_cache import cached_by_documents, cached_by_reviews

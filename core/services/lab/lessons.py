@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass, replace
 from core.codebook import Codebook, Label
 from core.errors import MootError
 from core.formatting import format_count
-from core.services import held_out_split
+from core.services import document_samples
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
+from core.services.document_samples import Sample
 from core.services.lab import trials
-from core.services.lab.document_samples import Sample
 from core.services.lab.results import TrialResult
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -99,7 +99,7 @@ def accepted(session: ProjectSession) -> AcceptedLessons | None:
     lessons = _applied(session)
     if not lessons:
         return None
-    kind, split = codebooks.codebook_status(session).codebook.kind, held_out_split.holdout_split(session)
+    kind, split = codebooks.codebook_status(session).codebook.kind, document_samples.holdout_split(session)
     measure = "share of correct values" if kind == "rating" else "macro F1"
     found = AcceptedLessons(lessons, measure, split.development + split.held_out)
     number = session.store.settings.get(SETTING)["trial"]
@@ -211,7 +211,7 @@ def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | No
     if latest is not None and trials.is_trial_active(session, latest):
         trials.stop_trial(session, latest)  # of fewer lessons
     used = {document for document, *_ in session.store.classifiers.codebook_examples()}
-    labelled = [id for id in held_out_split.labelled_ids(session, held_out=False) if id not in used]
+    labelled = [id for id in document_samples.labelled_ids(session, held_out=False) if id not in used]
     reviewed = {one.document_id for one in session.store.classifiers.training_examples()}
     chosen = sorted(labelled, key=reviewed.__contains__)[-MAX_DOCUMENTS:]
     after = codebooks.codebook_status(session).codebook

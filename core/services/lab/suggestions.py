@@ -22,7 +22,7 @@ from core.engine.standalone_requests import drive
 from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
 from core.runs import RoleModel
-from core.services import held_out_split
+from core.services import document_samples
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
@@ -167,7 +167,7 @@ def label_errors(
     if run_id is None or now.kind == "rating":
         return
     loaded = run_data.load_latest_reference(session.store, run_id, now)
-    held_out = held_out_split.held_out_among(session, loaded.documents)
+    held_out = document_samples.held_out_among(session, loaded.documents)
     rows = [row for row, id in enumerate(loaded.documents) if id not in held_out][:MAX_DOCUMENTS]
     documents = list(session.store.documents.texts([loaded.documents[row] for row in rows]).items())
     right, given = (run_data.given_labels(now, values[rows]) for values in (loaded.reference, loaded.verdicts))

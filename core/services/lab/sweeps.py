@@ -23,8 +23,8 @@ from core.debate import protocols
 from core.engine.base_engine import OUT_OF_BUDGET
 from core.errors import MootError, ProjectError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
-from core.services import prompt_templates
-from core.services.lab import document_samples, history, trials
+from core.services import document_samples, prompt_templates
+from core.services.lab import history, trials
 from core.services.lab.history import RunScore
 from core.services.project_session import ProjectSession
 from core.services.runs import planning

@@ -19,9 +19,9 @@ from core.hashing import digest
 from core.runs import RunRow, RunSettings, total_cost
 from core.services import prompt_templates, result_cache
 from core.services.codebooks import codebook as codebooks
+from core.services.document_samples import Sample
 from core.services.evaluation import run_data
 from core.services.lab import results
-from core.services.lab.document_samples import Sample
 from core.services.lab.results import TrialResult
 from core.services.project_session import ProjectSession
 from core.services.runs import planning

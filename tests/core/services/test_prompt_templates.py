@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core.errors import PromptError
-from core.services import prompt_templates
+from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import document_samples, trials
+from core.services.lab import trials
 from core.services.runs import planning
 from tests.core.services.sessions import queue_runs, studio
 

@@ -8,7 +8,7 @@ from core import baseline
 from core.codebook import CHOICE_ITEM, Codebook, Label, dump_yaml, load_yaml
 from core.documents import Document
 from core.errors import CodebookError
-from core.services import held_out_split, projects
+from core.services import document_samples, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.codebooks.diff import compare, words
@@ -244,7 +244,7 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
     found = keyword_matches.count_matches(session, BOOK, PRICE, ("rate", "bargain"))
     # "cheap" matches c and f, "per night" matches d. Gold covers b, c, f, and e, which is held out; Price is present in
     # b and f. Only the suggestion "rate" matches b.
-    assert held_out_split.labelled_ids(session, held_out=True) == ["e"]
+    assert document_samples.labelled_ids(session, held_out=True) == ["e"]
     assert (found.documents, found.hit, found.with_gold, found.present) == (5, 3, 3, 2)
     assert (found.present_hit, found.missed, found.absent_hit) == (1, 1, 1)
     assert found.by_word == (("cheap", 2), ("per night", 1))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core.errors import PromptError
-from core.services import held_out_split, projects, prompt_templates
+from core.services import document_samples, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import document_samples, history, trials
+from core.services.lab import history, trials
 from core.services.runs import planning
 from tests.core.services.sessions import until
 from tests.core.store.helpers import set_gold
@@ -103,12 +103,12 @@ def test_versions_are_scored_against_remapped_gold(session):
     codebooks.save_draft(session, codebooks.change_label(book, book.labels[0].id, keywords=["nothing"]))
     finish(session, trials.definition_change(session), document_samples.project_sample(session, 20))
     before, _ = history.codebook_history(session)
-    sizes = held_out_split.holdout_split(session)
+    sizes = document_samples.holdout_split(session)
     assert before.score.value.value > 0
     wrong = {label.id: False for label in book.labels}
     ids = session.store.documents.ids()
     set_gold(session.store, {id: {"ann": wrong} for id in ids[:30]})
     after, _ = history.codebook_history(session)
     assert after.score.n < before.score.n or after.score.value.value == 0
-    now = held_out_split.holdout_split(session)
+    now = document_samples.holdout_split(session)
     assert (now.development + now.held_out, sizes.development + sizes.held_out) == (30, len(ids))

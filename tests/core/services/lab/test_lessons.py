@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.documents import Document
-from core.services import held_out_split
+from core.services import document_samples
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import lessons, suggestions, trials
 from core.services.project_session import ProjectSession
@@ -45,7 +45,7 @@ def test_lessons_are_tried_together_against_known_labels(tmp_path):
         add_documents(session, "Gondolier and stout on tap", False, 5, "s")
         assert lessons.accepted(session) is None
         accept_keyword(session, SERVICE, "gondolier")
-        shown = held_out_split.labelled_ids(session, held_out=False)
+        shown = document_samples.labelled_ids(session, held_out=False)
         corrected, regressed = (sum(id.startswith(name) for id in shown) for name in "ps")
         (label,) = [one for one in wait_for_trial(session).result.labels if one.name == "Service"]
         assert (label.fixed, label.broken) == (corrected, regressed)
@@ -156,7 +156,7 @@ def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
         assert sum(label.fixed for label in found.result.labels) > 0
         trial = session.store.lab.trials(lessons.SUBJECT)[-1]
         assert "p0" not in trial.sample["strata"], "the document of an example is not in the sample"
-        assert not held_out_split.held_out_among(session, list(trial.sample["strata"]))
+        assert not document_samples.held_out_among(session, list(trial.sample["strata"]))
         lessons.undo(session)
         assert codebooks.codebook_status(session).codebook.labels == BOOK.labels
         assert not trials.is_trial_active(session, trial)
@@ -189,7 +189,7 @@ def test_lessons_accepted_before_the_review_are_tried_after_it(tmp_path):
         actions.submit(session, run.run_id, ids)
         lessons.try_when_due(session)
         found = wait_for_trial(session)
-        assert found.result.n == len(held_out_split.labelled_ids(session, held_out=False))
+        assert found.result.n == len(document_samples.labelled_ids(session, held_out=False))
         assert sum(label.fixed for label in found.result.labels) == found.result.n
 
 
@@ -200,4 +200,4 @@ def test_lessons_are_tried_on_documents_with_gold_too_when_a_few_are_reviewed(tm
         session.start_or_resume(run.run_id).result(30)
         actions.submit(session, run.run_id, ["p0", "p1"])
         accept_keyword(session, SERVICE, "gondolier")
-        assert wait_for_trial(session).result.n == len(held_out_split.labelled_ids(session, held_out=False)) > 2
+        assert wait_for_trial(session).result.n == len(document_samples.labelled_ids(session, held_out=False)) > 2

@@ -10,8 +10,9 @@ from core.codebook import Label
 from core.documents import Document
 from core.errors import MootError, UsageError
 from core.runs import RoleModel
+from core.services import document_samples
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import document_samples, suggestions, trials
+from core.services.lab import suggestions, trials
 from core.services.runs import planning
 from tests.core.services.sessions import BOOK, queue_runs, studio, until
 from tests.servers.scripted import Scripted, reply_with

@@ -7,10 +7,10 @@ import pytest
 from core.documents import Document
 from core.errors import CodebookError, NothingChanged, PromptError
 from core.runs import RoleModel
+from core.services import document_samples as draws
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data import sample_projects
-from core.services.lab import document_samples as draws
 from core.services.lab import history, trials
 from core.services.lab.trials import forecast_trial
 from core.services.runs import planning

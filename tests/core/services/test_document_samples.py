@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from core.documents import Document
 from core.errors import UsageError
-from core.services import held_out_split
-from core.services.lab import document_samples
+from core.services import document_samples
 from tests.core.services.sessions import queue_runs, studio
 
 IDS = [f"d{n}" for n in range(100)]
@@ -42,12 +41,12 @@ def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
         session.store.documents.add([*made, Document("free", {"text": "x"})])
         first = document_samples.project_sample(session, 10, seed=3)
         split, development, held_out = (
-            held_out_split.holdout_split(session),
-            held_out_split.labelled_ids(session, held_out=False),
-            held_out_split.labelled_ids(session, held_out=True),
+            document_samples.holdout_split(session),
+            document_samples.labelled_ids(session, held_out=False),
+            document_samples.labelled_ids(session, held_out=True),
         )
         assert (split.development, split.held_out) == (len(development), len(held_out))
-        assert held_out_split.held_out_among(session, [*development, *held_out]) == set(held_out)
+        assert document_samples.held_out_among(session, [*development, *held_out]) == set(held_out)
         assert [
             document_samples.visible_document(session, 1).id,
             document_samples.visible_document(session, document_samples.count_visible(session)).id,

@@ -1,4 +1,6 @@
-"""Documents for testing changes: stratified samples of the development split, and the held-out split.
+"""Documents for testing changes: the held-out split, and stratified samples of the development split.
+
+Definitions and prompts are never tuned on the held-out split. It is scored only on request, and each look is counted.
 
 Samples hold some documents that were wrong before, some right, some with disagreement, and some at random. The same
 seed gives the same documents, so that versions are compared on equal terms.
@@ -14,14 +16,60 @@ from typing import Literal, TypeAlias
 
 from core.documents import Document
 from core.errors import UsageError
-from core.services.held_out_split import held_out_among, holdout_split, labelled_ids
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_by_reviews
+from core.store.lab import SPLIT
 
+SPLIT_SEED, HELD_OUT_SHARE = "moot", 0.3
 Stratum: TypeAlias = Literal["wrong", "right", "disagreement", "random"]
 STRATA: tuple[Stratum, ...] = ("wrong", "right", "disagreement", "random")
 SAMPLE_SETTING = "lab sample"
 """Prefix of the project settings that store samples, so that a later run does not change them."""
 SIZES = (5, 10, 20, 40, 100, 200)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldoutSplit:
+    """Sizes of the split of labelled documents.
+
+    The side of a document depends only on ``seed``, ``share`` and its id. So documents that are labelled later are
+    split without anybody's choice.
+    """
+
+    seed: str
+    share: float
+    development: int
+    held_out: int
+    looks: int
+    """Number of times that the held-out split was scored."""
+
+
+def holdout_split(session: ProjectSession) -> HoldoutSplit:
+    """Return the project's split, creating it on first use."""
+    stored = session.store.settings.get(SPLIT)
+    if stored is None:
+        stored = {"seed": SPLIT_SEED, "share": HELD_OUT_SHARE}
+        session.store.settings.set(SPLIT, stored)
+    seed, share = str(stored["seed"]), float(stored["share"])
+    return HoldoutSplit(seed, share, *_split_sizes(session, seed, share), session.store.lab.looks())
+
+
+def held_out_among(session: ProjectSession, document_ids: Sequence[str]) -> set[str]:
+    """Return the documents of these, labelled or not, that are on the held-out side."""
+    now = holdout_split(session)
+    return session.store.lab.held_out_among(now.seed, now.share, document_ids)
+
+
+def labelled_ids(session: ProjectSession, *, held_out: bool) -> list[str]:
+    """Return the labelled documents of the held-out or of the development split."""
+    now = holdout_split(session)
+    return session.store.lab.known(now.seed, now.share, held_out=held_out)
+
+
+@cached_by_reviews
+def _split_sizes(session: ProjectSession, seed: str, share: float) -> tuple[int, int]:
+    """Return the sizes of both sides."""
+    return session.store.lab.sizes(seed, share)
 
 
 @dataclass(frozen=True, slots=True)
