@@ -27,7 +27,7 @@ from core.formatting import format_number
 COMMANDS = {
     "annotate": "annotate", "rerun": "annotate", "evaluate": "evaluate", "compare": "evaluate", "regress": "evaluate",
     "runs": "project", "export": "project", "import": "project", "models": "project", "doctor": "project",
-    "install-minilm": "project", "authors": "authors", "keywords": "keywords",
+    "install-minilm": "project", "authors": "authors", "keywords": "annotate",
 }  # fmt: skip
 """Module of ``core.cli`` by command."""
 
