@@ -208,7 +208,7 @@ class _SweepRunner:
                 run = self._run_cell(rung, grid[number], ids[:size])
                 scores[number] = None if run is None else _sort_value(history.score_run(self.session, run))
             remaining = survivors(scores)
-            self.progress |= {"remaining": list(remaining), "rung": rung + 1}
+            self.progress["remaining"] = list(remaining)
             self._save_progress()
 
     def _run_cell(self, rung: int, cell: Cell, ids: list[str]) -> RunRow | None:

@@ -29,7 +29,6 @@ def test_next_step_of_a_project(workspace: Workspace) -> None:
     first = guided_path.overview(session)
     assert [step.state for step in first.steps] == ["now", "later", "done", "later", "later", "later", "later"]
     assert (next_of(session).page, next_of(session).action) == ("data", "Import texts")
-    assert (first.documents, first.labels, first.last_run) == (0, (), None)
 
     session.store.documents.add([Document("a", {"text": "x"})])
     session.store.codebooks.save_draft(Codebook(name="begun"))
