@@ -41,14 +41,13 @@ class ConnectionEntry:
     """A connection as shown on the Models page.
 
     ``key_name`` is the environment variable of the key, empty if no variable is for this address. A connection with
-    ``own`` can be removed; ``local`` ones are on this machine.
+    ``own`` can be removed.
     """
 
     name: str
     base_url: str
     dialect: str
     own: bool
-    local: bool
     key: KeyFrom
     key_name: str
 
@@ -60,7 +59,6 @@ class Listing:
     cards: tuple[ModelCard, ...] = ()
     error: ModelError | None = None
     pending: bool = False
-    at: float | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -327,9 +325,7 @@ def _entry(connection: Connection, own: bool) -> ConnectionEntry:
         source = "keyring"
     elif connection.local:
         source = "needless"
-    return ConnectionEntry(
-        connection.name, connection.base_url, connection.dialect, own, connection.local, source, name
-    )
+    return ConnectionEntry(connection.name, connection.base_url, connection.dialect, own, source, name)
 
 
 class _Lists:
@@ -359,11 +355,11 @@ class _Lists:
 
     def _list(self, connection: Connection) -> Listing:
         try:
-            return Listing(self._ask(connection), at=time.time())
+            return Listing(self._ask(connection))
         except ModelError as error:
-            return Listing(error=error, at=time.time())
+            return Listing(error=error)
         except Exception as error:  # whatever a server makes a client library raise must not leave the page waiting
-            return Listing(error=ModelError(f"{connection.name}: {error}."), at=time.time())
+            return Listing(error=ModelError(f"{connection.name}: {error}."))
 
 
 _lists = _Lists()

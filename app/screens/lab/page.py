@@ -106,7 +106,7 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
         change = trials.draft_change(session, slot, plan)
         size = state.lab.sample_size or results.USUAL
         sample = document_samples.project_sample(session, size)
-        news = state.lab.is_new_trial(f"{change.key} {size}")
+        news = state.lab.is_new_trial(f"{change.asks} {size}")
         if quietly and (change.unchanged or not news):
             return  # keep the current view (one document, the held-out score, or an error)
         LabState.problem.reset()

@@ -55,14 +55,6 @@ class VersionRow:
     score: RunScore | None = None
     held_out: RunScore | None = None
 
-    @property
-    def gap(self) -> float | None:
-        """Development score minus held-out score; None until both are known."""
-        if self.score is None or self.held_out is None:
-            return None
-        seen, unseen = self.score.value.value, self.held_out.value.value
-        return None if seen is None or unseen is None else seen - unseen
-
 
 def template_history(session: ProjectSession, slot: prompt_templates.Slot, protocol: str) -> tuple[VersionRow, ...]:
     """Return the versions of a prompt, children after their parents and the draft last."""

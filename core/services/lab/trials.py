@@ -48,20 +48,14 @@ class SettingsChange:
     after_name: str
 
     @property
+    def asks(self) -> tuple[str, str]:
+        """Hashes of the requests before and after the change."""
+        return _ask_hash(self.before), _ask_hash(self.after)
+
+    @property
     def unchanged(self) -> bool:
         """True if both sides send the same requests."""
-        return _ask_hash(self.before) == _ask_hash(self.after)
-
-    @property
-    def key(self) -> str:
-        """Key that is equal for changes with the same requests on both sides."""
-        return _ask_hash(self.before) + _ask_hash(self.after)
-
-    @property
-    def changed_texts(self) -> tuple[str, ...]:
-        """Names of the run's templates that differ."""
-        before, after = self.before.templates, self.after.templates
-        return tuple(key for key in after if key not in before or before[key].text != after[key].text)
+        return len(set(self.asks)) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +175,7 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
     for settings in (change.before, change.after):
         prompt_templates.check_templates(settings, documents)
     known = [trial for trial in session.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
-    asks = _ask_hash(change.before), _ask_hash(change.after)
+    asks = change.asks
     before, after = (
         _find_or_create_run(session, settings.model_copy(update={"pace": pace}), asked, sample, known)
         for settings, asked in zip((change.before, change.after), asks, strict=True)
@@ -261,7 +255,7 @@ def _trial_runs(session: ProjectSession, trial: Trial) -> tuple[RunRow, RunRow]:
 
 def was_tried(session: ProjectSession, change: SettingsChange, sample: Sample) -> bool:
     """Return True if the same change was already tested on the sample."""
-    asks = (_ask_hash(change.before), _ask_hash(change.after))
+    asks = change.asks
     return any(
         (trial.before_asks, trial.after_asks) == asks and list(trial.sample["strata"]) == list(sample.ids)
         for trial in session.store.lab.trials(change.subject)
@@ -327,7 +321,7 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Samp
         after = forecast_run(session, change.after, documents)
         return before + (_without_shared(after, change) if before.calls else after)
 
-    return result_cache.cached(session, look, "forecast", change.key, tuple(sample.ids), basis=session.saved_at())
+    return result_cache.cached(session, look, "forecast", change.asks, tuple(sample.ids), basis=session.saved_at())
 
 
 def forecast_run(session: ProjectSession, settings: RunSettings, documents: Sequence[Document]) -> CostForecast:
@@ -366,7 +360,8 @@ def _without_shared(after: CostForecast, change: SettingsChange) -> CostForecast
     The earlier side pays for those.
     """
     roles = protocols.roles_of(change.after)
-    changed = change.changed_texts
+    before, now = change.before.templates, change.after.templates
+    changed = {key for key in now if key not in before or before[key].text != now[key].text}
     first = next((place for place, role in enumerate(roles) if role.name in changed or role.family in changed), 0)
     if not first or change.before.codebook != change.after.codebook:
         return after
