@@ -11,27 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from core.cli.console import (
-    INCOMPLETE,
-    OK,
-    PROJECT_PATH,
-    SOME_FAILED,
-    ProgressLines,
-    budget_option,
-    connection_option,
-    help_examples,
-    json_option,
-    known_run,
-    open_workspace,
-    pairs_option,
-    print_error,
-    print_json,
-    print_line,
-    print_message,
-    print_table,
-    project_option,
-    wait_for,
-)
+from core.cli import console
 from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.documents import Document
@@ -122,26 +102,26 @@ def annotate_file(
             workspace.open(path, create=False), plan.ambiguous
         )  # fails before anything is written if the prepass does not exist
     for note in (*built.notes, *planning.settings_warnings(settings)):
-        print_message(note)
+        console.print_message(note)
     if built.unknown_gold:
-        print_message("such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")
+        console.print_message("such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")
     if built.rejected:
         rejected = len(built.rejected)
-        print_message(f"read {built.read}, kept {built.kept}, rejected {rejected} (stored in the project):")
+        console.print_message(f"read {built.read}, kept {built.kept}, rejected {rejected} (stored in the project):")
         for row in built.rejected[:SHOWN_REJECTED]:
-            print_message(f"  {row}")
+            console.print_message(f"  {row}")
     _preflight(workspace, settings)
     for found in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
-        print_message(found.sentence(settings))
+        console.print_message(found.sentence(settings))
     session = workspace.open(path)
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
-        print_message(message)
+        console.print_message(message)
     rows = start_runs(session, to_import, codebook, plan)
     for note in few_shot_examples.example_warnings(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
     ):
-        print_message(note)
+        console.print_message(note)
     return _drive(session, [row.run_id for row in rows])
 
 
@@ -156,7 +136,7 @@ def start_runs(
     own = prompt_templates.promoted_templates(session)
     check_templates_on(preview.built.documents, planning.build_settings(plan, codebook, 0, session.models, own))
     if conflicts := store_documents(session, preview).counts["gold_conflicts"]:
-        print_message(
+        console.print_message(
             f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
             f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
         )
@@ -183,7 +163,7 @@ def resume_run(
     ``budget`` is a new limit in dollars for the whole run; None keeps the current one.
     """
     session = workspace.open(path, create=False)
-    row = known_run(session, run_id)
+    row = console.known_run(session, run_id)
     _require_connections(workspace, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     again = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
@@ -199,14 +179,14 @@ def warn_ignored_options(
     workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given: set[str]
 ) -> None:
     """Warn about ``given`` options that do not apply to a resumed run, whose settings are frozen."""
-    before = known_run(workspace.open(path, create=False), run_id).settings
+    before = console.known_run(workspace.open(path, create=False), run_id).settings
     try:
         wanted = planning.build_settings(plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models)
     except MootError:
         return  # the options are not used, so their errors do not matter
     ignored = [option for option in rerun.differing_options(before, wanted) if option in given]
     if ignored:
-        print_message(
+        console.print_message(
             f"{run_id} resumes with its original settings; {join_names(ignored)} {plural(len(ignored), 'is', 'are')} "
             "ignored. To use other settings, start a new run: replies to unchanged requests are reused."
         )
@@ -215,17 +195,17 @@ def warn_ignored_options(
 def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOptions, limit: int | None) -> None:
     """Add new documents of a file to a run before it resumes."""
     session = workspace.open(path, create=False)
-    row = known_run(session, run_id)
+    row = console.known_run(session, run_id)
     preview = preview_file(source, row.settings.codebook)
     store_documents(session, preview)
     added = session.store.runs.extend(run_id, [document.id for document in preview.built.documents[:limit]])
-    print_message(f"{run_id}: added {format_count(added, 'document')}")
+    console.print_message(f"{run_id}: added {format_count(added, 'document')}")
 
 
 def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any]) -> Outcome:
     """Create a run like another one, with the models and prompts in the options changed, and drive it."""
     session = workspace.open(path, create=False)
-    before = known_run(session, run_id)
+    before = console.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
     engine, params = planning.split_engine(name, options["params"])
     sampling, unknown = planning.split_params(params, None)
@@ -261,17 +241,21 @@ def _preflight(workspace: Workspace, settings: RunSettings) -> None:
         return  # another program answers the files, perhaps on another machine
     for probe in planning.preflight(settings, workspace.models, workspace.engine):
         if probe.error is not None:
-            print_message(f"testing {probe.role_model.spec}: {probe.error}")
+            console.print_message(f"testing {probe.role_model.spec}: {probe.error}")
         elif not probe.in_format:
-            print_message(f"testing {probe.role_model.spec}: the model answers, but not in the expected format.")
+            console.print_message(
+                f"testing {probe.role_model.spec}: the model answers, but not in the expected format."
+            )
         if probe.refused_params:
-            print_message(f"{probe.role_model.spec} refuses {', '.join(probe.refused_params)}; requests will omit it.")
+            console.print_message(
+                f"{probe.role_model.spec} refuses {', '.join(probe.refused_params)}; requests will omit it."
+            )
 
 
 def _drive(
     session: ProjectSession, run_ids: list[str], *, retry_failed: bool = False, retry_unresolved: bool = False
 ) -> Outcome:
-    session.listen(ProgressLines())
+    session.listen(console.ProgressLines())
     stored = [session.store.runs.known(run_id) for run_id in run_ids]
     reported: dict[str, RunStatus] = {}
     problem = ""
@@ -280,7 +264,7 @@ def _drive(
     def on_interrupt(times: int) -> None:
         nonlocal interrupted
         interrupted = times
-        print_message(
+        console.print_message(
             "pausing when the calls in flight end; press Ctrl-C again to stop at once" if times == 1 else "stopping"
         )
         for run_id in run_ids:
@@ -290,13 +274,13 @@ def _drive(
         if interrupted:
             break
         try:
-            status = wait_for(
+            status = console.wait_for(
                 session.start_or_resume(run_id, retry_failed=retry_failed, retry_unresolved=retry_unresolved),
                 on_interrupt,
             )
         except MootError as error:
             problem = str(error)
-            print_error(error)
+            console.print_error(error)
             break
         reported[run_id] = status
         if status.state != "done":
@@ -309,16 +293,16 @@ def _drive(
         known = [with_status(row, reported[row.run_id]) for row in stored if row.run_id in reported]
         if not known:
             raise
-        print_error(error)
-        return Outcome(session, (), totals(known, {}), INCOMPLETE)
+        console.print_error(error)
+        return Outcome(session, (), totals(known, {}), console.INCOMPLETE)
     states = {run_id: status.state for run_id, status in reported.items()}
     rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in found)
     for row in rows:
         if warning := describe_truncation(row, session.store.transcripts.truncated_replies(row.run_id)):
-            print_message(f"{row.run_id}: {warning}")
+            console.print_message(f"{row.run_id}: {warning}")
         for why, count in session.store.transcripts.errors(row.run_id) if row.failed else ():
-            print_message(f"{row.run_id}: {count} failed: {why}")
-    code = INCOMPLETE if problem else _exit_code(rows)
+            console.print_message(f"{row.run_id}: {count} failed: {why}")
+    code = console.INCOMPLETE if problem else _exit_code(rows)
     savings = ((row.run_id, adaptive_savings(session, row)) for row in rows)
     result = totals(rows, {run_id: saved.to_json() for run_id, saved in savings if saved is not None})
     return Outcome(session, rows, result, code)
@@ -357,13 +341,13 @@ def with_status(row: RunRow, status: RunStatus) -> RunRow:
 def _print_stop(status: RunStatus) -> None:
     reason = f": {status.message}" if status.message else ""
     end = "" if reason.endswith((".", "?", "!")) else "."
-    print_message(f"{status.run_id} is {status.state}{reason}{end} Resume with --resume {status.run_id}")
+    console.print_message(f"{status.run_id} is {status.state}{reason}{end} Resume with --resume {status.run_id}")
 
 
 def _exit_code(rows: tuple[RunRow, ...]) -> int:
     if any(row.state != "done" for row in rows):
-        return INCOMPLETE
-    return SOME_FAILED if any(row.failed for row in rows) else OK
+        return console.INCOMPLETE
+    return console.SOME_FAILED if any(row.failed for row in rows) else console.OK
 
 
 ENGINES = ("live", "batch", "ray")
@@ -373,15 +357,17 @@ SEED = click.IntRange(-(2**53), 2**53)
 
 @click.command(
     "annotate",
-    epilog=help_examples(
+    epilog=console.help_examples(
         "moot annotate reviews.csv --text text --codebook aspects.yaml",
         "moot annotate reviews.csv --text text --codebook aspects.yaml --model openai/gpt-4.1-mini --budget 2",
         "moot annotate reviews.csv --text text --codebook aspects.yaml --gold-same-names --role judge=ollama/llama3.2",
     ),
 )
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=PROJECT_PATH)
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=console.PROJECT_PATH)
 @click.option("--text", required=True, metavar="COL", help="Column with the text.")
-@click.option("--codebook", "codebook_file", required=True, type=PROJECT_PATH, help="Codebook file (YAML or .qdc).")
+@click.option(
+    "--codebook", "codebook_file", required=True, type=console.PROJECT_PATH, help="Codebook file (YAML or .qdc)."
+)
 @click.option("--id", "id_column", metavar="COL", help="Column with document ids. Default: row numbers.")
 @click.option("--context", "contexts", multiple=True, metavar="COL", help="Column with additional text. Repeatable.")
 @click.option("--gold", multiple=True, metavar="LABEL=COL[@RATER]", help="Column with gold for one label. Repeatable.")
@@ -398,25 +384,25 @@ SEED = click.IntRange(-(2**53), 2**53)
 @click.option("--gold-same-names", is_flag=True, help="Read gold from columns that have the labels' names.")
 @click.option("--protocol", default="ecj", help="Debate protocol, or a protocol file (YAML).")
 @click.option("--model", default="builtin/lexical", metavar="SPEC", help="Default model as connection/model.")
-@pairs_option("--role", "roles", "ROLE=SPEC", "Model for one role.")
-@connection_option
-@pairs_option("--param", "params", "KEY=VALUE", "Parameter, e.g. max_tokens=512.")
-@pairs_option("--prompt", "prompts", "ROLE=FILE", "Prompt template for a role.")
-@pairs_option("--price", "prices", "SPEC=IN/OUT", "Dollars per million prompt and reply tokens.")
+@console.pairs_option("--role", "roles", "ROLE=SPEC", "Model for one role.")
+@console.connection_option
+@console.pairs_option("--param", "params", "KEY=VALUE", "Parameter, e.g. max_tokens=512.")
+@console.pairs_option("--prompt", "prompts", "ROLE=FILE", "Prompt template for a role.")
+@console.pairs_option("--price", "prices", "SPEC=IN/OUT", "Dollars per million prompt and reply tokens.")
 @click.option("--iterations", type=click.IntRange(1, 1000), default=1, help="Number of repeated runs.")
 @click.option("--concurrency", type=click.IntRange(1, 4096), default=8, help="Maximum number of calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Annotate only the first N documents.")
-@budget_option
+@console.budget_option
 @click.option("--seed", type=SEED, help="Random seed, also sent to servers that accept one. Default: 0.")
 @click.option("--engine", type=click.Choice(ENGINES), default="live", help="Engine that runs the debates.")
-@project_option(required=False)
+@console.project_option(required=False)
 @click.option("--resume", metavar="RUN", help="Resume this run of the project.")
 @click.option(
     "--retry", "retries", multiple=True, type=click.Choice(["failed", "unresolved"]),
     help="With --resume: documents to retry. Repeatable. Default: failed.",
 )  # fmt: skip
 @click.option("--extend", is_flag=True, help="With --resume: add new documents of INPUT to the run.")
-@json_option
+@console.json_option
 def annotate_command(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
     """Annotate the documents of INPUT and store the results.
 
@@ -424,10 +410,10 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
 
     The rows of several files are put together, with the column file for the name of each row's file.
     """
-    with open_workspace(options["connections"]) as workspace:
+    with console.open_workspace(options["connections"]) as workspace:
         path = project or options["inputs"][0].with_suffix(".duckdb")
         if project is None:
-            print_message(f"the project is {path}")
+            console.print_message(f"the project is {path}")
         for spec, price in options["prices"].items():
             workspace.models.prices.own[spec] = Price.parse(price)
         given = {field.name: options[field.name] for field in fields(ImportOptions) if field.name in options}
@@ -444,10 +430,10 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
             outcome = annotate_file(workspace, source, codebook, plan_of(options), path)
         if sys.stdout.isatty() and not as_json:
             for row in outcome.rows:
-                print_line(f"\n{row.title}: {format_count(row.verdicts, 'verdict')}")
-                print_table(*report.label_table(outcome.session, row))
+                console.print_line(f"\n{row.title}: {format_count(row.verdicts, 'verdict')}")
+                console.print_table(*report.label_table(outcome.session, row))
     if as_json:
-        print_json(outcome.result)
+        console.print_json(outcome.result)
     raise SystemExit(outcome.exit_code)
 
 
@@ -463,49 +449,54 @@ def _given_options() -> set[str]:
 
 
 @click.command(
-    "rerun", epilog=help_examples("moot rerun r0001 --project reviews.duckdb --role judge=openai/gpt-4.1 --budget 2")
+    "rerun",
+    epilog=console.help_examples("moot rerun r0001 --project reviews.duckdb --role judge=openai/gpt-4.1 --budget 2"),
 )
 @click.argument("run")
-@project_option(required=True)
-@pairs_option("--role", "roles", "ROLE=SPEC", "New model for a role.")
-@pairs_option("--prompt", "prompts", "ROLE=FILE", "New prompt template for a role.")
-@connection_option
-@pairs_option("--param", "params", "KEY=VALUE", "Sampling parameter of the roles given by --role, e.g. temperature=0.")
+@console.project_option(required=True)
+@console.pairs_option("--role", "roles", "ROLE=SPEC", "New model for a role.")
+@console.pairs_option("--prompt", "prompts", "ROLE=FILE", "New prompt template for a role.")
+@console.connection_option
+@console.pairs_option(
+    "--param", "params", "KEY=VALUE", "Sampling parameter of the roles given by --role, e.g. temperature=0."
+)
 @click.option("--concurrency", type=click.IntRange(1, 4096), help="Maximum number of calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Rerun only the first N documents.")
-@budget_option
+@console.budget_option
 @click.option("--engine", type=click.Choice(ENGINES), help="Engine that runs the debates. Default: that of RUN.")
-@json_option
+@console.json_option
 def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> None:
     """Rerun RUN with some settings changed, as a new run.
 
     Replies to unchanged requests are reused without cost. With another judge, for example, only the judge is paid. The
     JSON is that of annotate; cached_calls counts the reused replies.
     """
-    with open_workspace(options["connections"]) as workspace:
+    with console.open_workspace(options["connections"]) as workspace:
         outcome = rerun_run(workspace, project, run, options)
     if as_json:
-        print_json(outcome.result)
+        console.print_json(outcome.result)
     else:
         result = outcome.result
         calls = format_count(result["calls"], "paid call")
-        print_message(f"{result['run_id']}: {calls}, {result['cached_calls']} replies reused")
+        console.print_message(f"{result['run_id']}: {calls}, {result['cached_calls']} replies reused")
     raise SystemExit(outcome.exit_code)
 
 
 @click.command(
     "keywords",
-    epilog=help_examples(
+    epilog=console.help_examples(
         "moot keywords reviews.csv --text text --codebook aspects.yaml",
         "moot keywords reviews.csv --text text --codebook aspects.yaml --output aspects_with_keywords.yaml",
     ),
 )
-@click.argument("input", type=PROJECT_PATH)
+@click.argument("input", type=console.PROJECT_PATH)
 @click.option("--text", required=True, metavar="COL", help="Column with the text.")
-@click.option("--codebook", "codebook_file", required=True, type=PROJECT_PATH, help="Codebook file (YAML).")
+@click.option("--codebook", "codebook_file", required=True, type=console.PROJECT_PATH, help="Codebook file (YAML).")
 @click.option("--label", "names", multiple=True, metavar="NAME", help="Only keywords of this label. Repeatable.")
-@click.option("--output", type=PROJECT_PATH, help="Write the codebook with the printed keywords added to this file.")
-@json_option
+@click.option(
+    "--output", type=console.PROJECT_PATH, help="Write the codebook with the printed keywords added to this file."
+)
+@console.json_option
 def keywords_command(
     input: Path, text: str, codebook_file: Path, names: tuple[str, ...], output: Path | None, as_json: bool
 ) -> None:
@@ -535,16 +526,20 @@ def keywords_command(
             }
             for one in found
         ]  # fmt: skip
-        print_json({"documents": len(documents), "keywords": keywords, "labels_without_keywords": list(without)})
+        console.print_json(
+            {"documents": len(documents), "keywords": keywords, "labels_without_keywords": list(without)}
+        )
         return
     rows = [
         (f"{label_names[one.label_id]}: {one.word}", one.source, f"{one.documents:,}", f"{one.together:,}")
         for one in found
     ]
     if rows:
-        print_table(("Label: keyword", "source", "documents", "with another word of the label"), rows)
-    print_message(f"{format_count(len(found), 'keyword')} proposed from {format_count(len(documents), 'document')}")
+        console.print_table(("Label: keyword", "source", "documents", "with another word of the label"), rows)
+    console.print_message(
+        f"{format_count(len(found), 'keyword')} proposed from {format_count(len(documents), 'document')}"
+    )
     if without:
-        print_message(f"no keywords for {join_names(without)}: add words that only texts with this label use")
+        console.print_message(f"no keywords for {join_names(without)}: add words that only texts with this label use")
     if output is not None:
-        print_message(f"wrote {output}")
+        console.print_message(f"wrote {output}")

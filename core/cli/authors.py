@@ -9,19 +9,7 @@ from typing import Any
 
 import click
 
-from core.cli.console import (
-    PROJECT_PATH,
-    connection_option,
-    format_with_interval,
-    help_examples,
-    json_option,
-    open_workspace,
-    print_json,
-    print_line,
-    print_message,
-    print_table,
-    project_option,
-)
+from core.cli import console
 from core.formatting import format_count, format_money, format_number, format_percent
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -29,21 +17,23 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command(
     "authors",
-    epilog=help_examples(
+    epilog=console.help_examples(
         "moot authors --project chats.duckdb --sample",
         "moot authors --project chats.duckdb --annotate builtin/lexical --predictivity builtin/lexical --json",
         "moot authors --project chats.duckdb --export labels.csv",
     ),
 )
-@project_option(required=True)
+@console.project_option(required=True)
 @click.option("--sample", is_flag=True, help="First add the sample chats, in a new project with their codebook.")
 @click.option("--import", "chats", type=FILE, help="First import chats with authors' answers (JSON Lines).")
 @click.option("--annotate", "models", multiple=True, metavar="SPEC", help="Let a model answer all questions.")
 @click.option("--copies", type=click.IntRange(1, 20), default=3, help="Annotations per question.")
 @click.option("--predictivity", "predictor", metavar="SPEC", help="Test with a model which labels predict best.")
-@click.option("--export", "output", type=PROJECT_PATH, help="Write all answers with their provenance (.csv, .jsonl).")
-@connection_option
-@json_option
+@click.option(
+    "--export", "output", type=console.PROJECT_PATH, help="Write all answers with their provenance (.csv, .jsonl)."
+)
+@console.connection_option
+@console.json_option
 def authors_command(
     project: Path,
     sample: bool,
@@ -59,34 +49,36 @@ def authors_command(
     from core.services.authors import files
     from core.services.authors.report import annotate, author_report, run_predictivity, to_json
 
-    with open_workspace(connections) as workspace:
+    with console.open_workspace(connections) as workspace:
         session = workspace.open(project, create=sample)
         if sample:
-            print_message(f"{format_count(files.load_sample(session), 'sample text')} added")
+            console.print_message(f"{format_count(files.load_sample(session), 'sample text')} added")
         if chats is not None:
-            print_message(f"{format_count(files.import_chats(session, chats), 'text')} imported")
+            console.print_message(f"{format_count(files.import_chats(session, chats), 'text')} imported")
         for spec in models:
-            print_message(f"{spec} gave {format_count(annotate(session, spec, copies=copies), 'new answer')}")
+            console.print_message(f"{spec} gave {format_count(annotate(session, spec, copies=copies), 'new answer')}")
         if predictor is not None:
-            print_message(f"{predictor} predicted {format_count(run_predictivity(session, predictor), 'answer')}")
+            console.print_message(
+                f"{predictor} predicted {format_count(run_predictivity(session, predictor), 'answer')}"
+            )
         if output is not None:
-            print_message(f"answers written to {files.save_labels(session, output)}")
+            console.print_message(f"answers written to {files.save_labels(session, output)}")
         report = to_json(author_report(session))
     if as_json:
-        print_json(report)
+        console.print_json(report)
     else:
         _print_report(report)
 
 
 def _print_report(report: dict[str, Any]) -> None:
     made = report["collection"]
-    print_line(
+    console.print_line(
         f"{format_count(made['texts'], 'text')} by {format_count(made['authors'], 'author')}, "
         f"{sum(made['excluded'].values())} excluded; {made['asked']} questions: {made['answered']} answered, "
         f"{made['abstained']} abstentions, {made['declined']} put off "
         f"(completion {_share(made['completion']['value'], made['completion']['interval'])}; 95% intervals in brackets)"
     )
-    print_table(
+    console.print_table(
         ("label", "asked", "answered", "abstained", "predicted right", "uncertainty"),
         [
             (
@@ -97,13 +89,13 @@ def _print_report(report: dict[str, Any]) -> None:
         ],
     )  # fmt: skip
     if report["annotators"]:
-        print_line()
-        print_table(
+        console.print_line()
+        console.print_table(
             ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per label", "cost per label"),
             [
                 (
                     name, str(one["labels"]), _share(one["accuracy"]["value"], one["accuracy"]["interval"]),
-                    format_with_interval(partial(format_number, digits=2), one["kappa"], one["kappa_interval"]),
+                    console.format_with_interval(partial(format_number, digits=2), one["kappa"], one["kappa_interval"]),
                     format_number(one["kl_meaning"], 2),
                     format_number(one["kl_position"], 2), format_number(one["seconds"], 1),
                     format_money(one["cost_usd"]),
@@ -112,8 +104,8 @@ def _print_report(report: dict[str, Any]) -> None:
             ],
         )  # fmt: skip
     if report["predictivity"]["sources"]:
-        print_line(f"\nPredictivity, by {report['predictivity']['model']}:")
-        print_table(
+        console.print_line(f"\nPredictivity, by {report['predictivity']['model']}:")
+        console.print_table(
             ("earlier labels by", "predictions", "accuracy", "std"),
             [
                 (
@@ -125,13 +117,13 @@ def _print_report(report: dict[str, Any]) -> None:
         )  # fmt: skip
     totals = [one for one in report["clicks"] if not one["day"]]
     if any(one["impressions"] for one in totals):
-        print_line()
+        console.print_line()
         for one in totals:
-            print_line(
+            console.print_line(
                 f"{one['arm']}: {format_count(one['clicks'], 'click')} on "
                 f"{format_count(one['impressions'], 'impression')} ({_share(one['rate'], one['interval'])})"
             )
 
 
 def _share(value: float | None, interval: Sequence[float] | None) -> str:
-    return format_with_interval(partial(format_percent, digits=1), value, interval)
+    return console.format_with_interval(partial(format_percent, digits=1), value, interval)

@@ -10,17 +10,7 @@ from typing import Any, cast
 import click
 
 from core import __version__
-from core.cli.console import (
-    ErrorReportingGroup,
-    format_with_interval,
-    help_examples,
-    json_option,
-    open_workspace,
-    print_json,
-    print_line,
-    print_message,
-    project_option,
-)
+from core.cli import console
 from core.cli.studio import Shown, launch, write_desktop_entry
 from core.formatting import format_number
 
@@ -32,7 +22,7 @@ COMMANDS = {
 """Module of ``core.cli`` by command."""
 
 
-class LazyGroup(ErrorReportingGroup):
+class LazyGroup(console.ErrorReportingGroup):
     """Command group that imports the module of a command when the command is called or listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -54,7 +44,7 @@ def _studio_options(command: Any) -> Any:
         ),
         click.option("--window", "shown", flag_value="window", help="Open a window (extra: window), not the browser."),
         click.option("--port", type=click.IntRange(1, 65535), help="Port. Default: the first free port from 8501."),
-        project_option(required=False),
+        console.project_option(required=False),
     ):
         command = option(command)
     return command
@@ -64,7 +54,7 @@ def _studio_options(command: Any) -> Any:
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
-    epilog=help_examples("moot", "moot demo", "moot annotate reviews.csv --text text --codebook aspects.yaml")
+    epilog=console.help_examples("moot", "moot demo", "moot annotate reviews.csv --text text --codebook aspects.yaml")
     + '\n\nCompletion in bash (or zsh, fish): eval "$(_MOOT_COMPLETE=bash_source moot)"',
 )
 @click.version_option(__version__, prog_name="moot")
@@ -80,7 +70,7 @@ def main(context: click.Context, project: Path | None, port: int | None, shown: 
         launch(project, port, shown or "browser")
 
 
-@main.command("studio", epilog=help_examples("moot studio --project reviews.duckdb", "moot studio --window"))
+@main.command("studio", epilog=console.help_examples("moot studio --project reviews.duckdb", "moot studio --window"))
 @_studio_options
 def studio(project: Path | None, port: int | None, shown: Shown | None) -> None:
     """Open the studio in the browser."""
@@ -90,11 +80,11 @@ def studio(project: Path | None, port: int | None, shown: Shown | None) -> None:
 @main.command("desktop-entry")
 def desktop_entry() -> None:
     """Add Moot to the application menu of a Linux desktop."""
-    print_message(f"wrote {write_desktop_entry()}")
+    console.print_message(f"wrote {write_desktop_entry()}")
 
 
 @main.command("demo")
-@json_option
+@console.json_option
 def demo(as_json: bool) -> None:
     """Annotate and evaluate the sample with the built-in model."""
     import tempfile
@@ -110,18 +100,18 @@ def demo(as_json: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
         source = ImportOptions((samples / "hotel_reviews.csv",), text="text", id_column="id", gold_same_names=True)
         codebook = read_codebook(samples / "hotel_aspects.yaml")
-        with open_workspace() as workspace:
+        with console.open_workspace() as workspace:
             outcome = annotate_file(workspace, source, codebook, planning.Plan(), Path(folder) / "demo.duckdb")
             report = scores.to_json(scores.evaluate(outcome.session, outcome.rows[0]))
     result = outcome.result | {"evaluation": report}
     if as_json:
-        print_json(result)
+        console.print_json(result)
     else:
         macro, spans = report["macro"], report["intervals"]["macro"]
-        each = [f"{key} {format_with_interval(format_number, macro[key], spans[key])}" for key in macro]
-        print_line(f"{result['verdicts']} of {result['documents']} sample reviews have a verdict.")
-        print_line(f"Macro {', '.join(each)}, with 95% intervals".replace("f1", "F1"))
-        print_line(
+        each = [f"{key} {console.format_with_interval(format_number, macro[key], spans[key])}" for key in macro]
+        console.print_line(f"{result['verdicts']} of {result['documents']} sample reviews have a verdict.")
+        console.print_line(f"Macro {', '.join(each)}, with 95% intervals".replace("f1", "F1"))
+        console.print_line(
             "The labels come from the built-in word-list baseline, not a language model. To see the debates: moot"
         )
     raise SystemExit(outcome.exit_code)

@@ -9,46 +9,35 @@ from typing import Any
 
 import click
 
-from core.cli.console import (
-    PROJECT_PATH,
-    format_with_interval,
-    help_examples,
-    json_option,
-    known_run,
-    open_session,
-    print_json,
-    print_line,
-    print_message,
-    print_table,
-    project_option,
-    reference_option,
-)
+from core.cli import console
 from core.formatting import format_number, plural
 
 SHOWN = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", "alpha")
 """Keys of the scores that are printed; ``--json`` has the others."""
 SHOWN_CUES = 5
 """Maximum number of cue words per line."""
-_score = partial(format_with_interval, format_number)
+_score = partial(console.format_with_interval, format_number)
 
 
 @click.command(
     "evaluate",
-    epilog=help_examples(
+    epilog=console.help_examples(
         "moot evaluate --project reviews.duckdb",
         "moot evaluate --project reviews.duckdb --run r0002 --reference reviewed --html report.html",
     ),
 )
-@project_option(required=True)
+@console.project_option(required=True)
 @click.option(
     "--run", "runs", multiple=True, metavar="RUN", help="Evaluate only this run. Repeatable. Default: all runs."
 )
-@reference_option
+@console.reference_option
 @click.option(
     "--annotator", default="verdict", help="Labels to evaluate: verdict, a role, or a value as for --reference."
 )
 @click.option("--errors", is_flag=True, help="Also analyse the errors of each label, with cue words.")
-@click.option("--html", "page", type=PROJECT_PATH, help="Write a printable HTML report of the last run to this file.")
+@click.option(
+    "--html", "page", type=console.PROJECT_PATH, help="Write a printable HTML report of the last run to this file."
+)
 @click.option(
     "--ambiguity", "prepass", metavar="RUN",
     help="Report ambiguous and other documents separately, by this prepass run.",
@@ -61,7 +50,7 @@ _score = partial(format_with_interval, format_number)
     help="Alternative annotator test: how much worse than a person the model may be. Its authors advise 0.2 for "
     "experts, 0.15 for trained annotators and 0.1 for crowd workers.",
 )
-@json_option
+@console.json_option
 def evaluate_command(
     project: Path,
     runs: tuple[str, ...],
@@ -82,8 +71,8 @@ def evaluate_command(
     from core.services.evaluation.reference import check_annotator
     from core.services.evaluation.report import full_report, role_models, save_html_report
 
-    with open_session(project) as session:
-        chosen = [known_run(session, run) for run in runs] if runs else session.store.runs.all()
+    with console.open_session(project) as session:
+        chosen = [console.known_run(session, run) for run in runs] if runs else session.store.runs.all()
         annotator = check_annotator(session, chosen, annotator)
         found = [full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon) for row in chosen]
         for report in found if prepass is not None else ():
@@ -92,24 +81,24 @@ def evaluate_command(
         recommended = role_models(session, chosen, reference)
         if page is not None and chosen:
             save_html_report(session, chosen[-1], page, reference)
-            print_message(f"report written to {page}")
+            console.print_message(f"report written to {page}")
     if as_json:
-        print_json({"runs": found, "role_models": recommended})
+        console.print_json({"runs": found, "role_models": recommended})
         return
     for report in found:
-        print_line(
+        console.print_line(
             f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}, "
             f"coverage {format_number(report['coverage'])}"
         )
         if report["basis"]["warning"]:
-            print_line(f"  {report['basis']['warning']}")
-        print_table(*_score_table(report))
+            console.print_line(f"  {report['basis']['warning']}")
+        console.print_table(*_score_table(report))
         if report["debate"]["sentence"]:
-            print_line(f"  {report['debate']['sentence']}")
+            console.print_line(f"  {report['debate']['sentence']}")
         for name, label in report.get("errors", {}).items():
-            print_line(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
+            console.print_line(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
         for name in ("ambiguous", "normal") if prepass else ():
-            print_line(f"  {name:<20} {_format_part(report['ambiguity'][name])}")
+            console.print_line(f"  {name:<20} {_format_part(report['ambiguity'][name])}")
 
 
 def _score_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -143,21 +132,21 @@ def _format_errors(label: Mapping[str, Any]) -> str:
 
 @click.command(
     "compare",
-    epilog=help_examples(
+    epilog=console.help_examples(
         "moot compare --project reviews.duckdb r0001 r0002",
         "moot compare --project reviews.duckdb r0001 r0002 --margin 2",
     ),
 )
-@project_option(required=True)
+@console.project_option(required=True)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
-@reference_option
+@console.reference_option
 @click.option(
     "--margin",
     type=click.FloatRange(0, 100, min_open=True),
     metavar="POINTS",
     help="Test whether the runs are equivalent within this many points of the main score.",
 )
-@json_option
+@console.json_option
 def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin: float | None, as_json: bool) -> None:
     """Compare runs on their common documents.
 
@@ -165,29 +154,29 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
     """
     from core.services.evaluation.compare import comparison_report
 
-    with open_session(project) as session:
+    with console.open_session(project) as session:
         result = comparison_report(session, runs, reference, margin / 100 if margin else None)
     if as_json:
-        print_json(result)
+        console.print_json(result)
         return
-    print_line(result["sentence"])
+    console.print_line(result["sentence"])
     for warning in {report["basis"]["warning"] for report in result["reports"]} - {""}:
-        print_line(warning)
+        console.print_line(warning)
     for pair in result.get("pairs", [result]):
         if pair.get("equivalence"):
-            print_line(pair["equivalence"]["sentence"])
+            console.print_line(pair["equivalence"]["sentence"])
     for label in result.get("labels", {}).values():
-        print_line(f"  {label['sentence']}")
+        console.print_line(f"  {label['sentence']}")
 
 
 @click.command(
     "regress",
-    epilog=help_examples(
+    epilog=console.help_examples(
         "moot regress --project reviews.duckdb --outcome Price --on year --on region",
         "moot regress --project reviews.duckdb --outcome stars --on Price --on Staff --json",
     ),
 )
-@project_option(required=True)
+@console.project_option(required=True)
 @click.option("--run", metavar="RUN", help="Run with the labels. Default: the latest.")
 @click.option(
     "--outcome", required=True, metavar="NAME", help="A label, a dimension, or a column of the imported file."
@@ -200,7 +189,7 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
     "--family", type=click.Choice(["linear", "logistic"]), default="linear",
     help="Linear for differences in means or shares, logistic for log odds of a label.",
 )  # fmt: skip
-@json_option
+@console.json_option
 def regress_command(
     project: Path, run: str | None, outcome: str, predictors: tuple[str, ...], family: str, as_json: bool
 ) -> None:
@@ -210,14 +199,14 @@ def regress_command(
     """
     from core.services.evaluation import corrected_regression
 
-    with open_session(project) as session:
+    with console.open_session(project) as session:
         formula = corrected_regression.Formula(outcome, predictors, "logistic" if family == "logistic" else "linear")
-        found = corrected_regression.analyse(session, known_run(session, run), formula)
+        found = corrected_regression.analyse(session, console.known_run(session, run), formula)
     if as_json:
-        print_json(corrected_regression.to_json(found))
+        console.print_json(corrected_regression.to_json(found))
         return
-    print_line(f"{formula} ({family}): {found.sentence}")
-    print_table(*corrected_regression.table(found))
+    console.print_line(f"{formula} ({family}): {found.sentence}")
+    console.print_table(*corrected_regression.table(found))
 
 
 def _format_part(part: dict[str, Any]) -> str:

@@ -6,27 +6,15 @@ from pathlib import Path
 
 import click
 
-from core.cli.console import (
-    PROJECT_PATH,
-    connection_option,
-    help_examples,
-    json_option,
-    known_run,
-    open_session,
-    open_workspace,
-    print_json,
-    print_line,
-    print_message,
-    project_option,
-)
+from core.cli import console
 
 
-@click.command("runs", epilog=help_examples("moot runs --project reviews.duckdb"))
-@project_option(required=True)
-@json_option
+@click.command("runs", epilog=console.help_examples("moot runs --project reviews.duckdb"))
+@console.project_option(required=True)
+@console.json_option
 def runs_command(project: Path, as_json: bool) -> None:
     """List the runs of a project, oldest first."""
-    with open_session(project) as session:
+    with console.open_session(project) as session:
         rows = [
             {
                 "run_id": row.run_id, "status": row.state, "protocol": row.settings.protocol,
@@ -35,25 +23,25 @@ def runs_command(project: Path, as_json: bool) -> None:
             for row in session.store.runs.all()
         ]  # fmt: skip
     if as_json:
-        print_json({"runs": rows})
+        console.print_json({"runs": rows})
         return
     for row in rows:
-        print_line(
+        console.print_line(
             f"{row['run_id']}  {row['status']:<8} {row['protocol']:<10} {row['verdicts']} of {row['documents']} "
             f"verdicts, {row['unresolved']} unresolved, {row['failed']} failed, {row['turns']} turns"
         )
     if not rows:
-        print_line("No runs yet.")
+        console.print_line("No runs yet.")
 
 
 @click.command(
     "export",
-    epilog=help_examples(
+    epilog=console.help_examples(
         "moot export --project reviews.duckdb --format csv --output labels.csv",
         "moot export --project reviews.duckdb --format bundle --output reviews.zip",
     ),
 )
-@project_option(required=True)
+@console.project_option(required=True)
 @click.option(
     "--run", "runs", metavar="RUN", multiple=True, help="Run to export, repeatable for one table. Default: the latest."
 )
@@ -62,7 +50,7 @@ def runs_command(project: Path, as_json: bool) -> None:
     help="A results format such as csv or jsonl, bundle (the whole project), codebook (REFI-QDA) or classifier; an "
     "unknown name lists all.",
 )  # fmt: skip
-@click.option("--output", required=True, type=PROJECT_PATH, help="Output file.")
+@click.option("--output", required=True, type=console.PROJECT_PATH, help="Output file.")
 def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path) -> None:
     """Export runs, a project, a codebook or a classifier.
 
@@ -71,7 +59,7 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
     from core.services import bundle, classifier, export
     from core.services.codebooks import codebook
 
-    with open_session(project) as session:
+    with console.open_session(project) as session:
         if form.strip().lower() == bundle.NAME:
             bundle.write_bundle(session, output)
         elif form.strip().lower() == codebook.EXPORT_FORMAT:
@@ -79,47 +67,48 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
         elif form.strip().lower() == classifier.EXPORT_FORMAT:
             classifier.save(session, output)
         else:
-            first, *others = [known_run(session, run).run_id for run in runs or (None,)]
+            first, *others = [console.known_run(session, run).run_id for run in runs or (None,)]
             export.export(session, first, form, output, others=others)
-    print_message(f"exported to {output}")
+    console.print_message(f"exported to {output}")
 
 
-@click.command("import", epilog=help_examples("moot import reviews.zip --project copy.duckdb"))
+@click.command("import", epilog=console.help_examples("moot import reviews.zip --project copy.duckdb"))
 @click.argument("file", metavar="BUNDLE", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@project_option(required=True)
+@console.project_option(required=True)
 def import_command(file: Path, project: Path) -> None:
     """Create a project from a bundle."""
     from core.services import bundle
 
     with file.open("rb") as packed:
         bundle.open_bundle(packed, project)
-    print_message(f"created {project}")
+    console.print_message(f"created {project}")
 
 
 @click.command(
-    "models", epilog=help_examples("moot models", "moot models --connection local=http://127.0.0.1:8081/v1 --probe")
+    "models",
+    epilog=console.help_examples("moot models", "moot models --connection local=http://127.0.0.1:8081/v1 --probe"),
 )
-@connection_option
+@console.connection_option
 @click.option("--probe", is_flag=True, help="Test the first model of each connection.")
-@json_option
+@console.json_option
 def models_command(connections: dict[str, str], probe: bool, as_json: bool) -> None:
     """List the models of each connection, or why there are none."""
     from core.services import models
 
-    with open_workspace(connections) as workspace:
+    with console.open_workspace(connections) as workspace:
         listed = [
             models.connection_report(workspace, name, probe=probe)
             for name in list(connections) or models.likely_connections(workspace)
         ]
     if as_json:
-        print_json({"connections": listed})
+        console.print_json({"connections": listed})
         return
     for one in listed:
-        print_line(f"{one['connection']}  {one['base_url'] or 'built in'}  {one['error'] or 'reachable'}")
+        console.print_line(f"{one['connection']}  {one['base_url'] or 'built in'}  {one['error'] or 'reachable'}")
         for model in one["models"]:
-            print_line(f"  {one['connection']}/{model['name']}{models.describe_model(model)}")
+            console.print_line(f"  {one['connection']}/{model['name']}{models.describe_model(model)}")
         if "probe" in one:
-            print_line(f"  tested {one['connection']}/{models.describe_probe(one['probe'])}")
+            console.print_line(f"  tested {one['connection']}/{models.describe_probe(one['probe'])}")
 
 
 @click.command("install-minilm")
@@ -131,12 +120,12 @@ def install_minilm_command() -> None:
     from core.services import models
 
     width = models.install_minilm()
-    print_message(f"MiniLM is installed and works ({width} numbers a text). New projects and runs use it.")
+    console.print_message(f"MiniLM is installed and works ({width} numbers a text). New projects and runs use it.")
 
 
-@click.command("doctor", epilog=help_examples("moot doctor", "moot doctor --project reviews.duckdb"))
-@project_option(required=False)
-@json_option
+@click.command("doctor", epilog=console.help_examples("moot doctor", "moot doctor --project reviews.duckdb"))
+@console.project_option(required=False)
+@console.json_option
 def doctor_command(project: Path | None, as_json: bool) -> None:
     """Check the installation, the connections and a project.
 
@@ -145,11 +134,13 @@ def doctor_command(project: Path | None, as_json: bool) -> None:
     """
     from core.services.doctor import diagnose
 
-    with open_workspace() as workspace:
+    with console.open_workspace() as workspace:
         checks = list(diagnose(workspace, project))
     if as_json:
-        print_json({"checks": [{"name": one.name, "result": one.result, "remedy": one.remedy} for one in checks]})
+        console.print_json(
+            {"checks": [{"name": one.name, "result": one.result, "remedy": one.remedy} for one in checks]}
+        )
     else:
         for one in checks:
-            print_line(f"{'!' if one.remedy else ' '} {one.name}: {one.result}. {one.remedy}".rstrip())
+            console.print_line(f"{'!' if one.remedy else ' '} {one.name}: {one.result}. {one.remedy}".rstrip())
     raise SystemExit(1 if any(one.remedy for one in checks) else 0)

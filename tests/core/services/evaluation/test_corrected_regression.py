@@ -138,7 +138,7 @@ def test_command_prints_the_same_regression(
     world: tuple[ProjectSession, RunRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, run = world
-    monkeypatch.setattr("core.cli.evaluate.open_session", lambda _path: nullcontext(session))
+    monkeypatch.setattr("core.cli.console.open_session", lambda _path: nullcontext(session))
     arguments = ["regress", "--project", "p.duckdb", "--run", run.run_id, "--outcome", "Clean", "--on", "region"]
     report = orjson.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout.splitlines()[-1])
     schemas = json.loads((Path(__file__).parents[4] / "docs/reference/schemas.json").read_text(encoding="utf-8"))
