@@ -39,13 +39,12 @@ class CurvePoint:
 class ClassifierStatus:
     """The state of a project's classifier.
 
-    ``reviewed`` documents were submitted; ``missing`` more are needed for a first training. ``documents`` were in the
-    training data. ``score`` is the cross-validated ``measure`` with a 95% interval, on ``tested`` documents. ``gain``
-    is its change from half of the training documents to all of them. ``curve`` has the points with a score, from no
-    training documents (the words of the codebook alone) to all of them.
+    ``missing`` more documents must be submitted for a first training. ``documents`` were in the training data.
+    ``score`` is the cross-validated ``measure`` with a 95% interval, on ``tested`` documents. ``gain`` is its change
+    from half of the training documents to all of them. ``curve`` has the points with a score, from no training
+    documents (the words of the codebook alone) to all of them.
     """
 
-    reviewed: int
     missing: int
     hash: str = ""
     documents: int = 0
@@ -77,7 +76,7 @@ def status(session: ProjectSession) -> ClassifierStatus:
     if (reviewed >= MIN_DOCUMENTS and outdated) or interrupted:
         session.trainer.schedule()
     untrained = ClassifierStatus(
-        reviewed, max(0, MIN_DOCUMENTS - reviewed), is_training=session.trainer.is_training, error=session.trainer.error
+        max(0, MIN_DOCUMENTS - reviewed), is_training=session.trainer.is_training, error=session.trainer.error
     )
     if known is None:
         return untrained

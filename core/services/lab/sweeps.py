@@ -45,7 +45,6 @@ class RankedCell:
     score: RunScore | None
     cost_usd: float | None
     problem: str
-    run_id: str
     remaining: bool
 
 
@@ -157,7 +156,7 @@ def _ranked_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, .
                 cell, rung, sizes[rung] if rung >= 0 else 0,
                 history.score_run(session, found[rung]) if rung >= 0 else None,
                 total_cost(run.cost_usd for run in found.values()),
-                problems.get(str(cell.number), ""), found[rung].run_id if rung >= 0 else "", cell.number in remaining,
+                problems.get(str(cell.number), ""), cell.number in remaining,
             )
         )  # fmt: skip
     return tuple(sorted(places, key=lambda place: (-place.rung, -_sort_value(place.score), place.cell.number)))

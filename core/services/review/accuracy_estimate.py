@@ -34,10 +34,8 @@ class LabelEstimate:
     documents alone, ``powered`` according to both (prediction-powered inference).
     """
 
-    id: str
     name: str
     colour: int
-    right: Estimate
     f1: Estimate
     naive: float
     sampled: Estimate
@@ -118,12 +116,9 @@ def _label_estimate(
 ) -> LabelEstimate:
     label = codebook.labels[column]
     scale = codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1)
-    step = 0.5 / (scale.max - scale.min)
     return LabelEstimate(
-        id=label.id,
         name=label.name,
         colour=label.colour,
-        right=scores.labels[label.name]["accuracy"] if scores else sampling.share(sample, np.abs(y - f) < step),
         f1=scores.labels[label.name]["f1"] if scores else Estimate(None, None),
         naive=naive,
         sampled=sampling.share(sample, y),
