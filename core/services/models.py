@@ -405,16 +405,6 @@ def set_connection_limits(workspace: Workspace, connection: str, limits: Limits)
     preferences.change(limits=workspace.models.own_limits)
 
 
-def price_ceiling() -> float | None:
-    """Return the maximum price of offered models in dollars per million reply tokens; None offers all models."""
-    return preferences.load().ceiling
-
-
-def set_price_ceiling(dollars: float | None) -> None:
-    """Offer only models up to this price."""
-    preferences.change(ceiling=dollars)
-
-
 def affordable_models(
     workspace: Workspace, connection: str, names: Iterable[str], ceiling: float | None
 ) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from app.widgets.elements import icon_button, line
 from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count, format_token_price
 from core.runs import BUILTIN, RoleModel
-from core.services import models
+from core.services import models, preferences
 from core.services.codebooks.keyword_matches import VectorsAdvice
 from core.services.models import ConnectionEntry, Limits, Listing, Price, Probe
 from core.services.runs.planning import Plan
@@ -239,13 +239,13 @@ def _model_table(name: str, listed: Listing) -> None:
 
 def price_ceiling() -> float | None:
     """Draw the field for the price limit and return the limit."""
-    ceiling = models.price_ceiling()
+    ceiling = preferences.load().ceiling
     st.html('<div class="moot-line q xs">Price limit ($ per million output tokens)</div>', width="content")
     st.number_input(
         "Price limit in dollars per million output tokens", min_value=0.0, value=None, step=1.0, format="%.2f",
         placeholder="none", label_visibility="collapsed", width=135,
         help="Offer only models up to this price. Models without a known price are left out, too.",
-        **bound("price-ceiling", ceiling, models.set_price_ceiling),
+        **bound("price-ceiling", ceiling, lambda dollars: preferences.change(ceiling=dollars)),
     )  # fmt: skip
     return ceiling
 

@@ -78,8 +78,6 @@ def test_models_above_the_ceiling_or_without_a_price_are_not_offered(opened: tup
     assert models.affordable_models(workspace, "openai", names, None) == names
     assert models.affordable_models(workspace, "openai", names, 1.6) == ("gpt-4.1-mini",)
     assert models.affordable_models(workspace, "ollama", ("llama3.2",), 0.0) == ("llama3.2",)
-    models.set_price_ceiling(1.6)
-    assert models.price_ceiling() == 1.6
 
 
 def test_limits_are_stored_and_the_tighter_one_applies(opened: tuple[Workspace, ProjectSession]) -> None:
