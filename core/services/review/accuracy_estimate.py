@@ -16,7 +16,6 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats import sampling
 from core.stats.intervals import Estimate
-from core.stats.metrics import Scores
 from core.stats.panels import normalised
 from core.stats.sampling import Sample
 
@@ -91,13 +90,20 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     scores = None
     if codebook.kind != "rating" and not found.design.by_hand:
         scores = score(codebook, found.reference, verdicts, design=found.design)
-    labels = tuple(
-        _label_estimate(
-            codebook, column, sample, y[:, column], f[:, column], float(everything[:, column].mean()), scores
+    labels = []
+    for column, label in enumerate(codebook.labels if len(everything) else ()):
+        own, naive = y[:, column], float(everything[:, column].mean())
+        labels.append(
+            LabelEstimate(
+                name=label.name,
+                colour=label.colour,
+                f1=scores.labels[label.name]["f1"] if scores else Estimate(None, None),
+                naive=naive,
+                sampled=sampling.share(sample, own),
+                powered=sampling.powered(sample, own, f[:, column], naive),
+                scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
+            )
         )
-        for column in range(len(codebook.labels))
-        if len(everything)
-    )
     right = _share_correct(found.reference[rows], verdicts[rows])
     return AccuracyEstimate(
         documents=len(everything),
@@ -106,24 +112,8 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         examples=len(session.store.annotations.example_documents(run.run_id)),
         right=scores["accuracy"] if scores else sampling.share(sample, right),
         f1=scores["macro_f1"] if scores else Estimate(None, None),
-        labels=labels,
+        labels=tuple(labels),
         sample=sample,
-    )
-
-
-def _label_estimate(
-    codebook: Codebook, column: int, sample: Sample, y: _Numbers, f: _Numbers, naive: float, scores: Scores | None
-) -> LabelEstimate:
-    label = codebook.labels[column]
-    scale = codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1)
-    return LabelEstimate(
-        name=label.name,
-        colour=label.colour,
-        f1=scores.labels[label.name]["f1"] if scores else Estimate(None, None),
-        naive=naive,
-        sampled=sampling.share(sample, y),
-        powered=sampling.powered(sample, y, f, naive),
-        scale=scale,
     )
 
 
