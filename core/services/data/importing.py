@@ -29,12 +29,12 @@ from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.mapping import (
     ColumnMapping,
-    ImportOptions,
     parse_gold_option,
     parse_value_option,
     same_name_gold,
     suggest_mapping,
 )
+from core.ingest.mapping import ImportOptions as ImportOptions
 from core.ingest.read import read_table
 from core.ingest.table import DETECTED, ReadOptions, Table, join_tables
 from core.ingest.table import rejected_csv as rejected_csv
