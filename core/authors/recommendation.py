@@ -73,15 +73,6 @@ def load_catalogue(text: str) -> tuple[CatalogueEntry, ...]:
     return entries
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """An entry with the arm that chose it and the features that it matched (none for keywords)."""
-
-    entry: CatalogueEntry
-    arm: str
-    matches: tuple[str, ...] = ()
-
-
 def _spaced_words(text: str) -> str:
     """Return the words of a text in lower case, each between two spaces."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
@@ -94,8 +85,11 @@ def recommend(
     selector: Selector,
     *,
     arm: str,
-) -> Recommendation | None:
-    """Return the entry that an arm chooses for a text; None if nothing matches. Of equal entries the first wins."""
+) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
+    """Return the entry that an arm chooses for a text, and the features that it matched (none for keywords).
+
+    None if nothing matches. Of equal entries the first wins.
+    """
     if arm == KEYWORDS:
         words = _spaced_words(submission.text)
         hits = [
@@ -103,9 +97,9 @@ def recommend(
             for entry in catalogue
         ]
         best = max(range(len(hits)), key=hits.__getitem__, default=0)
-        return Recommendation(catalogue[best], arm) if hits and hits[best] else None
+        return (catalogue[best], ()) if hits and hits[best] else None
     names = {feature.item: feature.name for feature in features}
-    found: list[tuple[float, Recommendation]] = []
+    found: list[tuple[float, CatalogueEntry, tuple[str, ...]]] = []
     for entry in catalogue:
         wanted = {normalise(name): set(map(normalise, values)) for name, values in entry.labels.items()}
         matches = tuple(
@@ -116,8 +110,8 @@ def recommend(
         )
         weight = sum(max(0.0, selector.score(item, submission.predictions[item]).relevance) for item in matches)
         if matches:
-            found.append((weight, Recommendation(entry, SELECTOR, matches)))
-    return max(found, key=lambda one: one[0])[1] if found else None
+            found.append((weight, entry, matches))
+    return max(found, key=lambda one: one[0])[1:] if found else None
 
 
 def next_arm(log: Iterable[Entry]) -> str:

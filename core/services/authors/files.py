@@ -116,7 +116,6 @@ def import_chats(session: ProjectSession, path: Path) -> int:
     names = load_settings(session).names
     entries: list[Entry] = []
     documents: list[Document] = []
-    gold: dict[tuple[str, str], Value] = {}
     known = {entry.document_id for entry in current.log if isinstance(entry, Submission)}
     texts: dict[str, list[str]] = {}
     for number, line in enumerate(read_text(path, most=MAX_CHAT_BYTES).split("\n"), start=1):
@@ -135,8 +134,7 @@ def import_chats(session: ProjectSession, path: Path) -> int:
         entries += chat
         if not submission.excluded:
             documents.append(document_of(submission, len(texts[row.author])))
-            gold |= _gold(current, chat)
-    session.store.author_log.append(entries, documents=documents, gold=gold)
+    session.store.author_log.append(entries, documents=documents, gold=_gold(current, entries))
     return sum(isinstance(entry, Submission) for entry in entries)
 
 
@@ -201,9 +199,9 @@ def _annotator_answers(question: Question, row: _QuestionRow, at: float) -> Iter
             )  # fmt: skip
 
 
-def _gold(current: AuthorLabelling, chat: list[Entry]) -> Mapping[tuple[str, str], Value]:
+def _gold(current: AuthorLabelling, entries: list[Entry]) -> Mapping[tuple[str, str], Value]:
     found: dict[tuple[str, str], Value] = {}
-    for answer in (entry for entry in chat if isinstance(entry, Answer) and entry.group == AUTHOR):
+    for answer in (entry for entry in entries if isinstance(entry, Answer) and entry.group == AUTHOR):
         document, _, item = answer.question_id.rpartition("/")
         feature = current.feature(item)
         if feature is not None and (value := value_of(feature, answer)) is not None:

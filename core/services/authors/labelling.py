@@ -308,9 +308,10 @@ def recommend(session: ProjectSession, submission: Submission) -> CatalogueEntry
     found = recommendation.recommend(catalogue, submission, current.features, current.learned.selector, arm=arm)
     if found is None:
         return None
-    shown = Impression(submission.document_id, submission.author, time.time(), found.entry.name, arm, found.matches)
+    entry, matches = found
+    shown = Impression(submission.document_id, submission.author, time.time(), entry.name, arm, matches)
     session.store.author_log.append([shown])
-    return found.entry
+    return entry
 
 
 def react(session: ProjectSession, submission: Submission, helpful: bool | None = None) -> None:
