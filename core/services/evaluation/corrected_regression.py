@@ -114,9 +114,7 @@ def to_json(analysis: Analysis) -> dict[str, Any]:
     """Return the output of ``moot regress --json``."""
     found = analysis.found
     return {
-        "outcome": analysis.formula.outcome,
-        "predictors": list(analysis.formula.predictors),
-        "family": analysis.formula.family,
+        **asdict(analysis.formula),
         "documents": found.documents,
         "reviewed": found.reviewed,
         "drawn": found.drawn,

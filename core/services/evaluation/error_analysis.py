@@ -106,7 +106,7 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
     wrong = found.sides["false_negative"] | found.sides["false_positive"]
     lengths = session.store.annotations.words(run.run_id)
     several = codebook.kind == "multilabel"
-    present = np.nansum(found.reference, axis=1).astype(np.int64) if several else np.zeros(len(wrong), dtype=np.int64)
+    present = np.nansum(found.reference, axis=1)
     groups = run_data.group_codes(session, run)
     groups = None if groups is None else groups[found.judged]
     wrong_documents = {found.documents[row] for row in np.flatnonzero(wrong)}

@@ -145,13 +145,11 @@ def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[l
     """
     codebook = run.settings.codebook
     values = run_data.verdict_arrays(session, run).verdicts
-    if codebook.kind == "choice":
-        given = [f"{np.count_nonzero(values == code):,}" for code in range(len(codebook.labels))]
-    elif codebook.kind == "rating":
+    if codebook.kind == "rating":
         known = [column[~np.isnan(column)] for column in values.T]
         given = [format_number(float(column.mean()) if len(column) else None, 2) for column in known]
     else:
-        given = [f"{np.count_nonzero(column == 1):,}" for column in values.T]
+        given = [f"{count:,}" for count in run_data.given_labels(codebook, values).sum(axis=0)]
     found = evaluate(session, run).scores
     shown = [
         metric
