@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,6 @@ Vectors: TypeAlias = npt.NDArray[np.float32]
 
 Embed: TypeAlias = Callable[[Sequence[str]], Vectors]
 """Function from texts to vectors; rows need not be normalised."""
-
-
-class Space(Protocol):
-    """Vector space in which texts are compared, fitted on the texts that can be found."""
-
-    def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return cosine similarities ``[text, fitted text]`` from -1 to 1; 0 for a text without features."""
 
 
 class TextSpace:
@@ -48,7 +41,7 @@ class TextSpace:
         self._fitted: Any = self._vectorizer.fit_transform(texts)
 
     def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return cosine similarities as described for ``Space``."""
+        """Return cosine similarities ``[text, fitted text]``; 0 for a text without features."""
         found: Any = self._vectorizer.transform(texts) @ self._fitted.T
         return np.asarray(found.toarray().clip(0.0, 1.0), dtype=np.float64)
 
@@ -62,12 +55,16 @@ class EmbeddedSpace:
         self._asked: dict[str, Vectors] = {}
 
     def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return cosine similarities as described for ``Space``."""
+        """Return cosine similarities ``[text, fitted text]``, from -1 to 1."""
         new = list(dict.fromkeys(text for text in texts if text not in self._asked))
         if new:
             self._asked.update(zip(new, normalised(self._embed(new)), strict=True))
         found = np.stack([self._asked[text] for text in texts]) @ self._fitted.T
         return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
+
+
+Space: TypeAlias = TextSpace | EmbeddedSpace
+"""Vector space in which texts are compared, fitted on the texts that can be found."""
 
 
 def normalised(vectors: Vectors) -> Vectors:
