@@ -13,10 +13,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 MIN_WORDS = 4
 """Shorter texts say too little to ask about."""
@@ -25,7 +26,6 @@ GREETINGS = frozenset(_LISTS["greetings"].split())
 NAMES = frozenset(_LISTS["given_names"].split())
 """Frequent given names that are seldom ordinary words. A project adds its own."""
 
-Kind: TypeAlias = Literal["email", "card", "phone", "name"]
 REGIONS = ("US", "GB")
 """Countries whose national phone numbers are found; international ones (+49 ...) always are."""
 
@@ -105,9 +105,9 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
     ``names`` are masked in addition to ``NAMES``, in any case. Masking a masked text changes nothing.
     """
     counts: Counter[str] = Counter()
-    for find in (_emails, _cards, _phones, lambda found: _names(found, names)):
+    for kind, find in (_FINDERS | {"name": partial(_names, names)}).items():
         parts, end = list[str](), len(text)  # from the end of the text to its beginning
-        for first, last, kind in sorted(find(text), reverse=True):
+        for first, last in sorted(find(text), reverse=True):
             if last <= end and text[first - 1 : first] != "[":  # not twice, and not the name of a mask
                 parts += [text[last:end], f"[{kind}]"]
                 counts[kind] += 1
@@ -116,36 +116,33 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
     return Masked(text, dict(counts))
 
 
-_Span: TypeAlias = tuple[int, int, Kind]
-
-
-def _emails(text: str) -> Iterator[_Span]:
-    for found in _EMAIL.finditer(text):
-        yield found.start(), found.end(), "email"
+_Span: TypeAlias = tuple[int, int]
 
 
 def _cards(text: str) -> Iterator[_Span]:
-    for found in _CARD.finditer(text):
-        if passes_luhn("".join(filter(str.isdigit, found[0]))):
-            yield found.start(), found.end(), "card"
+    return (one.span() for one in _CARD.finditer(text) if passes_luhn("".join(filter(str.isdigit, one[0]))))
 
 
 def _phones(text: str) -> Iterator[_Span]:
-    import phonenumbers
+    from phonenumbers import Leniency, PhoneNumberMatcher
 
-    for region in REGIONS:
-        for match in phonenumbers.PhoneNumberMatcher(text, region, phonenumbers.Leniency.VALID):
-            yield match.start, match.end, "phone"
+    found = (PhoneNumberMatcher(text, region, Leniency.VALID) for region in REGIONS)
+    return ((one.start, one.end) for matches in found for one in matches)
 
 
-def _names(text: str, names: Collection[str]) -> Iterator[_Span]:
+def _names(names: Collection[str], text: str) -> Iterator[_Span]:
     own = "|".join(re.escape(name.strip()) for name in sorted(names, key=len, reverse=True) if name.strip())
     for found in re.finditer(rf"\b(?:{own})\b", text, re.IGNORECASE) if own else ():
-        yield found.start(), found.end(), "name"
+        yield found.span()
     for found in _NAME.finditer(text):
         word = found[0].removesuffix("'s").removesuffix("’s")
         if word in NAMES:
-            yield found.start(), found.start() + len(word), "name"
+            yield found.start(), found.start() + len(word)
+
+
+_FINDERS: dict[str, Callable[[str], Iterator[_Span]]] = {
+    "email": lambda text: (one.span() for one in _EMAIL.finditer(text)), "card": _cards, "phone": _phones,
+}  # fmt: skip
 
 
 def passes_luhn(digits: str) -> bool:
