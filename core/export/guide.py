@@ -92,7 +92,7 @@ def table_guide(codebook: Codebook, summary: Summary) -> bytes:
     values = {
         "multilabel": "The value 1 (true in Parquet) is present, 0 (false) is absent",
         "choice": "A value is the name of a label",
-        "rating": f"a number on the scale ({', '.join(_scales(codebook))})",
+        "rating": f"A value is a number on the scale ({', '.join(_scales(codebook))})",
     }[codebook.kind]
     columns = columns_guide(codebook, summary.role_columns, len(summary.raters))
     lines = [

@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.annotations import Evidence
-from core.codebook import Codebook, parse_codebook
+from core.codebook import Codebook, Label, Scale, parse_codebook
 from core.csv_text import escape_formula, to_csv, unescape_formula
 from core.documents import Document
 from core.errors import ExportError, UsageError
@@ -389,6 +389,13 @@ def test_readme_of_an_unreviewed_export_does_not_mention_reviews(format: str, tm
     reviewer = AnnotatorValues("ann", {PRICE: True})
     write(format, [plain, row({"text": "b"}, 2, reviewers=(reviewer,))], ASPECTS, tmp_path / "out.x")
     assert "1 of 2 documents have labels decided by 1 person" in (tmp_path / "out.README.md").read_text()
+
+
+def test_readme_explains_the_values_of_a_rating_in_a_sentence(tmp_path: Path) -> None:
+    codebook = Codebook(kind="rating", labels=(Label(name="Grammar"),), scale=Scale(min=1, max=5))
+    write("csv", [ExportRow(Document("1", {"text": "a"}), "r1", "ecj", 1, "open")], codebook, tmp_path / "out.csv")
+    guide = (tmp_path / "out.README.md").read_text()
+    assert "NAME is the name of a label. A value is a number on the scale (1 to 5); an empty cell" in guide
 
 
 HOSTILE = "[a](http://owned.example)![b](http://owned.example/b.png)<script>alert(1)</script>|\n# c"
