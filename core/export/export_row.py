@@ -192,13 +192,8 @@ def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> Name
             chosen = values.get(CHOICE_ITEM)
             return names.get(chosen) if isinstance(chosen, str) else None
         case "rating":
-            rated = {name: values.get(item) for item, name in names.items()}
-            numbers = {
-                name: value
-                for name, value in rated.items()
-                if isinstance(value, int | float) and not isinstance(value, bool)
-            }
-            return numbers or None
+            rated = ((name, values.get(item)) for item, name in names.items())
+            return {name: value for name, value in rated if isinstance(value, int | float)} or None
         case "multilabel":
             known = [item for item in names if values.get(item) is not None]
             return [names[item] for item in known if values[item] is True] if known else None
