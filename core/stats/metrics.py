@@ -15,7 +15,7 @@ with positives. Without ``labels`` it counts the others as 0, so that its macro 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import sqrt
@@ -77,6 +77,16 @@ class Counts:
         return self.tp + self.fn
 
 
+def _cells(reference: int, predicted: int) -> cached_property[Ratings]:
+    """Return the property of samples that is the weight of the cells with these values, ``[sample, label]``."""
+
+    def count(samples: Samples) -> Ratings:
+        cells: Mask = (samples.reference == reference) & (samples.predicted == predicted)
+        return samples.weights @ cells.astype(np.float64)
+
+    return cached_property(count)
+
+
 @dataclass(frozen=True, eq=False)
 class Samples:
     """One or more weighted samples of documents.
@@ -89,28 +99,10 @@ class Samples:
     reference: Ratings
     predicted: Ratings
 
-    def _count(self, cells: Mask) -> Ratings:
-        return self.weights @ cells.astype(np.float64)
-
-    @cached_property
-    def tp(self) -> Ratings:
-        """True positives, ``[sample, label]``."""
-        return self._count((self.reference == 1) & (self.predicted == 1))
-
-    @cached_property
-    def fp(self) -> Ratings:
-        """False positives, ``[sample, label]``."""
-        return self._count((self.reference == 0) & (self.predicted == 1))
-
-    @cached_property
-    def fn(self) -> Ratings:
-        """False negatives, ``[sample, label]``."""
-        return self._count((self.reference == 1) & (self.predicted == 0))
-
-    @cached_property
-    def tn(self) -> Ratings:
-        """True negatives, ``[sample, label]``."""
-        return self._count((self.reference == 0) & (self.predicted == 0))
+    tp = _cells(1, 1)
+    fp = _cells(0, 1)
+    fn = _cells(1, 0)
+    tn = _cells(0, 0)
 
     @property
     def cells(self) -> Ratings:
@@ -125,8 +117,8 @@ class Samples:
     @cached_property
     def exact(self) -> Ratings:
         """Documents whose every label with a reference is right, ``[sample]``."""
-        right = ((self.reference == self.predicted) | np.isnan(self.reference)).all(axis=1)
-        return self._count(right)
+        right: Mask = np.all((self.reference == self.predicted) | np.isnan(self.reference), axis=1)
+        return self.weights @ right.astype(np.float64)
 
     @cached_property
     def confusion(self) -> Ratings:
@@ -806,8 +798,12 @@ class _Data:
 
     def _of(self, base: Samples, *, intervals: bool) -> dict[Metric, _Estimated]:
         each = [*metrics(self.kind, per_label=True), *metrics(self.kind)]
-        use = intervals and self.quantile is not None
-        changed = [replace(base, weights=chunk) for chunk in self._chunks()] if use else []
+        changed: list[Samples] = []
+        if intervals and self.quantile is not None:
+            weights, _ = self.changes
+            at_once = max(1, _CELLS // max(1, weights.shape[1]))
+            starts = range(0, len(weights), at_once)
+            changed = [replace(base, weights=weights[start : start + at_once]) for start in starts]
         found: dict[Metric, _Estimated] = {}
         by_key = {metric.key: metric for metric in each if metric.per_label}
         for metric in each:
@@ -816,12 +812,6 @@ class _Data:
             else:
                 found[metric] = self._direct(metric, base, changed)
         return {metric: found[metric] for metric in METRICS if metric in found}
-
-    def _chunks(self) -> Iterator[Ratings]:
-        weights, _ = self.changes
-        at_once = max(1, _CELLS // max(1, weights.shape[1]))
-        for start in range(0, len(weights), at_once):
-            yield weights[start : start + at_once]
 
     def _direct(self, metric: Metric, base: Samples, changed: Sequence[Samples]) -> _Estimated:
         """Return a metric from its own influences."""
