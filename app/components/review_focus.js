@@ -185,6 +185,7 @@ class FocusView {
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     window.addEventListener("keydown", (event) => this.handleKey(event), { signal });
+    window.addEventListener("focus", () => this.actions.add(() => this.refreshShown()), { signal });
     this.leaving = new AbortController();
     window.addEventListener("beforeunload", (event) => this.warnBeforeLoss(event), { signal: this.leaving.signal });
     for (const kind of ACTIVITY) {
@@ -323,6 +324,17 @@ class FocusView {
     if (this.id !== id) return;
     this.document = document;
     this.draw();
+  }
+
+  /** Load the shown document again: the reviewer comes back to this tab and may have changed it in another one. */
+  async refreshShown() {
+    const { id } = this;
+    if (id === null || this.isInNote) return;
+    this.documents.clear();
+    await this.refresh(id);
+    const row = this.findRow(id);
+    if (row && this.document?.id === id) row.status = this.document.status;
+    this.drawQueue();
   }
 
   async loadProgress() {

@@ -109,6 +109,14 @@ test("blind review that is turned on in the settings hides the verdict of the op
   assert.ok(!isBlind());
 });
 
+test("a reviewer who comes back from another tab sees the document as it is stored now", async () => {
+  const { store, isBlind } = await openView();
+  store(true);
+  window.dispatchEvent(new window.Event("focus"));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.ok(isBlind());
+});
+
 test("a run of the page that read the settings before the reviewer changed them does not revert the change", async () => {
   const { update, pressBlind, isBlind, isOn } = await openView();
   await pressBlind();
