@@ -5,7 +5,8 @@ A reply is read in these steps, one module or two for each:
 1. Text is compared in a normalised form, with quotations set apart (``normalise``, ``quotation_marks``).
 2. Names of the codebook are found in it, the longest first (``label_names``).
 3. Reasoning is removed, and the places that announce a decision are found: marker lines such as "Final Decision:"
-   (``decision_markers``) and JSON (``json_blocks``). Quoted, denied, supposed and reported ones do not count.
+   (``decision_markers``; their words are in ``marker_patterns``) and JSON (``json_blocks``). Quoted, denied, supposed
+   and reported ones do not count.
 4. The last of these places is the decision. Without one, it is what the whole reply states (``parse``).
 5. The words of the decision become tokens: names, answers, separators, and words (``tokens``).
 6. One grammar for each kind of codebook reads them completely or not at all: ``multi_label``, ``single_label`` and

@@ -7,25 +7,15 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Literal, TypeAlias
 
 from core.codebook import Codebook
 from core.debate.reading.json_blocks import Block, find_json_blocks
 from core.debate.reading.label_names import Names, names_of
+from core.debate.reading.marker_patterns import MarkerKind, marker_patterns
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
 from core.debate.reading.tokens import UNITS
 from core.prompts import TAGS
-
-MarkerKind: TypeAlias = Literal[
-    "aspects", "label", "revised", "final", "ratings", "undecided", "heading", "sentence", "list"
-]
-"""Kinds of markers.
-
-A ``revised`` one ("I change my label to A", "my label stays A") is a decision only if a label follows. A ``heading``
-("Answer: A"), ``sentence`` ("The text is A") or ``list`` ("The text mentions A and B") counts only if nothing else
-announces a decision.
-"""
 
 _THOUGHTS = re.compile(
     r"\s*(?:[<\[◁](think(?:ing)?|thoughts?|reasoning|analysis|scratchpad)[>\]▷].*?(?:[<\[◁]/\1[>\]▷]|\Z)"
@@ -40,199 +30,6 @@ _END_OF_REPLY = re.compile(
 """Tokens that some servers leave in the text, and the next turn that small models invent after their own."""
 _FOREIGN = re.compile(rf"<({'|'.join(TAGS)})\b[^<>\n]*>.*?(?:</\1\b|\Z)|~~[^~\n]+~~", re.IGNORECASE | re.DOTALL)
 """A repeated part of the prompt, and struck text."""
-
-_NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
-_CHOICE = (
-    rf"(?:{_NOUN}|answer|choice|class(?:ification)?|option|prediction|decision|verdict|stance|sentiment|vote|tags?)"
-)
-_TRANSLATED = (
-    r"(?:endgültige|abschließende|finale) ++entscheidung|décision ++finale|decisión ++final|decisione ++finale"
-    r"|decisão ++final|eindbeslissing|definitieve ++beslissing|ostateczna ++decyzja|(?:итоговое|окончательное)"
-    r" ++решение"
-    r"|最终(?:决定|决策|判断|答案)|最終(?:決定|判断|判定)"
-)
-_HEADINGS = (
-    r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated"
-    rf"|thus|therefore|so|hence|list ++of|{UNITS}) ++)*"
-    rf"(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final)"
-    r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
-    r"|aspects ++présents|antwort|réponse|respuesta|risposta"
-    r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
-)
-_ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
-_BEST = r"(?:better|best|closest|right|correct|stronger|strongest|clearer|(?:more|most) ++\w+)"
-_FIT = rf"(?:one|fit|match|reading|{_CHOICE})"
-_SEEN = ("mentioned", "discussed", "identified", "covered", "addressed")
-_START = r"(?<![^\W_])"
-
-
-def _words(pattern: str) -> tuple[str, ...]:
-    """Return the words in a pattern that consists of words: every match contains one of them."""
-    return tuple(re.findall(r"[^\W\d_]{2,}(?!\?)", pattern))
-
-
-@lru_cache(maxsize=32)
-def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, ...]], ...]:
-    """Return the patterns of a decision, for text in which all white space except line ends is a space.
-
-    Each has words of which every match contains one, casefolded: looking for them first is many times as fast.
-
-    The unit ("this hotel review") may be any words; that of the codebook is recognised even if it contains a verb.
-    """
-    own = " ++".join(map(re.escape, unit[:200].split())) or "text"
-    some = r"(?:(?! (?:are|is|would|could|might|may|should|were)\b)(?:[^\n:#.]|\.(?! ))){1,120}?"
-    place = rf"(?: ++(?:in|of|for) ++(?:(?:this|the|that) ++{own}|{some}))?"
-    verb = rf" ++(?:are|is|should ++be)\b{_ADVERB}(?: *+(?P<colon>:))?"
-    believed = r"(?:(?:that|which) ++)?(?:(?:i|we) ++(?:believe|think|find|consider|see) ++)?"
-    seen = "|".join(_SEEN)
-    present = (
-        rf"{_START}(?:present ++{_NOUN}"
-        rf"|(?:the ++)?(?:(?:only|final) ++)?{_NOUN} ++{believed}(?:(?:are|is|to ++be|as) ++)?"
-        rf"(?:(?:actually|clearly|explicitly) ++)?(?:present|{seen})){place}(?:{verb}| *+(?P<mark>:))"
-    )
-    # Without "present" it takes the article: "the labels are", "the final aspects of this text are".
-    fit = r"(?:most ++|best ++)?(?:appropriate|fitting|suitable|accurate)"
-    named = (
-        rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|present|overall|relevant|applicable"
-        rf"|{fit}) ++)*+{_CHOICE}"
-        rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:best|(?:this|the) ++\w++))?)?{place}{verb}"
-    )
-    final = (
-        rf"{_START}(?:final[ _]++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
-        rf"(?:{verb}| *+(?P<mark>:)| ++(?P<dash>[-–—]|->|=>?|→) )"
-    )
-    heading = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})[ ._]*+$"
-    boxed = r"\\boxed *+\{ *+(?:\\(?:text|textbf|mathrm) *+\{)?+"
-    chosen = (
-        rf"{_START}(?:i|we)(?: ++(?:would|will|must|am|therefore|thus|hence|finally|now|still)|['’](?:d|ll|m))*+ ++"
-        r"(?:choos(?:e|ing)|select(?:ing)?|pick(?:ing)?|(?:go|stay|stick)(?:ing|k?ing)? ++with|settl(?:e|ing) ++on"
-        r"|decid(?:e|ing) ++(?:for|on)"
-        r"|(?:classify|label|categori[sz]e|annotate|mark) ++(?:it|this(?: ++\w++)?|the ++\w++) ++as"
-        r"(?: ++expressing)?) *+(?P<mark>:)?+"
-    )
-    # "I change my label from B to A", "I keep my answer: A", "my label stays A", "the correct label would be A"
-    mine = rf"(?:my|the) ++(?:(?:earlier|initial|original|previous|first|final) ++)?{_CHOICE}"
-    revised = (
-        rf"{_START}(?:(?:i|we)(?: ++(?:would|will|must|am|have|therefore|thus|hence|now|still)|['’](?:d|ll|m|ve))*+ ++"
-        rf"(?:(?:chang|revis|updat|adjust|correct|switch|amend)(?:e|es|ed|ing)? ++{mine}"
-        rf"(?: ++from ++[^\n.:;]{{1,60}}?)? ++to"
-        rf"|(?:keep|maintain|retain|confirm|reaffirm|stand ++by|hold ++(?:on ++)?to)(?:ing)? ++{mine}"
-        rf"(?: ++(?:of|as|at)|(?=[,:]| [-–—] )))"
-        rf"|(?:my ++(?:(?:final|own) ++)?|the ++(?:(?:final|correct|right|best|{fit}) ++)++){_CHOICE}{place}"
-        rf" ++(?:remains|stays|(?:would|must|has ++to|will) ++be|is ++still))[,]?+(?: *+(?P<colon>:))?+"
-    )
-    noun = rf"(?:{own}|{UNITS})"
-    surely = (
-        r"(?:(?:best|most ++\w+|therefore|thus|clearly|plainly|definitely|overwhelmingly|unambiguously|strongly|mainly"
-        r"|primarily|mostly|predominantly|explicitly|openly|genuinely|simply|obviously|directly|certainly) ++)*+"
-    )
-    classed = (
-        rf"{_START}(?:this|the) ++{noun} ++(?:is|should ++be|can ++be) ++{surely}"
-        r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"
-    )
-    main = (
-        r"the ++(?:(?:dominant|predominant|prevailing|primary|main|overall|strongest|underlying) ++)++"
-        rf"(?:emotion|feeling|mood|tone|attitude|intent|{_CHOICE})(?: ++(?:expressed|conveyed|shown|here))?{place}"
-    )
-    # "The tweet clearly expresses A"
-    expressed = (
-        rf"(?:this|the) ++{noun} ++{surely}(?:expresses|conveys|signals|displays|falls ++under)"
-        r"(?: ++(?:strong|clear|deep|(?:an? ++)?(?:\w++ ++)?(?:sense|feelings?) ++of))?"
-    )
-    # "I would assign A", "I vote for A", "I'd label this tweet A"; who leans towards A has not decided
-    assigned = (
-        r"(?:i|we)(?: ++(?:would|would ++rather|still|clearly)|['’]d)?+ ++(?:"
-        r"assign|vote(?: ++for)?|opt ++for|favou?r|maintain|stand ++by|say(?: ++that ++it ++is)?"
-        rf"|(?:label|classify|code|mark|tag) ++(?:it|this(?: ++{noun})?|the ++{noun}))"
-    )
-    # "The emotion that fits best is A", "the better fit is A"
-    best = (
-        r"the ++(?:\w++ ++that ++(?:best ++)?(?:fits|applies|matches|describes ++(?:it|(?:this|the) ++\w++))"
-        rf"(?: ++best)?|{_BEST} ++(?:\w++ ++)?{_FIT}(?: ++(?:here|overall))?{place}) ++is"
-    )
-    # "A is the better fit", "both are plausible, but A fits best": the name comes first
-    fitting = (
-        r"(?:^[ >#*_-]*+|[.!?,;] ++(?:(?:but|so|and) ++)?"
-        r"|\b(?:i|we) ++(?:still ++)?(?:think|believe|find) ++(?:that ++)?+)"
-        rf"(?=[^\n,.;:]{{1,60}}? ++(?:(?:is|remains|seems) ++(?:clearly ++)?the ++{_BEST} ++(?:\w++ ++)?{_FIT}\b"
-        r"|(?:fits|matches|describes ++(?:it|this)) ++(?:the ++\w++ ++)?(?:best|better)\b"
-        r"|it ++is[.! _]*+$))"
-    )
-    # "After considering both, A." and nothing else on the line
-    concluded = (
-        r"^(?:after|having|upon|based ++on|given|considering|weighing|taking|overall|all ++in ++all"
-        r"|in ++(?:sum|summary|short|conclusion|the ++end)|to ++conclude|finally|ultimately|therefore|thus|hence|so)\b"
-        r"(?![^,\n]{0,80}\b(?:only|just|alone|if|without|except)\b)[^,\n]{0,80}, ++(?=[^,.;:\n]{1,60}[.!]?[ _]*+$)"
-    )
-    # "I agree with annotator 2: A"
-    agreed = r"(?:^|[.!?] ++)(?:so ++)?(?:i|we) ++(?:agree|side ++with)\b[^:.\n]{0,60}:"
-    stated = rf"{_START}(?:{expressed}|{assigned}|{best}) *+(?P<colon>:)?+|{fitting}|{concluded}|{agreed}"
-    plainly = (
-        rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it|{main}|^the ++(?:emotion|feeling|mood)) ++is|it['’]s) ++{surely}"
-    )
-    plainly += r"(?:(?:described|characteri[sz]ed|understood|interpreted|read|seen) ++as ++)?(?:an? ++)?"
-    led = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>->|=>|[:=→]|[-–—] )|^[ _]*+(?:=>|->|[→⇒])"
-    titled = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[ _]*+$"
-    answered = (
-        r"^[ >#•\d.)_-]*+(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
-        r"(?:antwort|réponse|respuesta|risposta|resposta|antwoord|label|étiquette|etiqueta|etichetta)"
-        r" ++(?:ist|lautet|est|es|è|é|is)\b|(?:最终|最終|正确)?(?:答案|回答|标签)[是为]) *+(?P<mark>:)?+"
-    )
-    count = r"(?:(?:one|two|three|four|five|six|\d{1,2}) ++)?"
-    plainly_put = (  # "clearly mentions", not "hardly mentions"
-        r"(?:(?!(?:hard|bare|scarce|rare|possib|probab|arguab|alleged|supposed|seeming|apparent|incorrect|wrong|false)l?y\b)"
-        r"\w+ly ++)?"
-    )
-    told = (
-        rf"{_START}(?:this|the) ++{noun} ++{plainly_put}(?:mentions|discusses|addresses|covers|contains)"
-        rf" ++(?:nothing ++but|(?:only ++)?(?:(?:the ++following|these) ++)?{count}{_NOUN} *+(?P<mark>:))"
-    )
-    these = rf"(?: ++(?:the ++)?(?:following ++)?{_NOUN}(?: ++of)?)?"
-    about = (
-        r"(?:mentions|discusses|addresses|covers|contains|includes|concerns|touches ++(?:up)?on|talks ++about"
-        r"|deals ++with|is ++about)"
-    )
-    # "The review touches on A and B", "I would tag it with A and B", "Two aspects apply here: A and B"
-    listed = (
-        rf"(?:{_START}(?:this|the) ++{noun} ++{plainly_put}{about}{these}"
-        r"|\b(?:i|we)(?: ++would|['’]d)?+ ++(?:(?:tag|label|annotate|mark|code)"
-        rf" ++(?:it|(?:this|the) ++{noun}) ++(?:with|as)|assign){these}"
-        rf"|\b(?:i|we) ++(?:found|find|identif(?:y|ied)|see|detect(?:ed)?) ++{count}(?:relevant ++)?{_NOUN}{place}(?=:)"
-        rf"|(?:^|[.!] ++)(?:(?:only|these) ++)?{count}{_NOUN} ++(?:apply|are ++(?:present|relevant))(?: ++here)?(?=:)"
-        rf"|(?:^|[.!] ++){_NOUN} ++for ++(?:this|the) ++{noun} ++are|\bmy ++(?:final ++)?list ++is)"
-        r"(?: *+(?P<colon>:))?+"
-    )
-    elsewhere = (
-        rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{some} ++)?(?:vorhandenen ++|aanwezige ++)?"
-        r"(?:aspe[ck]\w++|labels|etiquetas|étiquettes|etichette) ++(?:(?:presentes|présente?s|presenti) ++)?"
-        rf"(?:(?:en|dans|in|nell\w*|n[ao]) ++{some} ++)?(?:sind|sont|son|sono|são|zijn) *+(?P<mark>:)"
-        r"|(?:提到|提及|涉及|包含|存在|出现)[^\n:]{0,10}(?:方面|标签|类别|主题)(?:是|为|有|包括|如下)?+ *+(?P<colon>:)"
-    )
-    rating = rf"{_START}final ++(?:ratings?|scores?)(?:{place}(?:{verb}| *+(?P<mark>:))|[ ._]*+$)"
-    rated = rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){place} ++are *+(?P<mark>:)"
-    undecided = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
-    ending = ("final", *_words(_TRANSLATED))
-    nouns = _words(_CHOICE)
-    sorted_ = ("classif", "label", "categor", "annotate", "code", "mark")
-    acts = ("choos", "select", "pick", "go ", "going", "stay", "stick", "settl", "decid", *sorted_)
-    forms: tuple[tuple[MarkerKind, str, tuple[str, ...]], ...] = (
-        ("aspects", present, ("present", *_SEEN)), ("label", named, nouns),
-        ("final", final, ending), ("final", heading, ending), ("ratings", rating, ("final",)),
-        ("ratings", rated, ("ratings", "scores")), ("undecided", undecided, ("undecided",)),
-        ("label", boxed, ("\\boxed",)), ("label", chosen, acts), ("label", classed, sorted_),
-        ("revised", revised, nouns), ("sentence", stated,
-         (",", " is ", "the ", "this ", "i ", "i'd", "i’d", "we ", "agree", " best", " better")),
-        ("heading", titled, (*nouns, "conclusion", "result")),
-        ("sentence", plainly, (" is ", "it's ", "it’s ")), ("heading", led, (":", "=", " - ", " – ", " — ", "→", "->")),
-        ("heading", answered, ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签")),
-        ("aspects", told, ("mentions", "discusses", "addresses", "covers", "contains")),
-        ("list", listed, (" mention", " discuss", " address", " cover", " contain", " includ", " concern", " touch",
-         " talk", " deal", " about", "assign", "tag", "label", "annotate", "mark", "code", "found", "find", "identif",
-         " see ", "detect", " apply", " are ", " list ")),
-        ("aspects", elsewhere, (" sind", " sont", " son", " são", " zijn", "方面", "标签", "类别", "主题")),
-    )  # fmt: skip
-    return tuple((kind, re.compile(form, re.IGNORECASE | re.MULTILINE), words) for kind, form, words in forms)
-
 
 _LOOK_BACK = 200
 _SHORT = 300
@@ -364,7 +161,7 @@ class MarkedReply:
     def past_marker(self, start: int, limit: int) -> int:
         """Return ``start``, or the end of a second marker there: Final Decision: "The present aspects are: A"."""
         begin = limit - len(self.lines[start:limit].lstrip(" \"'“”„‘’«»_(["))
-        for kind, pattern, _ in _markers("text"):
+        for kind, pattern, _ in marker_patterns("text"):
             if kind in ("aspects", "label") and (inner := pattern.match(self.lines, begin, limit)):
                 return inner.end()
         return start
@@ -502,7 +299,7 @@ def _in_line(line: str, unit: str, weak: bool) -> tuple[tuple[MarkerKind, int, i
     """Return kind, start, end and ``plain`` of the markers in a line, before it is known what they mean."""
     found: list[tuple[MarkerKind, int, int, bool]] = []
     folded = line.casefold()
-    for kind, pattern, words in _markers(unit):
+    for kind, pattern, words in marker_patterns(unit):
         if (kind in _WEAK) == weak and any(map(folded.__contains__, words)):
             for match in pattern.finditer(line):
                 groups = match.groupdict()

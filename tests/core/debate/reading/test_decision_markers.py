@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, Label
 from core.debate.reading import decision_markers
+from core.debate.reading.marker_patterns import marker_patterns
 
 UNIT = "hotel review"
 PIECES = (
@@ -26,7 +27,7 @@ def test_search_by_line_has_the_same_matches_as_a_search_in_the_reply(reply: str
     page = decision_markers.parse_markers(reply, Codebook(unit=UNIT, labels=(Label(name="Food"),)))
     expected = [
         (kind, match.end() - len(match.group().lstrip(" >#")), match.end())
-        for kind, pattern, _ in decision_markers._markers(UNIT)
+        for kind, pattern, _ in marker_patterns(UNIT)
         for match in re.finditer(pattern, page.lines)
     ]
     found, begin = [], 0

@@ -1,0 +1,268 @@
+"""Patterns of the words that announce a decision: "Final Decision:", "the label is", "I would go with", ...
+
+They match in text in which all white space except line ends is a space, and emphasis too. A group ``colon``, ``mark``
+or ``dash`` is the sign after the words; words without one may be part of a sentence about something else.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
+
+from core.debate.reading.tokens import UNITS
+
+MarkerKind: TypeAlias = Literal[
+    "aspects", "label", "revised", "final", "ratings", "undecided", "heading", "sentence", "list"
+]
+"""Kinds of markers.
+
+A ``revised`` one ("I change my label to A", "my label stays A") is a decision only if a label follows. A ``heading``
+("Answer: A"), ``sentence`` ("The text is A") or ``list`` ("The text mentions A and B") counts only if nothing else
+announces a decision.
+"""
+
+_NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
+_CHOICE = (
+    rf"(?:{_NOUN}|answer|choice|class(?:ification)?|option|prediction|decision|verdict|stance|sentiment|vote|tags?)"
+)
+_TRANSLATED = (
+    r"(?:endgültige|abschließende|finale) ++entscheidung|décision ++finale|decisión ++final|decisione ++finale"
+    r"|decisão ++final|eindbeslissing|definitieve ++beslissing|ostateczna ++decyzja|(?:итоговое|окончательное)"
+    r" ++решение"
+    r"|最终(?:决定|决策|判断|答案)|最終(?:決定|判断|判定)"
+)
+_HEADINGS = (
+    r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated"
+    rf"|thus|therefore|so|hence|list ++of|{UNITS}) ++)*"
+    rf"(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final)"
+    r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
+    r"|aspects ++présents|antwort|réponse|respuesta|risposta"
+    r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
+)
+_ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
+_BEST = r"(?:better|best|closest|right|correct|stronger|strongest|clearer|(?:more|most) ++\w+)"
+_FIT = rf"(?:one|fit|match|reading|{_CHOICE})"
+_SEEN = ("mentioned", "discussed", "identified", "covered", "addressed")
+_START = r"(?<![^\W_])"
+_SOME = r"(?:(?! (?:are|is|would|could|might|may|should|were)\b)(?:[^\n:#.]|\.(?! ))){1,120}?"
+_VERB = rf" ++(?:are|is|should ++be)\b{_ADVERB}(?: *+(?P<colon>:))?"
+_BELIEVED = r"(?:(?:that|which) ++)?(?:(?:i|we) ++(?:believe|think|find|consider|see) ++)?"
+_SEEN_WORDS = "|".join(_SEEN)
+_SUITABLE = r"(?:most ++|best ++)?(?:appropriate|fitting|suitable|accurate)"
+_MINE = rf"(?:my|the) ++(?:(?:earlier|initial|original|previous|first|final) ++)?{_CHOICE}"
+_SURELY = (
+    r"(?:(?:best|most ++\w+|therefore|thus|clearly|plainly|definitely|overwhelmingly|unambiguously|strongly|mainly"
+    r"|primarily|mostly|predominantly|explicitly|openly|genuinely|simply|obviously|directly|certainly) ++)*+"
+)
+_COUNT = r"(?:(?:one|two|three|four|five|six|\d{1,2}) ++)?"
+_CLEARLY = (  # "clearly mentions", not "hardly mentions"
+    r"(?:(?!(?:hard|bare|scarce|rare|possib|probab|arguab|alleged|supposed|seeming|apparent|incorrect|wrong|false)l?y\b)"
+    r"\w+ly ++)?"
+)
+_THE_LABELS = rf"(?: ++(?:the ++)?(?:following ++)?{_NOUN}(?: ++of)?)?"
+_IS_ABOUT = (
+    r"(?:mentions|discusses|addresses|covers|contains|includes|concerns|touches ++(?:up)?on|talks ++about"
+    r"|deals ++with|is ++about)"
+)
+
+_FINAL = (
+    rf"{_START}(?:final[ _]++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
+    rf"(?:{_VERB}| *+(?P<mark>:)| ++(?P<dash>[-–—]|->|=>?|→) )"
+)
+_FINAL_HEADING = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})[ ._]*+$"
+_BOXED = r"\\boxed *+\{ *+(?:\\(?:text|textbf|mathrm) *+\{)?+"
+_CHOSEN = (
+    rf"{_START}(?:i|we)(?: ++(?:would|will|must|am|therefore|thus|hence|finally|now|still)|['’](?:d|ll|m))*+ ++"
+    r"(?:choos(?:e|ing)|select(?:ing)?|pick(?:ing)?|(?:go|stay|stick)(?:ing|k?ing)? ++with|settl(?:e|ing) ++on"
+    r"|decid(?:e|ing) ++(?:for|on)"
+    r"|(?:classify|label|categori[sz]e|annotate|mark) ++(?:it|this(?: ++\w++)?|the ++\w++) ++as"
+    r"(?: ++expressing)?) *+(?P<mark>:)?+"
+)
+_TITLED = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[ _]*+$"
+_LED = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>->|=>|[:=→]|[-–—] )|^[ _]*+(?:=>|->|[→⇒])"
+_ANSWERED = (
+    r"^[ >#•\d.)_-]*+(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
+    r"(?:antwort|réponse|respuesta|risposta|resposta|antwoord|label|étiquette|etiqueta|etichetta)"
+    r" ++(?:ist|lautet|est|es|è|é|is)\b|(?:最终|最終|正确)?(?:答案|回答|标签)[是为]) *+(?P<mark>:)?+"
+)
+_UNDECIDED = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
+# "A is the better fit", "both are plausible, but A fits best": the name comes first
+_NAME_FIRST = (
+    r"(?:^[ >#*_-]*+|[.!?,;] ++(?:(?:but|so|and) ++)?"
+    r"|\b(?:i|we) ++(?:still ++)?(?:think|believe|find) ++(?:that ++)?+)"
+    rf"(?=[^\n,.;:]{{1,60}}? ++(?:(?:is|remains|seems) ++(?:clearly ++)?the ++{_BEST} ++(?:\w++ ++)?{_FIT}\b"
+    r"|(?:fits|matches|describes ++(?:it|this)) ++(?:the ++\w++ ++)?(?:best|better)\b"
+    r"|it ++is[.! _]*+$))"
+)
+# "After considering both, A." and nothing else on the line
+_CONCLUDED = (
+    r"^(?:after|having|upon|based ++on|given|considering|weighing|taking|overall|all ++in ++all"
+    r"|in ++(?:sum|summary|short|conclusion|the ++end)|to ++conclude|finally|ultimately|therefore|thus|hence|so)\b"
+    r"(?![^,\n]{0,80}\b(?:only|just|alone|if|without|except)\b)[^,\n]{0,80}, ++(?=[^,.;:\n]{1,60}[.!]?[ _]*+$)"
+)
+# "I agree with annotator 2: A"
+_AGREED = r"(?:^|[.!?] ++)(?:so ++)?(?:i|we) ++(?:agree|side ++with)\b[^:.\n]{0,60}:"
+_ASPECTS_TRANSLATED = (
+    rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{_SOME} ++)?(?:vorhandenen ++|aanwezige ++)?"
+    r"(?:aspe[ck]\w++|labels|etiquetas|étiquettes|etichette) ++(?:(?:presentes|présente?s|presenti) ++)?"
+    rf"(?:(?:en|dans|in|nell\w*|n[ao]) ++{_SOME} ++)?(?:sind|sont|son|sono|são|zijn) *+(?P<mark>:)"
+    r"|(?:提到|提及|涉及|包含|存在|出现)[^\n:]{0,10}(?:方面|标签|类别|主题)(?:是|为|有|包括|如下)?+ *+(?P<colon>:)"
+)
+
+
+def _present(place: str) -> str:
+    """Return the pattern of "the aspects present in this review are"."""
+    return (
+        rf"{_START}(?:present ++{_NOUN}"
+        rf"|(?:the ++)?(?:(?:only|final) ++)?{_NOUN} ++{_BELIEVED}(?:(?:are|is|to ++be|as) ++)?"
+        rf"(?:(?:actually|clearly|explicitly) ++)?(?:present|{_SEEN_WORDS})){place}(?:{_VERB}| *+(?P<mark>:))"
+    )
+
+
+def _named(place: str) -> str:
+    """Return the pattern of "the labels are", "the final label of this text is", which needs the article."""
+    return (
+        rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|present|overall|relevant|applicable"
+        rf"|{_SUITABLE}) ++)*+{_CHOICE}"
+        rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:best|(?:this|the) ++\w++))?)?{place}{_VERB}"
+    )
+
+
+def _revised(place: str) -> str:
+    """Return the pattern of "I change my label from B to", "my label stays", "the correct label would be"."""
+    return (
+        rf"{_START}(?:(?:i|we)(?: ++(?:would|will|must|am|have|therefore|thus|hence|now|still)|['’](?:d|ll|m|ve))*+ ++"
+        rf"(?:(?:chang|revis|updat|adjust|correct|switch|amend)(?:e|es|ed|ing)? ++{_MINE}"
+        rf"(?: ++from ++[^\n.:;]{{1,60}}?)? ++to"
+        rf"|(?:keep|maintain|retain|confirm|reaffirm|stand ++by|hold ++(?:on ++)?to)(?:ing)? ++{_MINE}"
+        rf"(?: ++(?:of|as|at)|(?=[,:]| [-–—] )))"
+        rf"|(?:my ++(?:(?:final|own) ++)?|the ++(?:(?:final|correct|right|best|{_SUITABLE}) ++)++){_CHOICE}{place}"
+        rf" ++(?:remains|stays|(?:would|must|has ++to|will) ++be|is ++still))[,]?+(?: *+(?P<colon>:))?+"
+    )
+
+
+def _classed(noun: str) -> str:
+    """Return the pattern of "this text is best labelled as"."""
+    return (
+        rf"{_START}(?:this|the) ++{noun} ++(?:is|should ++be|can ++be) ++{_SURELY}"
+        r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"
+    )
+
+
+def _stated(place: str, noun: str) -> str:
+    """Return the pattern of sentences that state a label, of which some have the name first."""
+    # "The tweet clearly expresses A"
+    expressed = (
+        rf"(?:this|the) ++{noun} ++{_SURELY}(?:expresses|conveys|signals|displays|falls ++under)"
+        r"(?: ++(?:strong|clear|deep|(?:an? ++)?(?:\w++ ++)?(?:sense|feelings?) ++of))?"
+    )
+    # "I would assign A", "I vote for A", "I'd label this tweet A"; who leans towards A has not decided
+    assigned = (
+        r"(?:i|we)(?: ++(?:would|would ++rather|still|clearly)|['’]d)?+ ++(?:"
+        r"assign|vote(?: ++for)?|opt ++for|favou?r|maintain|stand ++by|say(?: ++that ++it ++is)?"
+        rf"|(?:label|classify|code|mark|tag) ++(?:it|this(?: ++{noun})?|the ++{noun}))"
+    )
+    # "The emotion that fits best is A", "the better fit is A"
+    best = (
+        r"the ++(?:\w++ ++that ++(?:best ++)?(?:fits|applies|matches|describes ++(?:it|(?:this|the) ++\w++))"
+        rf"(?: ++best)?|{_BEST} ++(?:\w++ ++)?{_FIT}(?: ++(?:here|overall))?{place}) ++is"
+    )
+    return rf"{_START}(?:{expressed}|{assigned}|{best}) *+(?P<colon>:)?+|{_NAME_FIRST}|{_CONCLUDED}|{_AGREED}"
+
+
+def _plainly_stated(place: str, noun: str) -> str:
+    """Return the pattern of "this text is clearly", "the main emotion is", "it is described as"."""
+    main = (
+        r"the ++(?:(?:dominant|predominant|prevailing|primary|main|overall|strongest|underlying) ++)++"
+        rf"(?:emotion|feeling|mood|tone|attitude|intent|{_CHOICE})(?: ++(?:expressed|conveyed|shown|here))?{place}"
+    )
+    return (
+        rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it|{main}|^the ++(?:emotion|feeling|mood)) ++is|it['’]s) ++"
+        rf"{_SURELY}"
+        r"(?:(?:described|characteri[sz]ed|understood|interpreted|read|seen) ++as ++)?(?:an? ++)?"
+    )
+
+
+def _told(noun: str) -> str:
+    """Return the pattern of "this text mentions two aspects:", "it covers nothing but"."""
+    return (
+        rf"{_START}(?:this|the) ++{noun} ++{_CLEARLY}(?:mentions|discusses|addresses|covers|contains)"
+        rf" ++(?:nothing ++but|(?:only ++)?(?:(?:the ++following|these) ++)?{_COUNT}{_NOUN} *+(?P<mark>:))"
+    )
+
+
+def _listed(place: str, noun: str) -> str:
+    """Return the pattern of "the review touches on", "I would tag it with", "two aspects apply here:"."""
+    return (
+        rf"(?:{_START}(?:this|the) ++{noun} ++{_CLEARLY}{_IS_ABOUT}{_THE_LABELS}"
+        r"|\b(?:i|we)(?: ++would|['’]d)?+ ++(?:(?:tag|label|annotate|mark|code)"
+        rf" ++(?:it|(?:this|the) ++{noun}) ++(?:with|as)|assign){_THE_LABELS}"
+        rf"|\b(?:i|we) ++(?:found|find|identif(?:y|ied)|see|detect(?:ed)?) ++"
+        rf"{_COUNT}(?:relevant ++)?{_NOUN}{place}(?=:)"
+        rf"|(?:^|[.!] ++)(?:(?:only|these) ++)?{_COUNT}{_NOUN} ++(?:apply|are ++(?:present|relevant))(?: ++here)?(?=:)"
+        rf"|(?:^|[.!] ++){_NOUN} ++for ++(?:this|the) ++{noun} ++are|\bmy ++(?:final ++)?list ++is)"
+        r"(?: *+(?P<colon>:))?+"
+    )
+
+
+def _rating(place: str) -> str:
+    """Return the pattern of "final ratings:"."""
+    return rf"{_START}final ++(?:ratings?|scores?)(?:{place}(?:{_VERB}| *+(?P<mark>:))|[ ._]*+$)"
+
+
+def _rated(place: str) -> str:
+    """Return the pattern of "my ratings of this text are:"."""
+    return rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){place} ++are *+(?P<mark>:)"
+
+
+class MarkerPattern(NamedTuple):
+    """One pattern of a marker. Every match has one of ``words``, casefolded: looking for them first is much faster."""
+
+    kind: MarkerKind
+    regex: re.Pattern[str]
+    words: tuple[str, ...]
+
+
+def _words(pattern: str) -> tuple[str, ...]:
+    """Return the words in a pattern that consists of words: every match contains one of them."""
+    return tuple(re.findall(r"[^\W\d_]{2,}(?!\?)", pattern))
+
+
+_FINAL_WORDS = ("final", *_words(_TRANSLATED))
+_CHOICE_WORDS = _words(_CHOICE)
+_SORTING_WORDS = ("classif", "label", "categor", "annotate", "code", "mark")
+_CHOOSING_WORDS = ("choos", "select", "pick", "go ", "going", "stay", "stick", "settl", "decid", *_SORTING_WORDS)
+
+
+@lru_cache(maxsize=32)
+def marker_patterns(unit: str) -> tuple[MarkerPattern, ...]:
+    """Return all patterns for documents of a unit ("hotel review").
+
+    In "the aspects present in this hotel review are" the unit may be any words; that of the codebook is recognised even
+    if it contains a verb.
+    """
+    own = " ++".join(map(re.escape, unit[:200].split())) or "text"
+    place = rf"(?: ++(?:in|of|for) ++(?:(?:this|the|that) ++{own}|{_SOME}))?"
+    noun = rf"(?:{own}|{UNITS})"
+    forms: tuple[tuple[MarkerKind, str, tuple[str, ...]], ...] = (
+        ("aspects", _present(place), ("present", *_SEEN)), ("label", _named(place), _CHOICE_WORDS),
+        ("final", _FINAL, _FINAL_WORDS), ("final", _FINAL_HEADING, _FINAL_WORDS),
+        ("ratings", _rating(place), ("final",)), ("ratings", _rated(place), ("ratings", "scores")),
+        ("undecided", _UNDECIDED, ("undecided",)), ("label", _BOXED, ("\\boxed",)), ("label", _CHOSEN, _CHOOSING_WORDS),
+        ("label", _classed(noun), _SORTING_WORDS), ("revised", _revised(place), _CHOICE_WORDS),
+        ("sentence", _stated(place, noun),
+         (",", " is ", "the ", "this ", "i ", "i'd", "i’d", "we ", "agree", " best", " better")),
+        ("heading", _TITLED, (*_CHOICE_WORDS, "conclusion", "result")),
+        ("sentence", _plainly_stated(place, noun), (" is ", "it's ", "it’s ")),
+        ("heading", _LED, (":", "=", " - ", " – ", " — ", "→", "->")),
+        ("heading", _ANSWERED, ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签")),
+        ("aspects", _told(noun), ("mentions", "discusses", "addresses", "covers", "contains")),
+        ("list", _listed(place, noun),
+         (" mention", " discuss", " address", " cover", " contain", " includ", " concern", " touch", " talk", " deal",
+          " about", "assign", "tag", "label", "annotate", "mark", "code", "found", "find", "identif", " see ", "detect",
+          " apply", " are ", " list ")),
+        ("aspects", _ASPECTS_TRANSLATED, (" sind", " sont", " son", " são", " zijn", "方面", "标签", "类别", "主题")),
+    )  # fmt: skip
+    flags = re.IGNORECASE | re.MULTILINE
+    return tuple(MarkerPattern(kind, re.compile(form, flags), words) for kind, form, words in forms)
