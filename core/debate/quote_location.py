@@ -64,7 +64,7 @@ class Quotation:
     start: int
 
 
-def quotations(page: MarkedReply, codebook: Codebook, chosen: Value | None = None) -> list[Quotation]:
+def quotations(marked: MarkedReply, codebook: Codebook, chosen: Value | None = None) -> list[Quotation]:
     """Return every quote that a reply offers for a label, in the order of the reply, at most ``MAX_QUOTES``.
 
     A quote belongs to the label that it is said to speak for (``"tasty soup" supports #Food``), else to the label named
@@ -74,7 +74,7 @@ def quotations(page: MarkedReply, codebook: Codebook, chosen: Value | None = Non
     reply decides, only quotes for the ``chosen`` label count. Empty text has none.
     """
     names = names_of(codebook)
-    found = sorted((*_from_blocks(page, names), *_from_lines(page, names)), key=lambda entry: entry[0])
+    found = sorted((*_from_blocks(marked, names), *_from_lines(marked, names)), key=lambda entry: entry[0])
     offered = [quotation for _, quotation in found]
     if codebook.kind == "choice":
         offered = [replace(one, item=CHOICE_ITEM) for one in offered if chosen in (None, one.item)]
@@ -89,11 +89,11 @@ def locate_evidence(
     ``chosen`` is the label that the reply chooses, if it does. The same passage for the same label counts once, however
     it was quoted.
     """
-    page = parse_markers(text, codebook)
-    skipped = len(text) - len(page.text)  # the thinking at the start of the reply
+    marked = parse_markers(text, codebook)
+    skipped = len(text) - len(marked.text)  # the thinking at the start of the reply
     haystack = Haystack(fields)
     found: dict[tuple[object, ...], Evidence] = {}
-    for each in quotations(page, codebook, chosen):
+    for each in quotations(marked, codebook, chosen):
         item, quote = each.item, each.quote
         field, start, end, match = haystack.locate(quote)
         key = (item, field, start, end) if match != "missing" else (item, normalise(quote))
@@ -102,16 +102,16 @@ def locate_evidence(
     return tuple(found.values())
 
 
-def _from_blocks(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], Quotation]]:
+def _from_blocks(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], Quotation]]:
     kept = 0
-    for block in page.blocks:
+    for block in marked.blocks:
         position = block.start
         for number, (entry, words) in enumerate(_entries(block)):
             name = entry_name(entry)
             item = names.find(name) if isinstance(name, str) else names.find_code(name) if name is not None else None
             quote = _tidy(words)
             if item is not None and quote:
-                start = page.text.find(quote, position, block.end)
+                start = marked.text.find(quote, position, block.end)
                 if start >= 0:
                     position = start + len(quote)
                 yield (block.start, number), Quotation(item, quote, start)
@@ -164,41 +164,41 @@ class _CurrentLabel:
         self.above, self.meant, self.word = self.meant or self.above or self.word, None, None
 
 
-def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], Quotation]]:
-    decided = sorted((m.start, m.limit) for m in (*page.markers, *page.undecided))
-    spans = [(s.start, s.end) for s in _spans(page) if not _within(s.start, decided)]
+def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], Quotation]]:
+    decided = sorted((m.start, m.limit) for m in (*marked.markers, *marked.undecided))
+    spans = [(s.start, s.end) for s in _spans(marked) if not _within(s.start, decided)]
     if not spans:
         return
     current = _CurrentLabel()
     position = kept = 0
     while position <= spans[-1][0] and kept < MAX_QUOTES:
-        end = page.line_end(position)
+        end = marked.line_end(position)
         inside = spans[bisect_left(spans, (position, 0)) : bisect_left(spans, (end, 0))]
-        if not page.lines[position:end].strip():
+        if not marked.lines[position:end].strip():
             current.above = None
-        if _HEADING.match(page.text, position, end):
+        if _HEADING.match(marked.text, position, end):
             current = _CurrentLabel()
         named = [
             name
-            for name in _names_in(page, names, position, end)
+            for name in _names_in(marked, names, position, end)
             if not _within(name.start, decided) and not _within(name.start, inside)
         ]
-        if len(named) == 1 and not inside and _stands_alone(page, named[0], position, end):
+        if len(named) == 1 and not inside and _stands_alone(marked, named[0], position, end):
             current.section = named[0].item
-        pointed = _spoken_for(page.text, named, inside)
+        pointed = _spoken_for(marked.text, named, inside)
         noted = [(name.start, name.end, name) for name in named if name not in pointed.values()]
         for start, stop, name in sorted([*noted, *((*span, None) for span in inside)], key=itemgetter(0)):
             if name is not None:
                 current.note(name)
                 continue
-            quote = _tidy(page.text[start + 1 : stop - 1])
+            quote = _tidy(marked.text[start + 1 : stop - 1])
             own = names.spelt(quote.strip("#* "))
             item = pointed[start].item if start in pointed else current.item
             if own is not None and own not in (current.meant, current.word):
                 current.meant = own  # "Service": "friendly staff"
             elif quote and item is not None:
                 kept += 1
-                yield (start, 0), Quotation(item, quote, page.text.find(quote, start + 1, stop - 1))
+                yield (start, 0), Quotation(item, quote, marked.text.find(quote, start + 1, stop - 1))
         current.end_line()
         if bisect_left(decided, (end, 0)) > bisect_left(decided, (position, 0)):
             current = _CurrentLabel()
@@ -226,10 +226,10 @@ def _spoken_for(text: str, named: Sequence[_Name], spans: Sequence[tuple[int, in
     return found
 
 
-def _spans(page: MarkedReply) -> tuple[Span, ...]:
-    doubles = [s for s in page.doubles if not _CROSSING.search(page.lines, s.start, s.end)]
+def _spans(marked: MarkedReply) -> tuple[Span, ...]:
+    doubles = [s for s in marked.doubles if not _CROSSING.search(marked.lines, s.start, s.end)]
     outer = outermost(doubles)
-    return tuple(sorted((*outer, *single_quoted(page.lines, outer))))
+    return tuple(sorted((*outer, *single_quoted(marked.lines, outer))))
 
 
 def _within(position: int, ranges: Sequence[tuple[int, int]]) -> bool:
@@ -237,8 +237,8 @@ def _within(position: int, ranges: Sequence[tuple[int, int]]) -> bool:
     return index >= 0 and position < ranges[index][1]
 
 
-def _names_in(page: MarkedReply, names: Names, position: int, end: int) -> Iterator[_Name]:
-    text = page.text
+def _names_in(marked: MarkedReply, names: Names, position: int, end: int) -> Iterator[_Name]:
+    text = marked.text
     head = _BULLET.match(text, position, end)
     first = head.end() if head else position
     for mention in names.mentions(text[position:end]):
@@ -253,10 +253,10 @@ def _names_in(page: MarkedReply, names: Names, position: int, end: int) -> Itera
         yield _Name(mention.item, start, stop, strong)
 
 
-def _stands_alone(page: MarkedReply, name: _Name, position: int, end: int) -> bool:
+def _stands_alone(marked: MarkedReply, name: _Name, position: int, end: int) -> bool:
     """Return True if the line is only the label's name: a heading for the lines below."""
-    head = _BULLET.match(page.text, position, end)
-    return bool(head and head.end() >= name.start and _ALONE.match(page.text, name.end, end))
+    head = _BULLET.match(marked.text, position, end)
+    return bool(head and head.end() >= name.start and _ALONE.match(marked.text, name.end, end))
 
 
 def _tidy(words: str) -> str:

@@ -113,15 +113,15 @@ def check_following(text: str, decided: Decided, kind: Kind, names: Names) -> No
 
 
 def check_lines(
-    page: MarkedReply, start: int, end: int, decided: Decided, names: Names, *, undecided: Container[str]
+    marked: MarkedReply, start: int, end: int, decided: Decided, names: Names, *, undecided: Container[str]
 ) -> None:
     """Raise ``Unreadable`` if a line after a decision on several labels, from ``start`` to ``end``, decides otherwise.
 
     A footnote of the decision may only be a comment.
     """
     after = Statements(names)
-    starred = any(map(_is_starred, page.text[start:end].split("\n")))
-    for line in page.statement_lines(end):
+    starred = any(map(_is_starred, marked.text[start:end].split("\n")))
+    for line in marked.statement_lines(end):
         footnote = _FOOTNOTE.match(line.text) or (starred and line.text.lstrip().startswith("*"))
         if footnote and not is_comment(line.text, names):
             raise residue(line.text)

@@ -136,7 +136,7 @@ class MarkedReply:
     @cached_property
     def weak(self) -> tuple[Marker, ...]:
         """Markers that count only without any other."""
-        return _limited(_found(self.lines, self.codebook, self.quoted, weak=True), self.lines)
+        return _with_limits(_asserted_markers(self.lines, self.codebook, self.quoted, weak=True), self.lines)
 
     def line_end(self, position: int) -> int:
         """Return the end of the line around ``position``, without its line break."""
@@ -186,20 +186,20 @@ def is_reporting(before: str) -> bool:
     return any(sign.search(before) for sign in (_ANOTHERS, _REPORTED, _SUPPOSED))
 
 
-def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:
+def is_reported(marked: MarkedReply, start: int, *, denied: bool = True) -> bool:
     """Return True if the text before ``start`` marks what follows as another role's, as supposed or as ``denied``.
 
     That text is the words before ``start`` on its line, or the nearest line above that ends with a colon or is a
     heading. A whole sentence before ``start`` is ignored ("The extractor missed B. Labels: A, B"), unless it is about
     the form of replies.
     """
-    begin = page.lines.rfind("\n", 0, start) + 1
-    before = page.lines[max(begin, start - _LOOK_BACK) : start]
+    begin = marked.lines.rfind("\n", 0, start) + 1
+    before = marked.lines[max(begin, start - _LOOK_BACK) : start]
     if before and not _SENTENCE.split(before)[-1]:
         return _FORM.search(before.casefold()) is not None
     before = before.strip()
     if not before:
-        above = page.lines[max(begin - _LOOK_BACK, 0) : begin].rstrip()
+        above = marked.lines[max(begin - _LOOK_BACK, 0) : begin].rstrip()
         before = above[above.rfind("\n") + 1 :]
         if not before.endswith(":") and not before.lstrip().startswith("#"):
             return False
@@ -242,19 +242,19 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     lines = _without(lines, blocks)
     doubles = double_quoted(lines)
     quoted = outermost((*doubles, *(Span(*match.span()) for match in _FOREIGN.finditer(lines))))
-    found = _found(lines, codebook, quoted, weak=False)
+    markers = _asserted_markers(lines, codebook, quoted, weak=False)
     undecided = (
-        [] if names_of(codebook).find("Undecided") else [marker for marker in found if marker.kind == "undecided"]
+        [] if names_of(codebook).find("Undecided") else [marker for marker in markers if marker.kind == "undecided"]
     )
     return MarkedReply(
         text=text,
         lines=lines,
-        markers=_limited([marker for marker in found if marker.kind != "undecided"], lines),
-        undecided=_limited(undecided, lines),
+        markers=_with_limits([marker for marker in markers if marker.kind != "undecided"], lines),
+        undecided=_with_limits(undecided, lines),
         blocks=tuple(block for block in blocks if not _is_quoted(block, lines, quoted)),
         doubles=doubles,
         quoted=quoted,
-        torn=max(unclosed, _beginning(lines)),
+        torn=max(unclosed, _torn_marker(lines)),
         codebook=codebook,
     )
 
@@ -267,58 +267,62 @@ def _without(lines: str, blocks: Sequence[Block]) -> str:
     return "".join(parts) + lines[position:]
 
 
-def _found(lines: str, codebook: Codebook, quoted: Sequence[Span], *, weak: bool) -> list[Marker]:
+def _asserted_markers(lines: str, codebook: Codebook, quoted: Sequence[Span], *, weak: bool) -> list[Marker]:
+    """Return the markers that count, in order and without overlaps. Their limits are not set yet.
+
+    A denied marker denies the statement that it announces: "I doubt the final decision is: The label is A".
+    """
     markers: list[Marker] = []
     begin = 0
     for line in lines.split("\n"):
+        find = _markers_in_short_line if len(line) < _SHORT else _markers_in_line
         markers += [
-            Marker(kind, begin + start, begin + end, plain, -1)
-            for kind, start, end, plain in (_in_short_line if len(line) < _SHORT else _in_line)(
-                line, codebook.unit, weak
-            )
+            replace(marker, start=begin + marker.start, end=begin + marker.end)
+            for marker in find(line, codebook.unit, weak)
         ]
         begin += len(line) + 1
     markers.sort(key=lambda marker: (marker.start, -marker.end))
-    kept: list[Marker] = []
-    done = void = -1
+    asserted: list[Marker] = []
+    last_end = denied_end = -1
     for marker in markers:
-        if marker.start < done or is_inside(marker.start, quoted):
+        if marker.start < last_end or is_inside(marker.start, quoted):
             continue
-        # A denied marker denies the statement that it announces: "I doubt the final decision is: The label is A".
-        if _meant(lines, marker, names_of(codebook)) and not (
-            0 <= void <= marker.start and not lines[void : marker.start].strip(" \"'“_([")
-        ):
-            kept.append(marker)
+        last_end = marker.end
+        is_announced_by_denied = 0 <= denied_end <= marker.start and not lines[denied_end : marker.start].strip(
+            " \"'“_(["
+        )
+        if _is_asserted(lines, marker, names_of(codebook)) and not is_announced_by_denied:
+            asserted.append(marker)
         else:
-            void = marker.end
-        done = marker.end
-    return kept
+            denied_end = marker.end
+    return asserted
 
 
-def _in_line(line: str, unit: str, weak: bool) -> tuple[tuple[MarkerKind, int, int, bool], ...]:
-    """Return kind, start, end and ``plain`` of the markers in a line, before it is known what they mean."""
-    found: list[tuple[MarkerKind, int, int, bool]] = []
+def _markers_in_line(line: str, unit: str, weak: bool) -> tuple[Marker, ...]:
+    """Return the markers in a line, before it is known what they mean, with positions in the line."""
+    markers: list[Marker] = []
     folded = line.casefold()
-    for kind, pattern, words in marker_patterns(unit):
+    for kind, regex, words in marker_patterns(unit):
         if (kind in _WEAK) == weak and any(map(folded.__contains__, words)):
-            for match in pattern.finditer(line):
+            for match in regex.finditer(line):
                 groups = match.groupdict()
                 plain = not any(groups.get(name) for name in ("colon", "mark", "dash")) and "colon" in groups
-                found.append((kind, match.end() - len(match.group().lstrip(" >#")), match.end(), plain))
-    return tuple(found)
+                start = match.end() - len(match.group().lstrip(" >#"))
+                markers.append(Marker(kind, start, match.end(), plain, limit=-1))
+    return tuple(markers)
 
 
-_in_short_line = lru_cache(maxsize=2048)(_in_line)  # many replies of a run have the same decision
+_markers_in_short_line = lru_cache(maxsize=2048)(_markers_in_line)  # many replies of a run have the same decision
 
 
-def _limited(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:
+def _with_limits(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:
     following = [*(marker.start for marker in markers[1:]), len(lines)]
     ended = lines + "\n"
     ends = (ended.find("\n", marker.end) for marker in markers)
     return tuple(replace(marker, limit=min(pair)) for marker, *pair in zip(markers, ends, following, strict=False))
 
 
-def _meant(lines: str, marker: Marker, names: Names) -> bool:
+def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
     """Return True if the sentence asserts its content: not a report, a condition or a denial."""
     if marker.kind == "undecided":
         return True
@@ -369,7 +373,7 @@ def _is_quoted(block: Block, lines: str, quoted: Sequence[Span]) -> bool:
     return is_inside(block.start, quoted) or around in ("''", "‘’")
 
 
-def _beginning(lines: str) -> int:
+def _torn_marker(lines: str) -> int:
     """Return the position at which the last line breaks off in the words of a marker, or -1."""
     start = lines.rfind("\n") + 1
     last = lines[start:][-_LOOK_BACK:]

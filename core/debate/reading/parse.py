@@ -99,17 +99,17 @@ def read(text: str, codebook: Codebook, *, finish_reason: str = "stop") -> Readi
     names, or starts or ends with the one label of a choice. A reading that does not count has a ``problem`` and no
     values. Empty text, and text that is only reasoning, has a problem like any other.
     """
-    page = parse_markers(text, codebook)
+    marked = parse_markers(text, codebook)
     cut = finish_reason == "length"
-    if not page.text.strip():
+    if not marked.text.strip():
         return Reading(problem=CUT if text.strip() and cut else EMPTY)
-    reader = _Reader(page, codebook, cut=cut)
+    reader = _Reader(marked, codebook, cut=cut)
     try:
         reading = reader.announced() or reader.unannounced()
     except Unreadable as failure:
         return Reading(unknown=_storable(failure.unknown), problem=failure.problem)
     if reading is not None:
-        start = len(text) - len(page.text) + reader.start
+        start = len(text) - len(marked.text) + reader.start
         return Reading(reading.values, reading.undecided, reading.unknown, start=start)
     return reader.undecided() or Reading(problem=CUT if cut else NO_DECISION)
 
@@ -125,8 +125,8 @@ def mentions(text: str, codebook: Codebook) -> frozenset[str]:
 class _Reader:
     """One reading of one reply. Every method raises ``Unreadable`` for a decision that does not count."""
 
-    def __init__(self, page: MarkedReply, codebook: Codebook, *, cut: bool) -> None:
-        self.page, self.kind, self.codebook, self.cut = page, codebook.kind, codebook, cut
+    def __init__(self, marked: MarkedReply, codebook: Codebook, *, cut: bool) -> None:
+        self.marked, self.kind, self.codebook, self.cut = marked, codebook.kind, codebook, cut
         self.names = names_of(codebook)
         self.items = codebook.items
         self.start = 0
@@ -136,14 +136,14 @@ class _Reader:
         """Return the reading of the last announced decision, None if there is none."""
         kinds = ("final", "ratings") if self.kind == "rating" else ("aspects", "label", "revised", "final")
         keys = _KEYS[self.kind]
-        found: list[Marker | Block] = [marker for marker in self.page.markers if marker.kind in kinds]
-        found += [block for block in self.page.blocks if block.error or lookup(block.data, *keys) is not None]
+        found: list[Marker | Block] = [marker for marker in self.marked.markers if marker.kind in kinds]
+        found += [block for block in self.marked.blocks if block.error or lookup(block.data, *keys) is not None]
         found.sort(key=lambda candidate: candidate.start)
-        if self.cut and self.page.torn > (found[-1].start if found else -1):
+        if self.cut and self.marked.torn > (found[-1].start if found else -1):
             raise Unreadable(CUT)
         if found and self._cited(found[-1]) and not all(map(self._cited, found)):
             raise Unreadable("the last decision is in a block quotation")
-        if found and NEXT_DOCUMENT.search(self.page.lines, found[0].start + 1, found[-1].start):
+        if found and NEXT_DOCUMENT.search(self.marked.lines, found[0].start + 1, found[-1].start):
             raise Unreadable("it decides on more than one document")
         for each in reversed(found):
             self.start = each.start
@@ -153,15 +153,15 @@ class _Reader:
 
     def _cited(self, candidate: Marker | Block) -> bool:
         """Return True if a decision is in a block quotation that is not itself announced: "Final Decision:\\n> ..."."""
-        begin = self.page.lines.rfind("\n", 0, candidate.start) + 1
-        if not self.page.lines[begin : begin + 8].lstrip(" ").startswith(">"):
+        begin = self.marked.lines.rfind("\n", 0, candidate.start) + 1
+        if not self.marked.lines[begin : begin + 8].lstrip(" ").startswith(">"):
             return False
-        before = bisect_left(self.page.markers, begin, key=lambda marker: marker.limit)
-        return before == 0 or bool(self.page.lines[self.page.markers[before - 1].end : begin].strip())
+        before = bisect_left(self.marked.markers, begin, key=lambda marker: marker.limit)
+        return before == 0 or bool(self.marked.lines[self.marked.markers[before - 1].end : begin].strip())
 
     def unannounced(self) -> Reading | None:
         """Return the reading of a decision without a marker, None if there is none."""
-        blocks = [block for block in self.page.blocks if not is_reported(self.page, block.start)]
+        blocks = [block for block in self.marked.blocks if not is_reported(self.marked, block.start)]
         for block in reversed(blocks):
             self.start = block.start
             if (reading := self._ballot(block)) is not None:
@@ -169,10 +169,10 @@ class _Reader:
         self.start = 0
         if self.kind == "rating":
             for find in (unmarked_ratings, ratings_in_sentences):
-                rated, end = find(self.page, self.codebook, self.names)
+                rated, end = find(self.marked, self.codebook, self.names)
                 if (
                     end >= 0
-                    and not (self.cut and end >= len(self.page.text))
+                    and not (self.cut and end >= len(self.marked.text))
                     and (reading := self._all_rated(rated, end))
                 ):
                     return reading
@@ -189,17 +189,19 @@ class _Reader:
         """Return the labels named on the last ``Undecided:`` lines, with the reason."""
         found: dict[str, str] = {}
         below: Marker | None = None
-        for marker in reversed(self.page.undecided):
-            if below is not None and self.page.lines[self.page.line_end(marker.end) : below.start].strip(" \n>#-+•*_"):
+        for marker in reversed(self.marked.undecided):
+            if below is not None and self.marked.lines[self.marked.line_end(marker.end) : below.start].strip(
+                " \n>#-+•*_"
+            ):
                 break
-            found |= dict.fromkeys(self._mentioned(self.page.text[marker.end : marker.limit]), LEFT_OPEN)
+            found |= dict.fromkeys(self._mentioned(self.marked.text[marker.end : marker.limit]), LEFT_OPEN)
             below = marker
         return found
 
     @cached_property
     def _first_mention(self) -> int:
-        mentions = self.names.mentions(self.page.text)
-        return mentions[0].start if mentions else len(self.page.text)
+        mentions = self.names.mentions(self.marked.text)
+        return mentions[0].start if mentions else len(self.marked.text)
 
     def _mentioned(self, text: str) -> list[str]:
         return [mention.item for mention in self.names.mentions(text)]
@@ -212,11 +214,11 @@ class _Reader:
 
     def _marker(self, marker: Marker) -> Reading | None:
         """Return the reading of what a marker announces, or None if the sentence is not a decision."""
-        start = self.page.past_marker(marker.end, marker.limit)
+        start = self.marked.past_marker(marker.end, marker.limit)
         if (block := self._block_at(start)) is not None and self.kind != "choice":
             return self._block(block) if block.error or self.kind == "rating" else self._ballot(block)
         if self.kind == "rating":
-            ratings, end, complete = ratings_of(self.page, marker, self.codebook, self.names, self.open)
+            ratings, end, complete = ratings_of(self.marked, marker, self.codebook, self.names, self.open)
             if self.cut and not complete:
                 raise Unreadable(CUT)
             self._check_ratings(ratings, marker.end, end)
@@ -225,11 +227,13 @@ class _Reader:
 
     def _block_at(self, start: int) -> Block | None:
         """Return the JSON that follows a position directly, None if other words do."""
-        between = ((block, self.page.text[start : block.start]) for block in self.page.blocks if block.start >= start)
+        between = (
+            (block, self.marked.text[start : block.start]) for block in self.marked.blocks if block.start >= start
+        )
         return next((block for block, words in between if not CONTENT.search(words.replace("json", ""))), None)
 
     def _marked_labels(self, marker: Marker, start: int) -> Reading | None:
-        text = self.page.text
+        text = self.marked.text
         labels_meant = marker.kind == "aspects" or start > marker.end
         out = Statements(self.names, all_meant=labels_meant and self._first_mention >= marker.start)
         try:
@@ -237,13 +241,13 @@ class _Reader:
         except Unreadable as failure:
             if marker.plain and not out.values and not _claims(text[marker.end : marker.limit], failure):
                 return None  # "The aspects present in this review are well supported" is prose
-            if self.cut and self.page.line_end(marker.limit) >= len(text):
+            if self.cut and self.marked.line_end(marker.limit) >= len(text):
                 raise Unreadable(CUT) from failure
             raise
         if self.cut and (end is None or end >= len(text) or out.unfinished):
             raise Unreadable(CUT)
         end = len(text) if end is None else end
-        check_withdrawn(self.page.lines[start:end])
+        check_withdrawn(self.marked.lines[start:end])
         reading = self._stated(out, end)
         self.start = start  # the marker may have the word of a label
         return reading
@@ -253,12 +257,12 @@ class _Reader:
 
         They are the rest of the marker's line, continued while it ends with a comma, or else the list below it.
         """
-        following = min((m.start for m in self.page.markers if m.start >= limit), default=len(self.page.text))
-        first = self.page.text[start:limit]
+        following = min((m.start for m in self.marked.markers if m.start >= limit), default=len(self.marked.text))
+        first = self.marked.text[start:limit]
         if _EMPTY_LIST.fullmatch(first):
             out.none = True
             return limit
-        whole = limit >= self.page.line_end(start)
+        whole = limit >= self.marked.line_end(start)
         if CONTENT.search(first):
             end = limit
             try:
@@ -268,7 +272,7 @@ class _Reader:
                 if remark is None or not out.read(first[: remark.start()]):
                     raise
                 return start + remark.end()
-            for line in self.page.statement_lines(self.page.line_end(limit) + 1, following):
+            for line in self.marked.statement_lines(self.marked.line_end(limit) + 1, following):
                 if not out.unfinished or line.blank:
                     break
                 stated, end = out.read(line.text), line.end
@@ -276,7 +280,7 @@ class _Reader:
                 raise self._foreign(first)
             if not whole or not out.headed or out.heading == "unknown":
                 return end
-            limit = self.page.line_end(limit)
+            limit = self.marked.line_end(limit)
         elif not whole:
             return limit
         return self._list_below(out, limit + 1, following)
@@ -284,7 +288,7 @@ class _Reader:
     def _list_below(self, out: Statements, start: int, following: int) -> int | None:
         """Read the list from ``start`` on, at most up to the next marker; return as ``_body``."""
         begun, bullets, depth, end = bool(out.values), False, 0, start
-        for line in self.page.statement_lines(start, following):
+        for line in self.marked.statement_lines(start, following):
             if line.blank:
                 if begun and not bullets and not out.headed:
                     return line.end
@@ -312,8 +316,8 @@ class _Reader:
                 return line.start
             elif begun and not row:
                 return line.start
-        open_end = begun and (bullets or out.headed or end >= len(self.page.text))
-        return end if following < len(self.page.text) or (begun and not open_end) else None
+        open_end = begun and (bullets or out.headed or end >= len(self.marked.text))
+        return end if following < len(self.marked.text) or (begun and not open_end) else None
 
     def _leading(self, text: str) -> str | None:
         """Return the label with whose name a line starts."""
@@ -330,8 +334,8 @@ class _Reader:
         The text from ``end`` on may not state anything else.
         """
         decided = {item: True for item, values in out.values.items() if values == {True}}
-        check_lines(self.page, self.start, end, decided, self.names, undecided=self.open)
-        check_following(self.page.lines[end:], decided, self.kind, self.names)
+        check_lines(self.marked, self.start, end, decided, self.names, undecided=self.open)
+        check_following(self.marked.lines[end:], decided, self.kind, self.names)
         if out.contradicted:
             raise Unreadable(f"the decision says different things about {self._written(out.contradicted)}")
         values = {item: next(iter(given)) for item, given in out.values.items()}
@@ -350,7 +354,7 @@ class _Reader:
         return quoted_names(self.names.written(item) for item in items)
 
     def _unmarked_labels(self) -> Reading | None:
-        leads = [m for m in self.page.weak if m.kind == "heading" and not is_reported(self.page, m.start)]
+        leads = [m for m in self.marked.weak if m.kind == "heading" and not is_reported(self.marked, m.start)]
         if len(leads) == 1 and (reading := self._marked_labels(leads[0], leads[0].end)) is not None:
             return reading
         out = Statements(self.names)
@@ -358,7 +362,7 @@ class _Reader:
         first = False  # the only statement is the first line
         earlier: Set[str] = set()
         unknown: dict[str, None] = {}
-        for line in self.page.statement_lines(0):
+        for line in self.marked.statement_lines(0):
             if line.blank:
                 continue
             text = _unwrapped(line.text)
@@ -374,7 +378,7 @@ class _Reader:
                 if explicit and 0 < len(name.split()) < 5 and isinstance(sole_answer(answer, self.names), bool):
                     unknown.setdefault(name.strip(" *_#"))
                 continue
-            if is_reported(self.page, line.start, denied=False) or is_anothers(line.text):
+            if is_reported(self.marked, line.start, denied=False) or is_anothers(line.text):
                 return None
             if not explicit and out.explicit:  # what came before the first answer is reasoning
                 earlier, out.values = out.values.keys(), out.line_values
@@ -384,7 +388,7 @@ class _Reader:
             end = line.end
         if not (out.values or out.none):
             return self._sole_list()
-        if self.cut and end >= len(self.page.text):
+        if self.cut and end >= len(self.marked.text):
             return None
         if unknown and len(out.explicit) > 1:
             raise _outside(unknown)
@@ -396,30 +400,30 @@ class _Reader:
             if missing and (out.answered or {False} in given) and not complete:
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
             return None if missing and leftover else self._stated(out, end)
-        listed = first and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.page.lines[end:])
+        listed = first and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.marked.lines[end:])
         return None if ((prose or leftover) and not listed) or self.cut else self._stated(out, end)
 
     def _sole_list(self) -> Reading | None:
         """Return the reading of a reply that names labels only in one sentence like "The text mentions A and B"."""
-        leads = [m for m in self.page.weak if m.kind == "list" and not is_reported(self.page, m.start)]
+        leads = [m for m in self.marked.weak if m.kind == "list" and not is_reported(self.marked, m.start)]
         if len(leads) != 1:
             return None
         reading = None
         with suppress(Unreadable):
             reading = self._marked_labels(leads[0], leads[0].end)
-        mentioned = self._mentioned(self.page.text)
+        mentioned = self._mentioned(self.marked.text)
         return reading if reading is not None and all(reading.values.get(item) is True for item in mentioned) else None
 
     # Decisions for one label
 
     def _marked_choice(self, marker: Marker, start: int) -> Reading | None:
-        text, limit = self.page.text, marker.limit
+        text, limit = self.marked.text, marker.limit
         if text.startswith("\\boxed", marker.start):
             limit = min(x for x in (text.find("}", start), limit) if x >= 0)
-        elif not CONTENT.search(self.page.lines, start, limit):
-            if limit < self.page.line_end(start):
+        elif not CONTENT.search(self.marked.lines, start, limit):
+            if limit < self.marked.line_end(start):
                 return None
-            line = next((one for one in self.page.statement_lines(limit + 1) if not one.blank), None)
+            line = next((one for one in self.marked.statement_lines(limit + 1) if not one.blank), None)
             if line is None:
                 raise Unreadable(CUT if self.cut else NO_CHOICE)
             start, limit = line.end - len(without_bullet(_CITATION.sub("", line.text))), line.end
@@ -440,34 +444,34 @@ class _Reader:
         """Return the reading of the one item chosen; the text from ``end`` on may not speak for another."""
         if len(items) != 1:
             raise Unreadable(f"the decision names more than one label: {self._written(items)}" if items else NO_CHOICE)
-        check_comment(self.page.lines[end : self.page.line_end(end)])
-        check_following(self.page.lines[end:], {items[0]: True}, self.kind, self.names)
+        check_comment(self.marked.lines[end : self.marked.line_end(end)])
+        check_following(self.marked.lines[end:], {items[0]: True}, self.kind, self.names)
         if items[0] in self.open:
             return Reading(undecided={CHOICE_ITEM: LEFT_OPEN})
         return Reading(values={CHOICE_ITEM: items[0]})
 
     def _unmarked_choice(self) -> Reading | None:
         """Return the label of answers label by label, or else that of a line."""
-        lines = [line for line in self.page.statement_lines(0) if not line.blank]
+        lines = [line for line in self.marked.statement_lines(0) if not line.blank]
         out = Statements(self.names)
         for line in lines:
             with suppress(Unreadable):
-                if out.read(line.text) and is_reported(self.page, line.start):
+                if out.read(line.text) and is_reported(self.marked, line.start):
                     return None
         if out.explicit and len(self.codebook.labels) > 1 and not (self._missing(out.explicit) or out.contradicted):
             present = (item for item, values in out.values.items() if values == {True})
-            return self._chosen(*present, end=self.page.text.rfind("\n") + 1)
+            return self._chosen(*present, end=self.marked.text.rfind("\n") + 1)
         return self._line_choice(lines)
 
     def _line_choice(self, lines: Sequence[Line]) -> Reading | None:
         """Return the label of the first or the last line, or of a heading; several labels are an error."""
-        leads = [m for m in self.page.weak if m.kind != "list" and not is_reported(self.page, m.start)]
+        leads = [m for m in self.marked.weak if m.kind != "list" and not is_reported(self.marked, m.start)]
         headings = [marker for marker in leads if marker.kind == "heading"]
         found: dict[str, None] = {}
         others: dict[str, None] = {}
         end = 0
         for number, line in enumerate(lines):
-            if self.cut and line.end >= len(self.page.text):
+            if self.cut and line.end >= len(self.marked.text):
                 continue
             cited = _CITATION.match(line.text)
             if cited and not any(lines[number - 1].start <= heading.start < line.start for heading in headings):
@@ -482,16 +486,16 @@ class _Reader:
             named = len(tokens) > 1 and tokens[0].kind == "name"
             prose = named and (tokens[1].kind == "word" or tokens[1].text == "the")
             # "Both A and B are plausible, but B is the better fit": what comes before "but" is a concession
-            conceded = any("but " in self.page.lines[max(m.start - 5, line.start) : m.end].casefold() for m in inside)
+            conceded = any("but " in self.marked.lines[max(m.start - 5, line.start) : m.end].casefold() for m in inside)
             alone = (number == 0 and not prose and not conceded) or self.names.find(
                 bare.strip(" .*_`\"'()[]#>-")
             ) is not None
-            if alone and not (is_reported(self.page, line.start) or is_inside(line.start, self.page.quoted)):
+            if alone and not (is_reported(self.marked, line.start) or is_inside(line.start, self.marked.quoted)):
                 starts.insert(0, (line.end - len(bare) if bare.strip() else line.start, True))
             elif not starts and named and tokens[1].kind == "link":
                 others.setdefault(tokens[0].item)  # "- Hawkish: never"
             for begin, codes in starts:
-                text = self.page.text[begin : line.end]
+                text = self.marked.text[begin : line.end]
                 item = read_choice(_unwrapped(text), self.names, codes=codes)
                 if item is not None:
                     if _asks(text):
@@ -607,8 +611,8 @@ class _Reader:
         return self._rated(rated)
 
     def _check_ratings(self, rated: Reading, start: int, end: int) -> None:
-        check_rating_lines(self.page.lines[start:end], rated.values, self.names)
-        check_following(self.page.lines[end:], rated.values, self.kind, self.names)
+        check_rating_lines(self.marked.lines[start:end], rated.values, self.names)
+        check_following(self.marked.lines[end:], rated.values, self.kind, self.names)
 
     def _rated(self, rated: Reading) -> Reading:
         unknown = _storable(rated.unknown)

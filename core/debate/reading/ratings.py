@@ -119,77 +119,77 @@ _EMPHASIS = '*_`#"“”'
 
 
 def ratings_of(
-    page: MarkedReply, marker: Marker, codebook: Codebook, names: Names, open_items: Container[str]
+    marked: MarkedReply, marker: Marker, codebook: Codebook, names: Names, open_items: Container[str]
 ) -> tuple[Reading, int, bool]:
     """Return the ratings on lines ``Dimension: number`` up to the next marker.
 
     With them the end of the last of these lines, and True if they are complete.
     """
     following = next(
-        (m.start for m in page.markers if m.start >= marker.end and m.kind in ("final", "ratings")), len(page.text)
+        (m.start for m in marked.markers if m.start >= marker.end and m.kind in ("final", "ratings")), len(marked.text)
     )
     collected = _Collected(codebook, names, bare=True)
     last, ended = marker.end, False
-    for start, end in page.spans(marker.end, following):
+    for start, end in marked.spans(marker.end, following):
         before = len(collected.seen)
-        line = page.text[start:end]
+        line = marked.text[start:end]
         if not collected.line(line):
             for sentence in SENTENCE.split(line[:_LOOK_AHEAD]):
                 collected.sentence(_Masked.of(sentence, names))
         if len(collected.seen) > before:
-            last, ended = end, end < len(page.text)
+            last, ended = end, end < len(marked.text)
     rated = all(item in collected.seen or item in open_items for item in codebook.items)
-    return collected.reading(), last, following < len(page.text) or (rated and ended)
+    return collected.reading(), last, following < len(marked.text) or (rated and ended)
 
 
-def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
+def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
     """Return the ratings on lines ``Dimension: number`` of a whole reply, and the end of the last one (-1 if none).
 
     A line counts only if nothing but a remark follows its number; none counts if one of them is reported.
     """
     collected = _Collected(codebook, names)
     last = -1
-    for start, end in page.spans():
-        boxes = list(_BOXED.finditer(page.text, start, end)) if collected.sole else []
+    for start, end in marked.spans():
+        boxes = list(_BOXED.finditer(marked.text, start, end)) if collected.sole else []
         boxed = boxes[-1] if boxes else None
-        plain = _in_digits(boxed[1] if boxed else _BOXED.sub(r"\1", page.lines[start:end]))
-        alone = (boxed or page.lines.strip() == page.lines[start:end].strip()) and _POINT.match(plain.strip())
+        plain = _in_digits(boxed[1] if boxed else _BOXED.sub(r"\1", marked.lines[start:end]))
+        alone = (boxed or marked.lines.strip() == marked.lines[start:end].strip()) and _POINT.match(plain.strip())
         if (
             (alone or _PLAIN.fullmatch(plain))
             and len(_CELL.findall(plain)) < 2
-            and collected.line(boxed[1] if boxed else page.text[start:end])
+            and collected.line(boxed[1] if boxed else marked.text[start:end])
         ):
             start = boxed.start() if boxed else start
             if len(boxes) > 1:
                 return Reading(), -1
-            if is_reported(page, start) or is_inside(start, page.quoted):
+            if is_reported(marked, start) or is_inside(start, marked.quoted):
                 return Reading(), -1
             last = end
     return collected.reading(), last
 
 
-def ratings_in_sentences(page: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
+def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
     """Return the ratings in the sentences of a reply, and the end of the last one; -1 if a sentence is unclear.
 
     Every sentence with a dimension and a number must consist of ratings ("I give Clarity a 4 and Tone a 5"), with a
     reason after them at most, unless it reports what others say.
     """
-    if _REPORT.search(page.lines):
+    if _REPORT.search(marked.lines):
         return Reading(), -1
     collected = _Collected(codebook, names)
     last = -1
     above = ""
-    for begin, stop in page.spans():
+    for begin, stop in marked.spans():
         start = begin
-        for sentence in SENTENCE.split(page.lines[begin:stop]):
-            start = page.lines.index(sentence, start)
+        for sentence in SENTENCE.split(marked.lines[begin:stop]):
+            start = marked.lines.index(sentence, start)
             end = start + len(sentence)
             if len(sentence) > _LOOK_AHEAD:
                 return Reading(), -1
-            masked = _Masked.of(page.text[start:end], names)
+            masked = _Masked.of(marked.text[start:end], names)
             title = _TITLE.fullmatch(masked.text)
             taken = collected.below(above, masked) or collected.sentence(masked)
-            if taken and (is_reported(page, start) or is_inside(start, page.quoted)):
+            if taken and (is_reported(marked, start) or is_inside(start, marked.quoted)):
                 return Reading(), -1
             if taken:
                 last = end

@@ -24,16 +24,16 @@ PIECES = (
 
 @given(st.lists(st.one_of(st.sampled_from((*PIECES, "\n", "\n")), st.text(max_size=5)), max_size=14).map("".join))
 def test_search_by_line_has_the_same_matches_as_a_search_in_the_reply(reply: str) -> None:
-    page = decision_markers.parse_markers(reply, Codebook(unit=UNIT, labels=(Label(name="Food"),)))
+    marked = decision_markers.parse_markers(reply, Codebook(unit=UNIT, labels=(Label(name="Food"),)))
     expected = [
         (kind, match.end() - len(match.group().lstrip(" >#")), match.end())
         for kind, pattern, _ in marker_patterns(UNIT)
-        for match in re.finditer(pattern, page.lines)
+        for match in re.finditer(pattern, marked.lines)
     ]
     found, begin = [], 0
-    for line in page.lines.split("\n"):
+    for line in marked.lines.split("\n"):
         for weak in (True, False):
-            in_line = decision_markers._in_line(line, UNIT, weak)
-            found += [(kind, begin + start, begin + end) for kind, start, end, _ in in_line]
+            in_line = decision_markers._markers_in_line(line, UNIT, weak)
+            found += [(marker.kind, begin + marker.start, begin + marker.end) for marker in in_line]
         begin += len(line) + 1
     assert sorted(found) == sorted(expected)
