@@ -95,9 +95,9 @@ def read(text: str, codebook: Codebook, *, finish_reason: str = "stop") -> Readi
 
     The last announced decision wins; quoted, denied, supposed and reported ones do not count. With ``finish_reason``
     equal to ``length`` a decision counts only if its line is ended or its JSON closed, and no earlier decision counts
-    instead. If none is announced, a reply counts that answers for every label, consists of
-    names, or starts or ends with the one label of a choice. A reading that does not count has a ``problem`` and no
-    values. Empty text, and text that is only reasoning, has a problem like any other.
+    instead. Without an announced decision, a reply counts if it answers for every label, consists of names, or starts
+    or ends with the one label of a choice. A reading that does not count has a ``problem`` and no values. Empty text,
+    and text that is only reasoning, has a problem like any other.
     """
     marked = parse_markers(text, codebook)
     cut = finish_reason == "length"
@@ -105,13 +105,13 @@ def read(text: str, codebook: Codebook, *, finish_reason: str = "stop") -> Readi
         return Reading(problem=CUT if text.strip() and cut else EMPTY)
     reader = _Reader(marked, codebook, cut=cut)
     try:
-        reading = reader.announced() or reader.unannounced()
-    except Unreadable as failure:
-        return Reading(unknown=_storable(failure.unknown), problem=failure.problem)
+        reading = reader.read_announced() or reader.read_unannounced()
+    except Unreadable as error:
+        return Reading(unknown=_storable(error.unknown), problem=error.problem)
     if reading is not None:
         start = len(text) - len(marked.text) + reader.start
         return Reading(reading.values, reading.undecided, reading.unknown, start=start)
-    return reader.undecided() or Reading(problem=CUT if cut else NO_DECISION)
+    return reader.read_undecided() or Reading(problem=CUT if cut else NO_DECISION)
 
 
 def mentions(text: str, codebook: Codebook) -> frozenset[str]:
@@ -130,28 +130,30 @@ class _Reader:
         self.names = names_of(codebook)
         self.items = codebook.items
         self.start = 0
-        self.open = self._left_open()
+        self.open = self._find_left_open()
 
-    def announced(self) -> Reading | None:
+    def read_announced(self) -> Reading | None:
         """Return the reading of the last announced decision, None if there is none."""
         kinds = ("final", "ratings") if self.kind == "rating" else ("aspects", "label", "revised", "final")
         keys = _KEYS[self.kind]
-        found: list[Marker | Block] = [marker for marker in self.marked.markers if marker.kind in kinds]
-        found += [block for block in self.marked.blocks if block.error or lookup(block.data, *keys) is not None]
-        found.sort(key=lambda candidate: candidate.start)
-        if self.cut and self.marked.torn > (found[-1].start if found else -1):
+        candidates: list[Marker | Block] = [marker for marker in self.marked.markers if marker.kind in kinds]
+        candidates += [block for block in self.marked.blocks if block.error or lookup(block.data, *keys) is not None]
+        candidates.sort(key=lambda candidate: candidate.start)
+        if self.cut and self.marked.torn > (candidates[-1].start if candidates else -1):
             raise Unreadable(CUT)
-        if found and self._cited(found[-1]) and not all(map(self._cited, found)):
+        if candidates and self._is_cited(candidates[-1]) and not all(map(self._is_cited, candidates)):
             raise Unreadable("the last decision is in a block quotation")
-        if found and NEXT_DOCUMENT.search(self.marked.lines, found[0].start + 1, found[-1].start):
+        if candidates and NEXT_DOCUMENT.search(self.marked.lines, candidates[0].start + 1, candidates[-1].start):
             raise Unreadable("it decides on more than one document")
-        for each in reversed(found):
-            self.start = each.start
-            if (reading := self._block(each) if isinstance(each, Block) else self._marker(each)) is not None:
+        for candidate in reversed(candidates):
+            self.start = candidate.start
+            if isinstance(candidate, Block):
+                return self._read_block(candidate)
+            if (reading := self._read_marker(candidate)) is not None:
                 return reading
         return None
 
-    def _cited(self, candidate: Marker | Block) -> bool:
+    def _is_cited(self, candidate: Marker | Block) -> bool:
         """Return True if a decision is in a block quotation that is not itself announced: "Final Decision:\\n> ..."."""
         begin = self.marked.lines.rfind("\n", 0, candidate.start) + 1
         if not self.marked.lines[begin : begin + 8].lstrip(" ").startswith(">"):
@@ -159,12 +161,12 @@ class _Reader:
         before = bisect_left(self.marked.markers, begin, key=lambda marker: marker.limit)
         return before == 0 or bool(self.marked.lines[self.marked.markers[before - 1].end : begin].strip())
 
-    def unannounced(self) -> Reading | None:
+    def read_unannounced(self) -> Reading | None:
         """Return the reading of a decision without a marker, None if there is none."""
         blocks = [block for block in self.marked.blocks if not is_reported(self.marked, block.start)]
         for block in reversed(blocks):
             self.start = block.start
-            if (reading := self._ballot(block)) is not None:
+            if (reading := self._read_answers_by_name(block)) is not None:
                 return reading
         self.start = 0
         if self.kind == "rating":
@@ -173,30 +175,29 @@ class _Reader:
                 if (
                     end >= 0
                     and not (self.cut and end >= len(self.marked.text))
-                    and (reading := self._all_rated(rated, end))
+                    and (reading := self._reading_if_all_rated(rated, end))
                 ):
                     return reading
             return None
-        return self._unmarked_choice() if self.kind == "choice" else self._unmarked_labels()
+        return self._read_unmarked_choice() if self.kind == "choice" else self._read_unmarked_labels()
 
-    def undecided(self) -> Reading | None:
+    def read_undecided(self) -> Reading | None:
         """Return the reading of a reply that leaves everything open and decides nothing else."""
         if self.open and (self.kind == "choice" or self.open.keys() >= set(self.items)):
             return Reading(undecided=dict.fromkeys(self.items, LEFT_OPEN))
         return None
 
-    def _left_open(self) -> dict[str, str]:
+    def _find_left_open(self) -> dict[str, str]:
         """Return the labels named on the last ``Undecided:`` lines, with the reason."""
-        found: dict[str, str] = {}
-        below: Marker | None = None
+        left_open: dict[str, str] = {}
+        marker_below: Marker | None = None
         for marker in reversed(self.marked.undecided):
-            if below is not None and self.marked.lines[self.marked.line_end(marker.end) : below.start].strip(
-                " \n>#-+•*_"
-            ):
+            line_end = self.marked.line_end(marker.end)
+            if marker_below is not None and self.marked.lines[line_end : marker_below.start].strip(" \n>#-+•*_"):
                 break
-            found |= dict.fromkeys(self._mentioned(self.marked.text[marker.end : marker.limit]), LEFT_OPEN)
-            below = marker
-        return found
+            left_open |= dict.fromkeys(self._mentioned(self.marked.text[marker.end : marker.limit]), LEFT_OPEN)
+            marker_below = marker
+        return left_open
 
     @cached_property
     def _first_mention(self) -> int:
@@ -212,85 +213,90 @@ class _Reader:
 
     # Decisions on several labels
 
-    def _marker(self, marker: Marker) -> Reading | None:
+    def _read_marker(self, marker: Marker) -> Reading | None:
         """Return the reading of what a marker announces, or None if the sentence is not a decision."""
         start = self.marked.past_marker(marker.end, marker.limit)
         if (block := self._block_at(start)) is not None and self.kind != "choice":
-            return self._block(block) if block.error or self.kind == "rating" else self._ballot(block)
+            if block.error or self.kind == "rating":
+                return self._read_block(block)
+            return self._read_answers_by_name(block)
         if self.kind == "rating":
             ratings, end, complete = ratings_of(self.marked, marker, self.codebook, self.names, self.open)
             if self.cut and not complete:
                 raise Unreadable(CUT)
             self._check_ratings(ratings, marker.end, end)
-            return self._rated(ratings)
-        return self._marked_choice(marker, start) if self.kind == "choice" else self._marked_labels(marker, start)
+            return self._ratings_reading(ratings)
+        if self.kind == "choice":
+            return self._read_marked_choice(marker, start)
+        return self._read_marked_labels(marker, start)
 
     def _block_at(self, start: int) -> Block | None:
         """Return the JSON that follows a position directly, None if other words do."""
-        between = (
-            (block, self.marked.text[start : block.start]) for block in self.marked.blocks if block.start >= start
-        )
-        return next((block for block, words in between if not CONTENT.search(words.replace("json", ""))), None)
+        for block in self.marked.blocks:
+            words_between = self.marked.text[start : block.start]
+            if block.start >= start and not CONTENT.search(words_between.replace("json", "")):
+                return block
+        return None
 
-    def _marked_labels(self, marker: Marker, start: int) -> Reading | None:
+    def _read_marked_labels(self, marker: Marker, start: int) -> Reading | None:
         text = self.marked.text
         labels_meant = marker.kind == "aspects" or start > marker.end
-        out = Statements(self.names, all_meant=labels_meant and self._first_mention >= marker.start)
+        statements = Statements(self.names, all_meant=labels_meant and self._first_mention >= marker.start)
         try:
-            end = self._body(out, start, marker.limit)
-        except Unreadable as failure:
-            if marker.plain and not out.values and not _claims(text[marker.end : marker.limit], failure):
+            end = self._read_lines(statements, start, marker.limit)
+        except Unreadable as error:
+            if marker.plain and not statements.values and not _names_outside(text[marker.end : marker.limit], error):
                 return None  # "The aspects present in this review are well supported" is prose
             if self.cut and self.marked.line_end(marker.limit) >= len(text):
-                raise Unreadable(CUT) from failure
+                raise Unreadable(CUT) from error
             raise
-        if self.cut and (end is None or end >= len(text) or out.unfinished):
+        if self.cut and (end is None or end >= len(text) or statements.unfinished):
             raise Unreadable(CUT)
         end = len(text) if end is None else end
         check_withdrawn(self.marked.lines[start:end])
-        reading = self._stated(out, end)
+        reading = self._labels_reading(statements, end)
         self.start = start  # the marker may have the word of a label
         return reading
 
-    def _body(self, out: Statements, start: int, limit: int) -> int | None:
+    def _read_lines(self, statements: Statements, start: int, limit: int) -> int | None:
         """Read the lines that a marker announces; return where they end, None if they may go on after the text.
 
         They are the rest of the marker's line, continued while it ends with a comma, or else the list below it.
         """
-        following = min((m.start for m in self.marked.markers if m.start >= limit), default=len(self.marked.text))
-        first = self.marked.text[start:limit]
-        if _EMPTY_LIST.fullmatch(first):
-            out.none = True
+        next_marker = min((m.start for m in self.marked.markers if m.start >= limit), default=len(self.marked.text))
+        first_line = self.marked.text[start:limit]
+        if _EMPTY_LIST.fullmatch(first_line):
+            statements.none = True
             return limit
-        whole = limit >= self.marked.line_end(start)
-        if CONTENT.search(first):
+        is_whole_line = limit >= self.marked.line_end(start)
+        if CONTENT.search(first_line):
             end = limit
             try:
-                stated = out.read(_unwrapped(first))
+                stated = statements.read(_unwrapped(first_line))
             except Unreadable:
-                remark = None if self.cut else _REMARK.search(first)
-                if remark is None or not out.read(first[: remark.start()]):
+                remark = None if self.cut else _REMARK.search(first_line)
+                if remark is None or not statements.read(first_line[: remark.start()]):
                     raise
                 return start + remark.end()
-            for line in self.marked.statement_lines(self.marked.line_end(limit) + 1, following):
-                if not out.unfinished or line.blank:
+            for line in self.marked.statement_lines(self.marked.line_end(limit) + 1, next_marker):
+                if not statements.unfinished or line.blank:
                     break
-                stated, end = out.read(line.text), line.end
+                stated, end = statements.read(line.text), line.end
             if not stated:
-                raise self._foreign(first)
-            if not whole or not out.headed or out.heading == "unknown":
+                raise self._unreadable_words(first_line)
+            if not is_whole_line or not statements.headed or statements.heading == "unknown":
                 return end
             limit = self.marked.line_end(limit)
-        elif not whole:
+        elif not is_whole_line:
             return limit
-        return self._list_below(out, limit + 1, following)
+        return self._read_list_below(statements, limit + 1, next_marker)
 
-    def _list_below(self, out: Statements, start: int, following: int) -> int | None:
-        """Read the list from ``start`` on, at most up to the next marker; return as ``_body``."""
-        begun, bullets, depth, end = bool(out.values), False, 0, start
-        for line in self.marked.statement_lines(start, following):
+    def _read_list_below(self, statements: Statements, start: int, next_marker: int) -> int | None:
+        """Read the list from ``start`` on, at most up to the next marker; return as ``_read_lines``."""
+        begun, bullets, depth, end = bool(statements.values), False, 0, start
+        for line in self.marked.statement_lines(start, next_marker):
             if line.blank:
-                if begun and not bullets and not out.headed:
+                if begun and not bullets and not statements.headed:
                     return line.end
                 continue
             text = _CITATION.sub("", line.text)
@@ -298,51 +304,51 @@ class _Reader:
             indent = len(bullet["indent"] if bullet else re.match(r"[ \t]*", text)[0])  # type: ignore[index]
             if begun and bullets and indent > depth:
                 continue  # explains the bullet above
-            row = text.count("|") > 1
+            is_table_row = text.count("|") > 1
             try:
-                stated = out.read(_unwrapped(text))
+                stated = statements.read(_unwrapped(text))
             except Unreadable:
-                if begun and not bullet and self._leading(text) is None:
+                if begun and not bullet and self._label_at_start(text) is None:
                     return line.start
                 raise
             if stated:
                 if bullet and not begun:
                     bullets, depth = True, indent
                 begun, end = True, line.end
-            elif bullet or not (begun or row or text.rstrip(" *_").endswith(":")):
-                foreign = self._foreign(without_bullet(text))
+            elif bullet or not (begun or is_table_row or text.rstrip(" *_").endswith(":")):
+                foreign = self._unreadable_words(without_bullet(text))
                 if not begun or foreign.unknown:
                     raise foreign
                 return line.start
-            elif begun and not row:
+            elif begun and not is_table_row:
                 return line.start
-        open_end = begun and (bullets or out.headed or end >= len(self.marked.text))
-        return end if following < len(self.marked.text) or (begun and not open_end) else None
+        may_go_on = begun and (bullets or statements.headed or end >= len(self.marked.text))
+        return end if next_marker < len(self.marked.text) or (begun and not may_go_on) else None
 
-    def _leading(self, text: str) -> str | None:
+    def _label_at_start(self, text: str) -> str | None:
         """Return the label with whose name a line starts."""
         named = self.names.at(fold(text.lstrip(" \t>*_#`\"'“")), 0)
         return named[0] if named else None
 
-    def _foreign(self, words: str) -> Unreadable:
+    def _unreadable_words(self, words: str) -> Unreadable:
         """Return the exception for words that state nothing about any label."""
         return residue(words, unknown_names(tokenise(words, self.names), words))
 
-    def _stated(self, out: Statements, end: int) -> Reading:
+    def _labels_reading(self, statements: Statements, end: int) -> Reading:
         """Return the reading of statements on labels: those not named are absent if any is present, or none is.
 
         The text from ``end`` on may not state anything else.
         """
-        decided = {item: True for item, values in out.values.items() if values == {True}}
+        decided = {item: True for item, values in statements.values.items() if values == {True}}
         check_lines(self.marked, self.start, end, decided, self.names, undecided=self.open)
         check_following(self.marked.lines[end:], decided, self.kind, self.names)
-        if out.contradicted:
-            raise Unreadable(f"the decision says different things about {self._written(out.contradicted)}")
-        values = {item: next(iter(given)) for item, given in out.values.items()}
+        if statements.contradicted:
+            raise Unreadable(f"the decision says different things about {self._quoted(statements.contradicted)}")
+        values = {item: next(iter(given)) for item, given in statements.values.items()}
         present = [item for item, value in values.items() if value]
-        if out.none and present:
-            raise Unreadable(f"the decision says none and also names {self._written(present)}")
-        if not present and not out.none and self._missing(values):
+        if statements.none and present:
+            raise Unreadable(f"the decision says none and also names {self._quoted(present)}")
+        if not present and not statements.none and self._missing(values):
             raise Unreadable("the decision names no label that is present and does not say none")
         reasons = dict.fromkeys((item for item, value in values.items() if value is None), LEFT_OPEN) | self.open
         return Reading(
@@ -350,80 +356,82 @@ class _Reader:
             undecided={item: reasons[item] for item in self.items if item in reasons},
         )
 
-    def _written(self, items: Iterable[str]) -> str:
+    def _quoted(self, items: Iterable[str]) -> str:
         return quoted_names(self.names.written(item) for item in items)
 
-    def _unmarked_labels(self) -> Reading | None:
-        leads = [m for m in self.marked.weak if m.kind == "heading" and not is_reported(self.marked, m.start)]
-        if len(leads) == 1 and (reading := self._marked_labels(leads[0], leads[0].end)) is not None:
+    def _read_unmarked_labels(self) -> Reading | None:
+        headings = [m for m in self.marked.weak if m.kind == "heading" and not is_reported(self.marked, m.start)]
+        if len(headings) == 1 and (reading := self._read_marked_labels(headings[0], headings[0].end)) is not None:
             return reading
-        out = Statements(self.names)
+        statements = Statements(self.names)
         prose = leftover = end = 0
-        first = False  # the only statement is the first line
+        is_first_line = False  # the only statement is the first line
         earlier: Set[str] = set()
         unknown: dict[str, None] = {}
         for line in self.marked.statement_lines(0):
             if line.blank:
                 continue
             text = _unwrapped(line.text)
-            explicit = bool(out.explicit)
+            had_answers = bool(statements.explicit)
             try:
-                stated = out.read(text)
+                stated = statements.read(text)
             except Unreadable:
                 leftover += sole_answer(text, self.names) != "none" or bool(self._mentioned(text))
                 continue
             if not stated:
                 prose += 1
                 name, _, answer = without_bullet(text).partition(":")
-                if explicit and 0 < len(name.split()) < 5 and isinstance(sole_answer(answer, self.names), bool):
+                if had_answers and 0 < len(name.split()) < 5 and isinstance(sole_answer(answer, self.names), bool):
                     unknown.setdefault(name.strip(" *_#"))
                 continue
             if is_reported(self.marked, line.start, denied=False) or is_anothers(line.text):
                 return None
-            if not explicit and out.explicit:  # what came before the first answer is reasoning
-                earlier, out.values = out.values.keys(), out.line_values
-            title = line.text.lstrip().startswith(("#", "*", "_")) and len(out.values) == 1
-            first = not (prose or leftover or end or title)
-            leftover += out.blank
+            if not had_answers and statements.explicit:  # what came before the first answer is reasoning
+                earlier, statements.values = statements.values.keys(), statements.line_values
+            title = line.text.lstrip().startswith(("#", "*", "_")) and len(statements.values) == 1
+            is_first_line = not (prose or leftover or end or title)
+            leftover += statements.blank
             end = line.end
-        if not (out.values or out.none):
-            return self._sole_list()
+        if not (statements.values or statements.none):
+            return self._read_sole_list()
         if self.cut and end >= len(self.marked.text):
             return None
-        if unknown and len(out.explicit) > 1:
-            raise _outside(unknown)
-        missing = self._missing(out.values)
-        leftover += len(earlier - out.values.keys())
-        if bool(out.explicit) and out.explicit >= out.values.keys():
-            given = list(out.values.values())
-            complete = out.contrasted or (out.headed and {True} in given)
-            if missing and (out.answered or {False} in given) and not complete:
+        if unknown and len(statements.explicit) > 1:
+            raise _outside_codebook(unknown)
+        missing = self._missing(statements.values)
+        leftover += len(earlier - statements.values.keys())
+        if bool(statements.explicit) and statements.explicit >= statements.values.keys():
+            values_by_item = list(statements.values.values())
+            is_complete = statements.contrasted or (statements.headed and {True} in values_by_item)
+            if missing and (statements.answered or {False} in values_by_item) and not is_complete:
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
-            return None if missing and leftover else self._stated(out, end)
-        listed = first and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.marked.lines[end:])
-        return None if ((prose or leftover) and not listed) or self.cut else self._stated(out, end)
+            return None if missing and leftover else self._labels_reading(statements, end)
+        is_list_before_text = is_first_line and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.marked.lines[end:])
+        if self.cut or ((prose or leftover) and not is_list_before_text):
+            return None
+        return self._labels_reading(statements, end)
 
-    def _sole_list(self) -> Reading | None:
+    def _read_sole_list(self) -> Reading | None:
         """Return the reading of a reply that names labels only in one sentence like "The text mentions A and B"."""
-        leads = [m for m in self.marked.weak if m.kind == "list" and not is_reported(self.marked, m.start)]
-        if len(leads) != 1:
+        lists = [m for m in self.marked.weak if m.kind == "list" and not is_reported(self.marked, m.start)]
+        if len(lists) != 1:
             return None
         reading = None
         with suppress(Unreadable):
-            reading = self._marked_labels(leads[0], leads[0].end)
+            reading = self._read_marked_labels(lists[0], lists[0].end)
         mentioned = self._mentioned(self.marked.text)
         return reading if reading is not None and all(reading.values.get(item) is True for item in mentioned) else None
 
     # Decisions for one label
 
-    def _marked_choice(self, marker: Marker, start: int) -> Reading | None:
+    def _read_marked_choice(self, marker: Marker, start: int) -> Reading | None:
         text, limit = self.marked.text, marker.limit
         if text.startswith("\\boxed", marker.start):
             limit = min(x for x in (text.find("}", start), limit) if x >= 0)
         elif not CONTENT.search(self.marked.lines, start, limit):
             if limit < self.marked.line_end(start):
                 return None
-            line = next((one for one in self.marked.statement_lines(limit + 1) if not one.blank), None)
+            line = next((line for line in self.marked.statement_lines(limit + 1) if not line.blank), None)
             if line is None:
                 raise Unreadable(CUT if self.cut else NO_CHOICE)
             start, limit = line.end - len(without_bullet(_CITATION.sub("", line.text))), line.end
@@ -432,82 +440,89 @@ class _Reader:
         item = read_choice(_unwrapped(text[start:limit]), self.names, codes=True)
         if item is not None:
             self.start = start
-            return self._chosen(item, end=limit)
-        if _asks(text[start:limit]) or (marker.plain and marker.kind != "label"):
+            return self._choice_reading(item, end=limit)
+        if _is_question(text[start:limit]) or (marker.plain and marker.kind != "label"):
             return None
         words = text[start:limit].strip(" *_#\"'`.,;:()[]\n")
         if self._mentioned(words):
             raise residue(words)
-        raise Unreadable(NO_CHOICE) if re.match(r"(?:none|no label)\b|$", words, re.I) else self._foreign(words)
+        if re.match(r"(?:none|no label)\b|$", words, re.I):
+            raise Unreadable(NO_CHOICE)
+        raise self._unreadable_words(words)
 
-    def _chosen(self, *items: str, end: int) -> Reading:
+    def _choice_reading(self, *items: str, end: int) -> Reading:
         """Return the reading of the one item chosen; the text from ``end`` on may not speak for another."""
         if len(items) != 1:
-            raise Unreadable(f"the decision names more than one label: {self._written(items)}" if items else NO_CHOICE)
+            raise Unreadable(f"the decision names more than one label: {self._quoted(items)}" if items else NO_CHOICE)
         check_comment(self.marked.lines[end : self.marked.line_end(end)])
         check_following(self.marked.lines[end:], {items[0]: True}, self.kind, self.names)
         if items[0] in self.open:
             return Reading(undecided={CHOICE_ITEM: LEFT_OPEN})
         return Reading(values={CHOICE_ITEM: items[0]})
 
-    def _unmarked_choice(self) -> Reading | None:
+    def _read_unmarked_choice(self) -> Reading | None:
         """Return the label of answers label by label, or else that of a line."""
         lines = [line for line in self.marked.statement_lines(0) if not line.blank]
-        out = Statements(self.names)
+        statements = Statements(self.names)
         for line in lines:
             with suppress(Unreadable):
-                if out.read(line.text) and is_reported(self.marked, line.start):
+                if statements.read(line.text) and is_reported(self.marked, line.start):
                     return None
-        if out.explicit and len(self.codebook.labels) > 1 and not (self._missing(out.explicit) or out.contradicted):
-            present = (item for item, values in out.values.items() if values == {True})
-            return self._chosen(*present, end=self.marked.text.rfind("\n") + 1)
-        return self._line_choice(lines)
+        if (
+            statements.explicit
+            and len(self.codebook.labels) > 1
+            and not (self._missing(statements.explicit) or statements.contradicted)
+        ):
+            present = (item for item, values in statements.values.items() if values == {True})
+            return self._choice_reading(*present, end=self.marked.text.rfind("\n") + 1)
+        return self._read_choice_of_line(lines)
 
-    def _line_choice(self, lines: Sequence[Line]) -> Reading | None:
+    def _read_choice_of_line(self, lines: Sequence[Line]) -> Reading | None:
         """Return the label of the first or the last line, or of a heading; several labels are an error."""
-        leads = [m for m in self.marked.weak if m.kind != "list" and not is_reported(self.marked, m.start)]
-        headings = [marker for marker in leads if marker.kind == "heading"]
-        found: dict[str, None] = {}
+        announcements = [m for m in self.marked.weak if m.kind != "list" and not is_reported(self.marked, m.start)]
+        headings = [marker for marker in announcements if marker.kind == "heading"]
+        chosen: dict[str, None] = {}
         others: dict[str, None] = {}
         end = 0
         for number, line in enumerate(lines):
             if self.cut and line.end >= len(self.marked.text):
                 continue
-            cited = _CITATION.match(line.text)
-            if cited and not any(lines[number - 1].start <= heading.start < line.start for heading in headings):
+            citation = _CITATION.match(line.text)
+            if citation and not any(lines[number - 1].start <= heading.start < line.start for heading in headings):
                 continue
-            markers = leads if number in (0, len(lines) - 1) else headings
-            inside = [marker for marker in markers if line.start <= marker.start < line.end]
-            starts = [(marker.end, marker.kind == "heading") for marker in inside]
+            markers = announcements if number in (0, len(lines) - 1) else headings
+            markers_inside = [marker for marker in markers if line.start <= marker.start < line.end]
+            starts = [(marker.end, marker.kind == "heading") for marker in markers_inside]
             if len(starts) > _MOST_ANNOUNCED:
                 raise Unreadable("it announces a decision again and again on one line")
-            bare = without_bullet(line.text[cited.end() :] if cited else line.text)
-            tokens = tokenise(bare, self.names)
-            named = len(tokens) > 1 and tokens[0].kind == "name"
-            prose = named and (tokens[1].kind == "word" or tokens[1].text == "the")
+            words = without_bullet(line.text[citation.end() :] if citation else line.text)
+            tokens = tokenise(words, self.names)
+            starts_with_name = len(tokens) > 1 and tokens[0].kind == "name"
+            is_prose = starts_with_name and (tokens[1].kind == "word" or tokens[1].text == "the")
             # "Both A and B are plausible, but B is the better fit": what comes before "but" is a concession
-            conceded = any("but " in self.marked.lines[max(m.start - 5, line.start) : m.end].casefold() for m in inside)
-            alone = (number == 0 and not prose and not conceded) or self.names.find(
-                bare.strip(" .*_`\"'()[]#>-")
-            ) is not None
-            if alone and not (is_reported(self.marked, line.start) or is_inside(line.start, self.marked.quoted)):
-                starts.insert(0, (line.end - len(bare) if bare.strip() else line.start, True))
-            elif not starts and named and tokens[1].kind == "link":
+            is_concession = any(
+                "but " in self.marked.lines[max(m.start - 5, line.start) : m.end].casefold() for m in markers_inside
+            )
+            is_name = self.names.find(words.strip(" .*_`\"'()[]#>-")) is not None
+            is_alone = is_name or (number == 0 and not is_prose and not is_concession)
+            if is_alone and not (is_reported(self.marked, line.start) or is_inside(line.start, self.marked.quoted)):
+                starts.insert(0, (line.end - len(words) if words.strip() else line.start, True))
+            elif not starts and starts_with_name and tokens[1].kind == "link":
                 others.setdefault(tokens[0].item)  # "- Hawkish: never"
             for begin, codes in starts:
                 text = self.marked.text[begin : line.end]
                 item = read_choice(_unwrapped(text), self.names, codes=codes)
                 if item is not None:
-                    if _asks(text):
+                    if _is_question(text):
                         return None
-                    self.start = self.start if found else begin
-                    found[item], end = None, end or line.end
+                    self.start = self.start if chosen else begin
+                    chosen[item], end = None, end or line.end
                     break
-        return self._chosen(*(found | others), end=end) if found else None
+        return self._choice_reading(*(chosen | others), end=end) if chosen else None
 
     # JSON
 
-    def _block(self, block: Block) -> Reading:
+    def _read_block(self, block: Block) -> Reading:
         """Return the reading of an object with a decision's key, or of announced ratings."""
         if block.error:
             raise Unreadable(CUT if self.cut else f"the JSON cannot be read ({block.error})")
@@ -516,15 +531,15 @@ class _Reader:
         if self.kind == "rating":
             rated = ratings_in(block.data if value is None else value, self.codebook, self.names)
             self._check_ratings(rated, block.end, block.end)
-            return self._rated(rated)
+            return self._ratings_reading(rated)
         if self.kind == "choice":
             others = (lookup(block.data, key) for key in (*_KEYS["choice"], *CHOSEN))
             if len({label_named(entry_name(other), self.names) for other in others} - {None}) > 1:
                 raise Unreadable(NO_CHOICE)
-            return self._json_choice(value if isinstance(value, list) else [value], block.end)
-        return self._json_labels(value, lookup(block.data, *ABSENT), block.end)
+            return self._read_json_choice(value if isinstance(value, list) else [value], block.end)
+        return self._read_json_labels(value, lookup(block.data, *ABSENT), block.end)
 
-    def _ballot(self, block: Block) -> Reading | None:
+    def _read_answers_by_name(self, block: Block) -> Reading | None:
         """Return the reading of an object {name: answer}, or with names under another key than ``labels``."""
         self._check_comments(block, implicit=False)
         data = by_name(block.data, self.names)
@@ -533,30 +548,34 @@ class _Reader:
             if not known and len(self.items) == 1:
                 known = {self.codebook.labels[0].name: lookup(block.data, "rating", "score")}
             numbers = block.data if isinstance(block.data, list) else known
-            return self._all_rated(ratings_in(numbers, self.codebook, self.names), block.end) if numbers else None
+            if not numbers:
+                return None
+            return self._reading_if_all_rated(ratings_in(numbers, self.codebook, self.names), block.end)
         if known:
             answers = {self.names.find(key) or "": answer_of(value, self.names) for key, value in known.items()}
             if not any(isinstance(answer, bool) for answer in answers.values()):
                 return None
             if claims := [key for key in data if key not in known and is_claim(data[key], self.names)]:
-                raise _outside(claims)
+                raise _outside_codebook(claims)
             if self.kind == "choice":
                 chosen = [item for item, answer in answers.items() if answer is True]
                 if len(chosen) != 1 or "none" in answers.values():
                     raise Unreadable(NO_CHOICE)
-                return self._chosen(*chosen, end=block.end)
+                return self._choice_reading(*chosen, end=block.end)
             if missing := self._missing(answers):
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
-            return self._json_labels(known, None, block.end)
+            return self._read_json_labels(known, None, block.end)
         if self.kind == "choice":
             value = lookup(block.data, *CHOSEN)
-            return self._json_choice([value], block.end) if label_named(value, self.names) is not None else None
+            return self._read_json_choice([value], block.end) if label_named(value, self.names) is not None else None
         listed = lookup(block.data, *PRESENT, *CHOSEN)
-        listed = lookup(listed, *PRESENT) if isinstance(listed, dict) else listed
-        listed = re.split(r"\s*[,;]\s*", listed.strip()) if isinstance(listed, str) else listed
+        if isinstance(listed, dict):
+            listed = lookup(listed, *PRESENT)
+        if isinstance(listed, str):
+            listed = re.split(r"\s*[,;]\s*", listed.strip())
         if not isinstance(listed, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in listed):
             return None
-        return self._json_labels(listed, lookup(block.data, *ABSENT), block.end)
+        return self._read_json_labels(listed, lookup(block.data, *ABSENT), block.end)
 
     def _check_comments(self, block: Block, *, implicit: bool) -> None:
         """Check the comments of an object, and note the labels that it leaves open."""
@@ -568,53 +587,61 @@ class _Reader:
             reason = reason if isinstance(reason, str) and reason else LEFT_OPEN
             self.open |= dict.fromkeys(self._mentioned(str(name)), reason)
 
-    def _json_choice(self, values: list[Any], end: int) -> Reading:
+    def _read_json_choice(self, values: list[Any], end: int) -> Reading:
         named = [entry_name(value) for value in values]
         if unknown := [str(value if name is None else name) for value, name in zip(values, named, strict=True)
                        if label_named(name, self.names) is None]:  # fmt: skip
             raise residue(unknown[0], unknown)
-        return self._chosen(*dict.fromkeys(item for name in named if (item := label_named(name, self.names))), end=end)
+        return self._choice_reading(
+            *dict.fromkeys(item for name in named if (item := label_named(name, self.names))), end=end
+        )
 
-    def _json_labels(self, listed: Any, absent: Any, end: int) -> Reading:
-        out, foreign, none = Statements(self.names), [], False
+    def _read_json_labels(self, listed: Any, absent: Any, end: int) -> Reading:
+        statements, foreign_names, none = Statements(self.names), [], False
         sides = [(side, *entry) for side, value in ((True, listed), (False, absent)) for entry in entries(value)]
-        for side, name, given in sides:
-            answer = answer_of(given, self.names)
+        for side, name, answer_data in sides:
+            answer = answer_of(answer_data, self.names)
             if answer == "none":
                 raise residue(str(name))
             item = self.names.find(name) if isinstance(name, str) else None
-            part = Statements(self.names)
+            name_statements = Statements(self.names)
             if item is not None:
-                part.values = {item: {True}}
+                name_statements.values = {item: {True}}
             else:
                 try:
-                    whole = isinstance(name, str) and part.read(name) and not (part.none and part.values)
+                    is_read = (
+                        isinstance(name, str)
+                        and name_statements.read(name)
+                        and not (name_statements.none and name_statements.values)
+                    )
                 except Unreadable:
-                    whole = False
-                if not whole:
-                    foreign.append(str(name))
-            none = none or part.none
-            for each, values in part.values.items():
+                    is_read = False
+                if not is_read:
+                    foreign_names.append(str(name))
+            none = none or name_statements.none
+            for item_named, values in name_statements.values.items():
                 stated = {None if None in (answer, value) else (value == answer) == side for value in values}
-                out.values.setdefault(each, set()).update(stated)
-        if foreign:
-            raise residue(foreign[0], foreign)
-        out.none = none or not any(True in values for values in out.values.values())  # an empty list is an answer
-        return self._stated(out, end)
+                statements.values.setdefault(item_named, set()).update(stated)
+        if foreign_names:
+            raise residue(foreign_names[0], foreign_names)
+        statements.none = none or not any(
+            True in values for values in statements.values.values()
+        )  # an empty list is an answer
+        return self._labels_reading(statements, end)
 
     # Ratings
 
-    def _all_rated(self, rated: Reading, end: int) -> Reading | None:
+    def _reading_if_all_rated(self, rated: Reading, end: int) -> Reading | None:
         if not rated.values or self._missing({**rated.values, **rated.undecided}):
             return None
         self._check_ratings(rated, self.start, end)
-        return self._rated(rated)
+        return self._ratings_reading(rated)
 
     def _check_ratings(self, rated: Reading, start: int, end: int) -> None:
         check_rating_lines(self.marked.lines[start:end], rated.values, self.names)
         check_following(self.marked.lines[end:], rated.values, self.kind, self.names)
 
-    def _rated(self, rated: Reading) -> Reading:
+    def _ratings_reading(self, rated: Reading) -> Reading:
         unknown = _storable(rated.unknown)
         values = {item: rated.values[item] for item in self.items if item in rated.values and item not in self.open}
         if not values and self.open.keys() < set(self.items):
@@ -638,18 +665,18 @@ def _unwrapped(text: str) -> str:
     return text
 
 
-def _claims(text: str, failure: Unreadable) -> bool:
+def _names_outside(text: str, failure: Unreadable) -> bool:
     """Return True if words after a plain marker are names outside the codebook and not the rest of a sentence."""
     return text.lstrip(" *`_").startswith("#") or (
         bool(failure.unknown) and all(name[:1].isupper() for name in failure.unknown)
     )
 
 
-def _asks(text: str) -> bool:
+def _is_question(text: str) -> bool:
     return text.rstrip(" *_\"”'").endswith("?")
 
 
-def _outside(names: Iterable[str]) -> Unreadable:
+def _outside_codebook(names: Iterable[str]) -> Unreadable:
     names = tuple(names)
     return Unreadable(f"it answers for what is not in the codebook: {quoted_names(names)}", names)
 
