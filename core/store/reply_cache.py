@@ -113,7 +113,7 @@ def reply_from_row(row: Sequence[Any]) -> Reply:
     return Reply(usage=usage, refused_params=tuple(load(fields.pop("refused_params"))), **fields)
 
 
-def _insert_replies(cursor: Cursor, replies: Sequence[Reply], careful: bool) -> None:
+def _insert_replies(cursor: Cursor, replies: Sequence[Reply], keys_may_exist: bool) -> None:
     rows = [
         (
             *(getattr(reply, name) for name in _FIELDS),
@@ -122,7 +122,7 @@ def _insert_replies(cursor: Cursor, replies: Sequence[Reply], careful: bool) -> 
         )
         for reply in replies
     ]
-    append_keyed(cursor, "replies", REPLY, rows, careful)
+    append_keyed(cursor, "replies", REPLY, rows, keys_may_exist)
 
 
 _FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)

@@ -161,13 +161,13 @@ def insert(
 
 
 def append_keyed(
-    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], careful: bool
+    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], keys_may_exist: bool
 ) -> None:
     """Add rows whose first cell is the key; of several rows with one key the first counts.
 
-    Set ``careful`` if a key may already exist.
+    Set ``keys_may_exist`` if a key may already exist.
     """
-    if careful:
+    if keys_may_exist:
         insert(cursor, table, columns, rows, keyed=True)
     else:
         append(cursor, table, columns, {row[0]: row for row in reversed(rows)}.values())

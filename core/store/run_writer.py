@@ -107,8 +107,8 @@ class RunWriter(Repository):
             )
 
 
-def _insert_texts(cursor: Cursor, texts: Sequence[tuple[str, str]], careful: bool) -> None:
-    append_keyed(cursor, "texts", _TEXT, texts, careful)
+def _insert_texts(cursor: Cursor, texts: Sequence[tuple[str, str]], keys_may_exist: bool) -> None:
+    append_keyed(cursor, "texts", _TEXT, texts, keys_may_exist)
 
 
 def _insert_attempts(cursor: Cursor, attempts: Sequence[FailedAttempt], _careful: bool) -> None:
@@ -122,12 +122,12 @@ def _insert_attempts(cursor: Cursor, attempts: Sequence[FailedAttempt], _careful
     append(cursor, "attempts", _ATTEMPT, rows)
 
 
-def _insert_turns(cursor: Cursor, turns: Sequence[Turn], careful: bool) -> None:
+def _insert_turns(cursor: Cursor, turns: Sequence[Turn], keys_may_exist: bool) -> None:
     """Add turns, with the annotations of those that are new or come back after being superseded."""
     by_key = {(turn.run_id, turn.document_id, turn.turn, turn.reply.key): turn for turn in reversed(turns)}
     rows = {key: _turn_row(turn) for key, turn in by_key.items()}
     conflict = "(run_id, document_id, turn, key) DO UPDATE SET superseded = false WHERE turns.superseded"
-    added = [by_key[key] for key in _added(cursor, "turns", _TURN, rows, conflict, careful)]
+    added = [by_key[key] for key in _added(cursor, "turns", _TURN, rows, conflict, keys_may_exist)]
     append(
         cursor,
         "annotations",
@@ -160,10 +160,10 @@ def _turn_row(turn: Turn) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictReached], careful: bool) -> None:
+def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictReached], keys_may_exist: bool) -> None:
     by_key = {(row.run_id, row.document_id): row for row in reversed(verdicts)}
     rows = {key: _verdict_row(row) for key, row in by_key.items()}
-    ended = [by_key[key] for key in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", careful)]
+    ended = [by_key[key] for key in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", keys_may_exist)]
     append(
         cursor,
         "annotations",
@@ -185,10 +185,15 @@ def _verdict_row(reached: VerdictReached) -> tuple[Any, ...]:
 
 
 def _added(
-    cursor: Cursor, table: str, columns: Sequence[str], rows: Mapping[K, tuple[Any, ...]], conflict: str, careful: bool
+    cursor: Cursor,
+    table: str,
+    columns: Sequence[str],
+    rows: Mapping[K, tuple[Any, ...]],
+    conflict: str,
+    keys_may_exist: bool,
 ) -> list[K]:
-    """Add rows by their first cells, the key; return the keys of those added or changed. See ``Insert`` for careful."""
-    if not careful:
+    """Add rows by their first cells, the key; return the keys of those added or changed. See ``Insert``."""
+    if not keys_may_exist:
         append(cursor, table, columns, rows.values())
         return list(rows)
     names, key = ", ".join(columns), ", ".join(columns[: len(next(iter(rows)))])

@@ -27,7 +27,7 @@ Insert: TypeAlias = Callable[[Cursor, Sequence[R], bool], None]
 """Function that writes many rows of one kind.
 
 At first it may assume that all rows are new, which is several times as fast. A repeated key then fails the group, and
-the rows are passed again with the last argument (``careful``) set.
+the rows are passed again with the last argument (``keys_may_exist``) set.
 """
 
 
@@ -57,7 +57,7 @@ class Writer:
     """Owner of the writing cursor. ``insert`` and ``call`` may be used from any thread and do not block.
 
     Items take effect in the order they were queued, but rows between two calls are grouped by kind. A failed group is
-    rolled back and repeated with ``careful`` set. If that fails too, its items are written one by one, so that only the
+    rolled back and repeated with ``keys_may_exist`` set. If that fails too, its items are written one by one, so that only the
     faulty item fails. Functions may therefore run again and must change nothing but the cursor.
     """
 
@@ -128,15 +128,15 @@ class Writer:
             rest = min(LONGEST_REST_SECONDS, REST_FACTOR * (time.monotonic() - began))
         self._cursor.close()
 
-    def _write(self, group: list[_Item], *, careful: bool = False) -> None:
+    def _write(self, group: list[_Item], *, keys_may_exist: bool = False) -> None:
         try:
-            results = self._transaction(group, careful)
+            results = self._transaction(group, keys_may_exist)
         except Exception as error:
-            if not careful:
-                self._write(group, careful=True)
+            if not keys_may_exist:
+                self._write(group, keys_may_exist=True)
             elif len(group) > 1:
                 for item in group:
-                    self._write([item], careful=True)
+                    self._write([item], keys_may_exist=True)
             else:
                 problem = translate_error(error, self._connection.path)
                 self.refusal = problem if isinstance(problem, StorageFull) else None
@@ -146,11 +146,11 @@ class Writer:
         # A file that is gone still takes every write, but nobody could open it again.
         _acknowledge(group, results, self._connection.file_problem())
 
-    def _transaction(self, group: list[_Item], careful: bool) -> list[Any]:
+    def _transaction(self, group: list[_Item], keys_may_exist: bool) -> list[Any]:
         """Write the group, commit and return the result of each item. Any error rolls the transaction back."""
         self._cursor.execute("BEGIN")
         try:
-            results = _apply(self._cursor, group, careful)
+            results = _apply(self._cursor, group, keys_may_exist)
             self._cursor.execute("COMMIT")
             # Increases even if the clock stops or is set back, because readers detect new commits by it.
             self.committed_at = max(time.time(), math.nextafter(self.committed_at or 0.0, math.inf))
@@ -177,7 +177,7 @@ def _acknowledge(group: list[_Item], results: list[Any], error: Exception | None
             item.future.set_result(result)
 
 
-def _apply(cursor: Cursor, group: list[_Item], careful: bool) -> list[Any]:
+def _apply(cursor: Cursor, group: list[_Item], keys_may_exist: bool) -> list[Any]:
     waiting: dict[Insert[Any], list[Any]] = {}
     results: list[Any] = []
     for item in group:
@@ -185,13 +185,13 @@ def _apply(cursor: Cursor, group: list[_Item], careful: bool) -> list[Any]:
             waiting.setdefault(item.insert, []).extend(item.rows)
             results.append(None)
         else:
-            _flush(cursor, waiting, careful)
+            _flush(cursor, waiting, keys_may_exist)
             results.append(item.run(cursor))
-    _flush(cursor, waiting, careful)
+    _flush(cursor, waiting, keys_may_exist)
     return results
 
 
-def _flush(cursor: Cursor, waiting: dict[Insert[Any], list[Any]], careful: bool) -> None:
+def _flush(cursor: Cursor, waiting: dict[Insert[Any], list[Any]], keys_may_exist: bool) -> None:
     for insert, rows in waiting.items():
-        insert(cursor, rows, careful)
+        insert(cursor, rows, keys_may_exist)
     waiting.clear()

@@ -30,8 +30,8 @@ def writer(connection):
     made.close()
 
 
-def insert_pairs(cursor, rows, careful):
-    if careful:
+def insert_pairs(cursor, rows, keys_may_exist):
+    if keys_may_exist:
         insert(cursor, "pairs", ("key", "word"), rows, keyed=True)
     else:
         append(cursor, "pairs", ("key", "word"), rows)
@@ -67,9 +67,9 @@ def test_commit_times_increase_even_if_the_clock_goes_back(writer, monkeypatch):
 def test_rows_queued_together_are_committed_together(connection, writer):
     groups = []
 
-    def record_size(cursor, rows, careful):
+    def record_size(cursor, rows, keys_may_exist):
         groups.append(len(rows))
-        insert_pairs(cursor, rows, careful)
+        insert_pairs(cursor, rows, keys_may_exist)
 
     blocked = BlockedWriter(writer)
     futures = [writer.insert(record_size, [(number, "a")]) for number in range(50)]
@@ -101,9 +101,9 @@ def test_rows_wait_briefly_to_be_grouped(connection, writer, monkeypatch):
     monkeypatch.setattr("core.store.write_queue.LINGER_SECONDS", 0.5)
     groups = []
 
-    def record_size(cursor, rows, careful):
+    def record_size(cursor, rows, keys_may_exist):
         groups.append(len(rows))
-        insert_pairs(cursor, rows, careful)
+        insert_pairs(cursor, rows, keys_may_exist)
 
     waiting = [writer.insert(record_size, [(0, "a")])]
     time.sleep(0.05)
