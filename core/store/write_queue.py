@@ -57,8 +57,8 @@ class Writer:
     """Owner of the writing cursor. ``insert`` and ``call`` may be used from any thread and do not block.
 
     Items take effect in the order they were queued, but rows between two calls are grouped by kind. A failed group is
-    rolled back and repeated with ``keys_may_exist`` set. If that fails too, its items are written one by one, so that only the
-    faulty item fails. Functions may therefore run again and must change nothing but the cursor.
+    rolled back and repeated with ``keys_may_exist`` set. If that fails too, its items are written one by one, so that
+    only the faulty item fails. Functions may therefore run again and must change nothing but the cursor.
     """
 
     def __init__(self, connection: Connection) -> None:
