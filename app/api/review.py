@@ -142,7 +142,7 @@ def _act(session: ProjectSession, run_id: str, message: Json, by: actions.By) ->
             return actions.edit(session, run_id, [document], item, value, by)
         case "submit":
             sampling = queue.parse_sampling_record(document, message.get("sampling"))
-            return actions.submit(session, run_id, [document], by, draw=sampling)
+            return actions.submit(session, run_id, [document], by, sampling=sampling)
         case "discard":
             return actions.set_status(session, run_id, [document], "Discarded", by)
         case "reopen":
@@ -190,8 +190,8 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
         marks = "g" * (item in row.wrong) + "d" * (item in row.disputed) + "e" * (item in row.edited)
         cells[f"v_{item}"] = _value_text(row.values.get(item))
         cells[f"m_{item}"] = marks
-    if row.draw is not None:
-        cells["_sampling"] = json.dumps(asdict(row.draw))  # as text, because pandas would round the probability
+    if row.sampling is not None:
+        cells["_sampling"] = json.dumps(asdict(row.sampling))  # as text, because pandas would round the probability
     return cells
 
 

@@ -59,7 +59,7 @@ class Mark:
 class Decision:
     """A reviewer's decision about one document: changed values, marks and, if given, the new status.
 
-    ``drawn`` records how the document was selected (``how``, ``probability``, ``remaining``, ``frame``) and is stored
+    ``sampling`` records how the document was selected (``how``, ``probability``, ``remaining``, ``frame``) and is stored
     with the status. ``adjudicated`` changes resolve a disagreement between reviewers.
     """
 
@@ -67,7 +67,7 @@ class Decision:
     changes: Sequence[ReviewChange] = ()
     status: ReviewStatus | None = None
     marks: Sequence[Mark] = ()
-    drawn: Mapping[str, Any] | None = None
+    sampling: Mapping[str, Any] | None = None
     adjudicated: bool = False
 
 
@@ -128,7 +128,7 @@ class Reviews(Repository):
                 ]
                 before = statuses.get(decision.document_id, PENDING)
                 if decision.status not in (None, before):
-                    common["payload"] |= decision.drawn or {}
+                    common["payload"] |= decision.sampling or {}
                     events.append(NewEvent(STATUS, before=before, after=decision.status, **common))
             return record(cursor, actor, events)
 

@@ -191,7 +191,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
     if known is None:
         return
     run_id, by = run.run_id, actions.By(actor)
-    draw = first.draw if first.document_id == shown else None
+    sampling = first.sampling if first.document_id == shown else None
     set_status = partial(actions.set_status, session, run_id, [shown], by=by)
 
     def to_focus() -> None:
@@ -201,7 +201,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
     about = f"row {known.document.position + 1:,}, {known.review_status}"
     with layout.panel(shown, about, key="review-detail") as head:
         with head:
-            _button("Submit", partial(actions.submit, session, run_id, [shown], by, draw=draw), type="primary",
+            _button("Submit", partial(actions.submit, session, run_id, [shown], by, sampling=sampling), type="primary",
                     disabled=known.review_status == "Submitted")  # fmt: skip
             if known.review_status in actions.RESOLVED:
                 _button("Reopen", partial(set_status, "Draft"))

@@ -119,40 +119,40 @@ def edit(
 
 def submit(
     session: ProjectSession, run_id: str, document_ids: Sequence[str], by: By = DEFAULT,
-    *, draw: SamplingRecord | None = None,
+    *, sampling: SamplingRecord | None = None,
 ) -> SavedAction:  # fmt: skip
     """Mark documents as Submitted, as one action.
 
     Labels that the reviewer left unchanged are confirmed, and so are those decided under a definition that has changed
-    since. They then count as reference like changed ones. ``draw`` records how the document was selected; None means
+    since. They then count as reference like changed ones. ``sampling`` records how the document was selected; None means
     picked by hand. The values of a second reading are also stored as blind decisions. UsageError when a label of some
     document has no value; nothing is submitted then.
     """
     codebook = _run_settings(session, run_id).codebook
     outdated = set(codebooks.outdated(session))
     decisions = []
-    for found in session.store.document_records.load(run_id, list(document_ids), actor=by.actor, debate=False):
-        open_items = [item for item in codebook.items if found.value(item) is None]
+    for record in session.store.document_records.load(run_id, list(document_ids), actor=by.actor, debate=False):
+        open_items = [item for item in codebook.items if record.value(item) is None]
         if open_items:
             names = ", ".join(item_name(codebook, item) for item in open_items)
             raise UsageError(
-                f"Document {found.document.id} has no value yet for {names}.", "Decide what shows a ?, then submit."
+                f"Document {record.document.id} has no value yet for {names}.", "Decide what shows a ?, then submit."
             )
         confirmed = [
             ReviewChange(item, value, value)
             for item in codebook.items
-            if (value := found.value(item)) is not None
+            if (value := record.value(item)) is not None
             and (
-                (review := found.reviews.get(item)) is None
+                (review := record.reviews.get(item)) is None
                 or (review.codebook_version is not None and (item, review.codebook_version) in outdated)
             )
         ]
-        drawn = draw if draw is not None and draw.document_id == found.document.id else None
-        how = asdict(drawn) if drawn else {"how": "chosen"}
+        own_sampling = sampling if sampling is not None and sampling.document_id == record.document.id else None
+        how = asdict(own_sampling) if own_sampling else {"how": "chosen"}
         how.pop("document_id", None)
-        blind = {item: found.value(item) for item in codebook.items} if found.second_reading else None
+        blind = {item: record.value(item) for item in codebook.items} if record.second_reading else None
         marks = (Mark("blind", None, blind),) if blind else ()
-        decisions.append(Decision(found.document.id, confirmed, "Submitted", marks, how))
+        decisions.append(Decision(record.document.id, confirmed, "Submitted", marks, how))
     return _record_action(session, run_id, decisions, by)
 
 

@@ -71,8 +71,8 @@ class ReviewRow:
 
     ``values`` are the current ones (the reviewer's, else the verdict's), ``gold`` the reference where it has a value.
     ``roles`` holds each role's last list, None for a role without one. ``edited`` are items whose reviewed value
-    differs from the verdict, ``disputed`` those on which the roles differ. ``draw`` is the sampling record on the first
-    page of the queue, None elsewhere and for a skipped document.
+    differs from the verdict, ``disputed`` those on which the roles differ. ``sampling`` is the sampling record on the
+    first page of the queue, None elsewhere and for a skipped document.
     """
 
     document_id: str
@@ -88,7 +88,7 @@ class ReviewRow:
     reasons: tuple[Reason, ...]
     status: Status
     certainty: float | None = None
-    draw: SamplingRecord | None = None
+    sampling: SamplingRecord | None = None
 
     @property
     def wrong(self) -> frozenset[str]:
@@ -209,7 +209,7 @@ def review_page(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, ac
     draws = {line.document_id: found.draws.get(line.document_id) for line in found.lines if not line.skipped}
     rows = _rows(session, run, found.lines, actor)
     if number == 1:
-        rows = tuple(replace(row, draw=draws.get(row.document_id)) for row in rows)
+        rows = tuple(replace(row, sampling=draws.get(row.document_id)) for row in rows)
     return ReviewPage(rows, found.total, number, pages)
 
 

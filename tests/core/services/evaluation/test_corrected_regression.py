@@ -56,7 +56,7 @@ def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
         n = int(document[1:])
         if n % 2 and n % 3 < 2:
             actions.edit(session, run.run_id, [document], CLEAN, False, actions.By("ada"))
-        actions.submit(session, run.run_id, [document], actions.By("ada"), draw=draw)
+        actions.submit(session, run.run_id, [document], actions.By("ada"), sampling=draw)
     return session, run
 
 

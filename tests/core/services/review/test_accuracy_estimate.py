@@ -42,7 +42,7 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
         if number % 4 == 3:  # the word lists are right on the others
             actions.edit(session, run.run_id, [line.document_id], CLEAN, False, actions.By("ada"))
         draw = listed.draws[line.document_id]
-        actions.submit(session, run.run_id, [line.document_id], actions.By("ada"), draw=draw)
+        actions.submit(session, run.run_id, [line.document_id], actions.By("ada"), sampling=draw)
 
 
 def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:

@@ -60,7 +60,7 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     if records:
         actions.edit(session, run.run_id, records, CLEAN, False, actions.By("ada"))
     for document, draw in listed.draws.items():
-        actions.submit(session, run.run_id, [document], actions.By("ada"), draw=draw)
+        actions.submit(session, run.run_id, [document], actions.By("ada"), sampling=draw)
 
 
 def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow]) -> None:
