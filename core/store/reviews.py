@@ -96,23 +96,23 @@ class Reviews(Repository):
         run_id: str | None = None,
         codebook_version: int | None = None,
         seconds: float | None = None,
-        once: str = "",
+        action_id: str = "",
     ) -> list[Event]:
         """Record decisions as one action, which one undo reverts, and return its events.
 
         ``run_id`` is the run whose verdicts the reviewer saw, ``seconds`` the time spent. A status that the document
-        already has for this reviewer adds no event. An action with an idempotency key ``once`` that was recorded before
+        already has for this reviewer adds no event. An action whose idempotency key ``action_id`` was recorded before
         is not recorded again: its events are returned.
         """
 
         def run(cursor: Cursor) -> list[Event]:
-            if once and (known := _recorded_before(cursor, actor, once)):
-                return known
+            if action_id and (recorded := _recorded_before(cursor, actor, action_id)):
+                return recorded
             ids = [decision.document_id for decision in decisions if decision.status]
             statuses = _statuses(cursor, actor, ids)
             events = []
             for decision in decisions:
-                payload = {"seconds": seconds, "once": once}
+                payload = {"seconds": seconds, "once": action_id}
                 common: dict[str, Any] = {
                     "document_id": decision.document_id, "run_id": run_id, "codebook_version": codebook_version,
                     "payload": {name: value for name, value in payload.items() if value},
@@ -134,13 +134,13 @@ class Reviews(Repository):
 
         return self._writer.do(run)
 
-    def undo(self, actor: str, *, once: str = "") -> list[Event]:
+    def undo(self, actor: str, *, action_id: str = "") -> list[Event]:
         """Undo this reviewer's latest action and return its events; none if there is nothing to undo."""
-        return self._turn_back("undo", actor, once)
+        return self._undo_or_redo("undo", actor, action_id)
 
-    def redo(self, actor: str, *, once: str = "") -> list[Event]:
+    def redo(self, actor: str, *, action_id: str = "") -> list[Event]:
         """Redo the action that this reviewer undid last; none when there is none, or after a later decision."""
-        return self._turn_back("redo", actor, once)
+        return self._undo_or_redo("redo", actor, action_id)
 
     def status_counts(self) -> dict[str, int]:
         """Return documents of the project by status; a status without any is left out."""
@@ -215,14 +215,14 @@ class Reviews(Repository):
             )
         )
 
-    def _turn_back(self, kind: Literal["undo", "redo"], actor: str, once: str) -> list[Event]:
+    def _undo_or_redo(self, kind: Literal["undo", "redo"], actor: str, action_id: str) -> list[Event]:
         def run(cursor: Cursor) -> list[Event]:
-            if once and (known := _recorded_before(cursor, actor, once)):
-                return _act(cursor, known[0].target or 0)
+            if action_id and (recorded := _recorded_before(cursor, actor, action_id)):
+                return _act(cursor, recorded[0].target or 0)
             act = _last_action(cursor, actor) if kind == "undo" else _last_undone(cursor, actor)
             if act is None:
                 return []
-            record(cursor, actor, [NewEvent(kind, target=act, payload={"once": once} if once else None)])
+            record(cursor, actor, [NewEvent(kind, target=act, payload={"once": action_id} if action_id else None)])
             return _act(cursor, act)
 
         return self._writer.do(run)
@@ -237,10 +237,10 @@ def _act(cursor: Cursor, act: int) -> list[Event]:
     return _events(cursor, "act = ?", [act])
 
 
-def _recorded_before(cursor: Cursor, actor: str, once: str) -> list[Event]:
+def _recorded_before(cursor: Cursor, actor: str, action_id: str) -> list[Event]:
     recent = f"seq > (SELECT max(seq) FROM events) - {_RECENT}"
     key = "json_extract_string(payload, '$.once') = ?"
-    return _events(cursor, f"{recent} AND actor = ? AND {key}", [clean(actor), once])
+    return _events(cursor, f"{recent} AND actor = ? AND {key}", [clean(actor), action_id])
 
 
 def second_readings(connection: Connection, actor: str, document_ids: Sequence[str]) -> frozenset[str]:

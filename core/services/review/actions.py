@@ -72,14 +72,14 @@ def default_reviewer() -> str:
 
 @dataclass(frozen=True, slots=True)
 class By:
-    """Reviewer of an action, an empty ``name`` for the default reviewer, with the ``seconds`` spent.
+    """Reviewer of an action, with the ``seconds`` spent; an empty ``name`` is the default reviewer.
 
-    An action with an idempotency key (``once``) that was recorded before is not recorded again.
+    ``action_id`` is an idempotency key: an action with a key that was recorded before is not recorded again.
     """
 
     name: str = ""
     seconds: float | None = None
-    once: str = ""
+    action_id: str = ""
 
     @property
     def actor(self) -> str:
@@ -204,14 +204,14 @@ def set_status(
 
 def undo(session: ProjectSession, by: By = DEFAULT) -> SavedAction | None:
     """Undo this reviewer's last action; None when there is none."""
-    events = session.store.reviews.undo(by.actor, once=by.once)
+    events = session.store.reviews.undo(by.actor, action_id=by.action_id)
     session.trainer.schedule()
     return _saved_action(events)
 
 
 def redo(session: ProjectSession, by: By = DEFAULT) -> SavedAction | None:
     """Redo the action undone last; None when there is none, or after a later decision."""
-    events = session.store.reviews.redo(by.actor, once=by.once)
+    events = session.store.reviews.redo(by.actor, action_id=by.action_id)
     session.trainer.schedule()
     return _saved_action(events)
 
@@ -281,7 +281,7 @@ def _record_action(session: ProjectSession, run_id: str, decisions: Sequence[Dec
         run_id=run_id,
         codebook_version=codebooks.version_seen(session, _run_settings(session, run_id)) or None,
         seconds=by.seconds,
-        once=by.once,
+        action_id=by.action_id,
     )
     session.trainer.schedule()
     return _saved_action(events) or SavedAction(time.time(), ())
