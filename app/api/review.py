@@ -114,7 +114,7 @@ def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) 
 def _apply_action(session: ProjectSession, run_id: str, message: Json, actor: str) -> Json:
     """Apply one action and return the saved documents or the user error."""
     seconds = message.get("seconds")
-    by = actions.By(actor, None if seconds is None else float(seconds), _text(message["id"])[:80])
+    by = actions.Attribution(actor, None if seconds is None else float(seconds), _text(message["id"])[:80])
     try:
         saved = _act(session, run_id, message, by)
     except ProjectError:  # a full disk, for example: the browser sends the action again
@@ -124,7 +124,7 @@ def _apply_action(session: ProjectSession, run_id: str, message: Json, actor: st
     return {"saved": saved.words if saved else "", "touched": list(saved.documents) if saved else []}
 
 
-def _act(session: ProjectSession, run_id: str, message: Json, by: actions.By) -> actions.SavedAction | None:
+def _act(session: ProjectSession, run_id: str, message: Json, by: actions.Attribution) -> actions.SavedAction | None:
     action = message["action"]
     match action:
         case "undo":

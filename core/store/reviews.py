@@ -59,8 +59,8 @@ class Mark:
 class Decision:
     """A reviewer's decision about one document: changed values, marks and, if given, the new status.
 
-    ``sampling`` records how the document was selected (``how``, ``probability``, ``remaining``, ``frame``) and is stored
-    with the status. ``adjudicated`` changes resolve a disagreement between reviewers.
+    ``sampling`` records how the document was selected (``how``, ``probability``, ``remaining``, ``frame``) and is
+    stored with the status. ``adjudicated`` changes resolve a disagreement between reviewers.
     """
 
     document_id: str

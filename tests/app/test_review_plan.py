@@ -26,7 +26,7 @@ def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(tmp
     assert "0 reviewed, about 20 more" in sentence(run, plan.plan_status(session, run, made))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=25), actor="ada")
     for document, draw in listed.draws.items():
-        actions.submit(session, run.run_id, [document], actions.By("ada"), sampling=draw)
+        actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
     found = sentence(run, plan.plan_status(session, run, made))
     assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in found
     workspace.close()

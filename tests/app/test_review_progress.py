@@ -96,7 +96,7 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
     run = run_data.ranked_runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
     assert "Suggested example" not in html(at)
-    actions.edit(session, run.run_id, ["d0"], PRICE, False, actions.By("ada"))
+    actions.edit(session, run.run_id, ["d0"], PRICE, False, actions.Attribution("ada"))
     at.run()
     assert "Price &lt;b&gt;" in html(at)
     assert "<img" not in html(at)
@@ -117,7 +117,7 @@ def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
     next(button for button in at.button if button.label == "Accuracy and classifier").click().run()
     assert "Submit 5 more documents to train it." in html(at)
     assert "No learning curve yet" in html(at)
-    actions.submit(session, run.run_id, [f"d{n}" for n in range(9)], actions.By("ada"))
+    actions.submit(session, run.run_id, [f"d{n}" for n in range(9)], actions.Attribution("ada"))
     session.trainer.wait(60)
     at.run()
     next(button for button in at.button if button.label == "Accuracy and classifier").click().run()

@@ -268,9 +268,9 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     app = screen("review", review_view="Agreement")
     assert "No document has two reviewers yet" in texts(app)
     for actor, value in (("ann", True), ("bob", False)):
-        actions.edit(session, run_id, ["d0"], "a", True, actions.By(actor))
-        actions.edit(session, run_id, ["d0"], "b", value, actions.By(actor))
-        actions.submit(session, run_id, ["d0"], actions.By(actor))
+        actions.edit(session, run_id, ["d0"], "a", True, actions.Attribution(actor))
+        actions.edit(session, run_id, ["d0"], "b", value, actions.Attribution(actor))
+        actions.submit(session, run_id, ["d0"], actions.Attribution(actor))
     app = screen("review", review_view="Focus")
     app.button(key="review-resolve").click().run()
     assert "1 of 1 disagreements open" in texts(app)
@@ -290,8 +290,8 @@ def test_text_with_several_disagreements_is_shown_once(screen, project, session)
     run_id = sample_world.build(project)
     for actor, value in (("ann", True), ("bob", False)):
         for item in ("a", "b"):
-            actions.edit(session, run_id, ["d0"], item, value, actions.By(actor))
-        actions.submit(session, run_id, ["d0"], actions.By(actor))
+            actions.edit(session, run_id, ["d0"], item, value, actions.Attribution(actor))
+        actions.submit(session, run_id, ["d0"], actions.Attribution(actor))
     app = screen("review", review_view="Agreement")
     shown = [literal(f"{value} ({who})") for value, who in (("present", "ann"), ("absent", "bob"))]
     assert [button.label for button in app.button if button.label in shown] == shown * 2

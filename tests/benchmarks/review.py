@@ -128,7 +128,9 @@ def main() -> None:
         start = time.perf_counter()
         queue.viewpoint(session, run)
         print(f"{'reasons after a run, once':34}{1000 * (time.perf_counter() - start):8.0f} ms")
-        actions.submit(session, run_id, [f"d{n:06}" for n in range(0, options.documents, 50)], actions.By("another"))
+        actions.submit(
+            session, run_id, [f"d{n:06}" for n in range(0, options.documents, 50)], actions.Attribution("another")
+        )
         timed("Focus: the queue", lambda: browser_data.queue_rows(session, run, QueueFilter(sort="queue"), actor=ACTOR))
         timed("Focus: a document", lambda: browser_data.document(session, run, "d000100", actor=ACTOR))
         timed("Focus: progress", lambda: browser_data.progress(session, run, actor=ACTOR))
@@ -153,21 +155,21 @@ def main() -> None:
         ids = iter(range(1000, options.documents))
 
         def edit() -> None:
-            actions.edit(session, run_id, [f"d{next(ids):06}"], label, True, actions.By(ACTOR))
+            actions.edit(session, run_id, [f"d{next(ids):06}"], label, True, actions.Attribution(ACTOR))
 
         def submit() -> None:
-            actions.submit(session, run_id, [f"d{next(ids):06}"], actions.By(ACTOR))
+            actions.submit(session, run_id, [f"d{next(ids):06}"], actions.Attribution(ACTOR))
 
         timed("an edit, saved", edit, EDIT_BOUND)
         timed("a submission, saved", submit, EDIT_BOUND)
         drawn = iter(queue.list_queue(session, run, QueueFilter(sort="queue", size=50), actor=ACTOR).draws.items())
         document, draw = next(drawn)
-        actions.submit(session, run_id, [document], actions.By(ACTOR), sampling=draw)
+        actions.submit(session, run_id, [document], actions.Attribution(ACTOR), sampling=draw)
         accuracy_estimate.estimate_accuracy(session, run)
 
         def estimate() -> None:
             document, draw = next(drawn)
-            actions.submit(session, run_id, [document], actions.By(ACTOR), sampling=draw)
+            actions.submit(session, run_id, [document], actions.Attribution(ACTOR), sampling=draw)
             accuracy_estimate.estimate_accuracy(session, run)
 
         timed("a submission and the estimate", estimate)

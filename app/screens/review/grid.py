@@ -74,7 +74,7 @@ def grid_view(
         else:
             _nothing(run, page, show_all)
         _under(session, run, actor, page)
-    by = actions.By(actor)
+    by = actions.Attribution(actor)
     with counters:
         found = format_count(page.total, "document")
         waiting = queue.open_count(session, run, actor=actor)
@@ -156,7 +156,7 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str
         st.html(f'<div class="moot-legend"><span>{len(chosen)} selected</span></div>', width="content")
         item, value = _bulk_value(run.settings.codebook)
         count = format_count(len(chosen), "document")
-        run_id, by = run.run_id, actions.By(actor)
+        run_id, by = run.run_id, actions.Attribution(actor)
         edit = partial(actions.edit, session, run_id, chosen, item, value, by)
         discard = partial(actions.set_status, session, run_id, chosen, "Discarded", by)
         _button(f"Set for {count}", edit, key="review-bulk-set")
@@ -190,7 +190,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
     known = actions.load_record(session, run, shown, actor=actor)
     if known is None:
         return
-    run_id, by = run.run_id, actions.By(actor)
+    run_id, by = run.run_id, actions.Attribution(actor)
     sampling = first.sampling if first.document_id == shown else None
     set_status = partial(actions.set_status, session, run_id, [shown], by=by)
 

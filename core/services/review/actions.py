@@ -71,7 +71,7 @@ def default_reviewer() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class By:
+class Attribution:
     """Reviewer of an action, with the ``seconds`` spent; an empty ``name`` is the default reviewer.
 
     ``action_id`` is an idempotency key: an action with a key that was recorded before is not recorded again.
@@ -87,7 +87,7 @@ class By:
         return self.name or default_reviewer()
 
 
-DEFAULT = By()
+DEFAULT_REVIEWER = Attribution()
 """The default reviewer."""
 
 
@@ -100,7 +100,7 @@ def load_record(
 
 def edit(
     session: ProjectSession, run_id: str, document_ids: Sequence[str], item: str, value: Value | None,
-    by: By = DEFAULT,
+    by: Attribution = DEFAULT_REVIEWER,
 ) -> SavedAction:  # fmt: skip
     """Set one item of documents as one action, which one undo reverts; None withdraws the reviewer's values.
 
@@ -110,23 +110,23 @@ def edit(
     codebook = _run_settings(session, run_id).codebook
     check_value(codebook, item, value)
     decisions = []
-    for found in session.store.document_records.load(run_id, list(document_ids), actor=by.actor, debate=False):
-        change = ReviewChange(item, found.value(item), value)
-        status: Status | None = "Draft" if found.review_status == "Pending" else None
-        decisions.append(Decision(found.document.id, (change,), status))
+    for record in session.store.document_records.load(run_id, list(document_ids), actor=by.actor, debate=False):
+        change = ReviewChange(item, record.value(item), value)
+        status: Status | None = "Draft" if record.review_status == "Pending" else None
+        decisions.append(Decision(record.document.id, (change,), status))
     return _record_action(session, run_id, decisions, by)
 
 
 def submit(
-    session: ProjectSession, run_id: str, document_ids: Sequence[str], by: By = DEFAULT,
+    session: ProjectSession, run_id: str, document_ids: Sequence[str], by: Attribution = DEFAULT_REVIEWER,
     *, sampling: SamplingRecord | None = None,
 ) -> SavedAction:  # fmt: skip
     """Mark documents as Submitted, as one action.
 
     Labels that the reviewer left unchanged are confirmed, and so are those decided under a definition that has changed
-    since. They then count as reference like changed ones. ``sampling`` records how the document was selected; None means
-    picked by hand. The values of a second reading are also stored as blind decisions. UsageError when a label of some
-    document has no value; nothing is submitted then.
+    since. They then count as reference like changed ones. ``sampling`` records how the document was selected; None is
+    for one chosen by hand. The values of a second reading are also stored as blind decisions. UsageError when a label
+    of some document has no value; nothing is submitted then.
     """
     codebook = _run_settings(session, run_id).codebook
     outdated = set(codebooks.outdated(session))
@@ -148,22 +148,22 @@ def submit(
             )
         ]
         own_sampling = sampling if sampling is not None and sampling.document_id == record.document.id else None
-        how = asdict(own_sampling) if own_sampling else {"how": "chosen"}
-        how.pop("document_id", None)
+        selection = asdict(own_sampling) if own_sampling else {"how": "chosen"}
+        selection.pop("document_id", None)
         blind = {item: record.value(item) for item in codebook.items} if record.second_reading else None
         marks = (Mark("blind", None, blind),) if blind else ()
-        decisions.append(Decision(record.document.id, confirmed, "Submitted", marks, how))
+        decisions.append(Decision(record.document.id, confirmed, "Submitted", marks, selection))
     return _record_action(session, run_id, decisions, by)
 
 
-def reveal(session: ProjectSession, run_id: str, document_id: str, by: By = DEFAULT) -> SavedAction:
+def reveal(session: ProjectSession, run_id: str, document_id: str, by: Attribution = DEFAULT_REVIEWER) -> SavedAction:
     """Store the blind decisions before the verdict is shown, so that both can be compared later.
 
     UsageError when a label has no value of the reviewer's own.
     """
     codebook = _run_settings(session, run_id).codebook
     records = session.store.document_records.load(run_id, [document_id], actor=by.actor, debate=False)
-    own = next((found.reviews for found in records), {})
+    own = next((record.reviews for record in records), {})
     missing = [item_name(codebook, item) for item in codebook.items if item not in own]
     if missing:
         raise UsageError(f"Not decided yet: {', '.join(missing)}.", "Decide each label to see the verdict.")
@@ -172,7 +172,12 @@ def reveal(session: ProjectSession, run_id: str, document_id: str, by: By = DEFA
 
 
 def mark(
-    session: ProjectSession, run_id: str, document_id: str, name: MarkName, value: Any, by: By = DEFAULT
+    session: ProjectSession,
+    run_id: str,
+    document_id: str,
+    name: MarkName,
+    value: Any,
+    by: Attribution = DEFAULT_REVIEWER,
 ) -> SavedAction:
     """Set a ``note`` (text), ``tags`` (some of ERROR_TAGS), ``flag`` or ``skip`` (true) of a document.
 
@@ -192,7 +197,11 @@ def mark(
 
 
 def set_status(
-    session: ProjectSession, run_id: str, document_ids: Sequence[str], status: Status, by: By = DEFAULT
+    session: ProjectSession,
+    run_id: str,
+    document_ids: Sequence[str],
+    status: Status,
+    by: Attribution = DEFAULT_REVIEWER,
 ) -> SavedAction:
     """Set documents to Pending, Draft or Discarded as one action; ``Submitted`` calls ``submit``."""
     if status == "Submitted":
@@ -202,14 +211,14 @@ def set_status(
     return _record_action(session, run_id, decisions, by)
 
 
-def undo(session: ProjectSession, by: By = DEFAULT) -> SavedAction | None:
+def undo(session: ProjectSession, by: Attribution = DEFAULT_REVIEWER) -> SavedAction | None:
     """Undo this reviewer's last action; None when there is none."""
     events = session.store.reviews.undo(by.actor, action_id=by.action_id)
     session.trainer.schedule()
     return _saved_action(events)
 
 
-def redo(session: ProjectSession, by: By = DEFAULT) -> SavedAction | None:
+def redo(session: ProjectSession, by: Attribution = DEFAULT_REVIEWER) -> SavedAction | None:
     """Redo the action undone last; None when there is none, or after a later decision."""
     events = session.store.reviews.redo(by.actor, action_id=by.action_id)
     session.trainer.schedule()
@@ -223,12 +232,12 @@ def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: st
     """
     codebook = run.settings.codebook
     events = session.store.reviews.history(document_id)
-    standing: dict[int, bool] = {}
+    in_effect: dict[int, bool] = {}
     for event in events:
         if event.kind in ("undo", "redo") and event.target is not None:
-            standing[event.target] = event.kind == "redo"
+            in_effect[event.target] = event.kind == "redo"
     return [
-        _history_entry(event, codebook, undone=not standing.get(event.act, True))
+        _history_entry(event, codebook, undone=not in_effect.get(event.act, True))
         for event in reversed(events)
         if event.kind in (REVIEW, STATUS, MARK, ADJUDICATION) and actor in (None, event.actor)
     ]
@@ -274,7 +283,7 @@ def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
         raise UsageError(f"{item_name(codebook, item)} cannot have the value {value!r}.", "Choose one of its values.")
 
 
-def _record_action(session: ProjectSession, run_id: str, decisions: Sequence[Decision], by: By) -> SavedAction:
+def _record_action(session: ProjectSession, run_id: str, decisions: Sequence[Decision], by: Attribution) -> SavedAction:
     events = session.store.reviews.record(
         decisions,
         actor=by.actor,
@@ -326,22 +335,22 @@ def _run_settings(session: ProjectSession, run_id: str) -> RunSettings:
     return settings
 
 
-def quotes_by_role(found: DocumentRecord) -> tuple[tuple[str, Evidence], ...]:
+def quotes_by_role(record: DocumentRecord) -> tuple[tuple[str, Evidence], ...]:
     """Return the quotes of a document with the role that gave each.
 
     For a single choice, ``item`` of a quote becomes the id of the label that its role chose, unless the role chose
     none.
     """
     return tuple(
-        (role, _with_chosen_label(quote, found.roles.get(role, {}).get(CHOICE_ITEM)))
-        for role, quotes in found.evidence.items()
+        (role, _with_chosen_label(quote, record.roles.get(role, {}).get(CHOICE_ITEM)))
+        for role, quotes in record.evidence.items()
         for quote in quotes
     )
 
 
-def all_quotes(found: DocumentRecord) -> tuple[Evidence, ...]:
+def all_quotes(record: DocumentRecord) -> tuple[Evidence, ...]:
     """Return the quotes of all roles."""
-    return tuple(quote for _, quote in quotes_by_role(found))
+    return tuple(quote for _, quote in quotes_by_role(record))
 
 
 def _with_chosen_label(quote: Evidence, chosen: object) -> Evidence:

@@ -75,7 +75,7 @@ def decide(
     session: ProjectSession,
     run_id: str,
     decisions: Mapping[str, Mapping[str, Value]],
-    by: actions.By = actions.DEFAULT,
+    by: actions.Attribution = actions.DEFAULT_REVIEWER,
 ) -> None:
     """Set all values and submit the documents, with one action per value, which is faster than one per document."""
     documents_by_value: dict[tuple[str, Value], list[str]] = {}

@@ -18,8 +18,8 @@ from core.store.project import Project
 
 @pytest.fixture
 def packed(session, run_id, tmp_path):
-    actions.edit(session, run_id, ["d0"], "b", True, actions.By("ann"))
-    actions.mark(session, run_id, "d0", "flag", True, actions.By("bob"))
+    actions.edit(session, run_id, ["d0"], "b", True, actions.Attribution("ann"))
+    actions.mark(session, run_id, "d0", "flag", True, actions.Attribution("bob"))
     session.store.codebooks.save(session.store.runs.get(run_id).settings.codebook)
     return bundle.write_bundle(session, tmp_path / "all.zip")
 

@@ -21,8 +21,8 @@ def table(session, run_id):
 
 
 def test_reviewed_value_takes_precedence_in_the_export(session, run_id):
-    actions.edit(session, run_id, ["d0"], "b", True, actions.By("ann"))
-    actions.edit(session, run_id, ["d4"], "a", True, actions.By("ann"))
+    actions.edit(session, run_id, ["d0"], "b", True, actions.Attribution("ann"))
+    actions.edit(session, run_id, ["d4"], "a", True, actions.Attribution("ann"))
     found = table(session, run_id)
     assert list(found) == [f"d{n}" for n in range(8)]
     d0 = found["d0"]
@@ -46,7 +46,7 @@ def test_undone_decision_is_not_exported(session, run_id):
 
 
 def test_each_reviewer_is_exported_with_their_own_labels_and_status(session, run_id, tmp_path):
-    ann, bob = actions.By("ann"), actions.By("bob")
+    ann, bob = actions.Attribution("ann"), actions.Attribution("bob")
     for document in ("d0", "d2"):
         actions.edit(session, run_id, [document], "b", True, ann)
         actions.submit(session, run_id, [document], ann)
@@ -164,5 +164,5 @@ def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
 def test_dataset_card_mentions_people_only_after_a_review(session, run_id, tmp_path):
     card = lambda: (export.export(session, run_id, "huggingface", tmp_path / "out") / "README.md").read_text()  # noqa: E731
     assert "No person has reviewed any of the 8 documents" in card()
-    actions.edit(session, run_id, ["d0"], "b", True, actions.By("ann"))
+    actions.edit(session, run_id, ["d0"], "b", True, actions.Attribution("ann"))
     assert "1 of 8 documents have labels decided by 1 person" in card()

@@ -41,9 +41,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
     plan.save_plan(session, run, Plan("share", CLEAN, 0.2, 0.1, 40))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=40), actor="ada")
     for document, draw in listed.draws.items():
-        actions.submit(session, run.run_id, [document], actions.By("ada"), sampling=draw)
+        actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
     actions.submit(
-        session, run.run_id, [next(f"d{n:02}" for n in range(80) if f"d{n:02}" not in listed.draws)], actions.By("ada")
+        session,
+        run.run_id,
+        [next(f"d{n:02}" for n in range(80) if f"d{n:02}" not in listed.draws)],
+        actions.Attribution("ada"),
     )
     yield session, run
     workspace.close()

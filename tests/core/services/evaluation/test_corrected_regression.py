@@ -55,8 +55,8 @@ def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
     for document, draw in listed.draws.items():
         n = int(document[1:])
         if n % 2 and n % 3 < 2:
-            actions.edit(session, run.run_id, [document], CLEAN, False, actions.By("ada"))
-        actions.submit(session, run.run_id, [document], actions.By("ada"), sampling=draw)
+            actions.edit(session, run.run_id, [document], CLEAN, False, actions.Attribution("ada"))
+        actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
     return session, run
 
 

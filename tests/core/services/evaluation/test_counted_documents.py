@@ -38,7 +38,7 @@ def test_coverage_is_that_of_the_annotator(session, run):
     critic = scores.evaluate(session, run, annotator="critic")  # no list on d3
     assert critic.coverage.left_out == {"unresolved": 1, "failed": 1, "waiting": 1, "incomplete": 1, "no_reference": 1}
     assert (critic.coverage.n, critic.coverage.n + critic.excluded) == (critic.n, 7)
-    decide(session, run.run_id, {"d5": {}, "d6": {"a": True, "b": False}}, actions.By("ann"))
+    decide(session, run.run_id, {"d5": {}, "d6": {"a": True, "b": False}}, actions.Attribution("ann"))
     reviewer = scores.evaluate(session, run, annotator="reviewed@ann")  # d6 has a review, although its debate failed
     assert reviewer.coverage.left_out == {"unresolved": 1, "waiting": 1, "incomplete": 4, "no_reference": 1}
     assert (reviewer.coverage.n, reviewer.excluded) == (reviewer.n, 6)

@@ -39,7 +39,7 @@ def test_later_answers_change_the_latent_truth(project):
     run = session.run(runs[0])
     before = latent_truth.refresh(session)
     assert before == ("r0001", "r0002", "rater gold")
-    actions.submit(session, runs[0], ["d0"], actions.By("ada"))
+    actions.submit(session, runs[0], ["d0"], actions.Attribution("ada"))
     assert latent_truth.refresh(session) == ("r0001", "r0002", "rater gold", "reviewer ada")
     assert evaluate(session, run, "latent").n == 12
 

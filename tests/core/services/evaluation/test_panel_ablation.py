@@ -95,8 +95,8 @@ def test_groups_of_documents_are_resampled_together(world):
 def test_reviewed_documents_give_no_interval(world):
     run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
     panel(world.project, "simple", BACKWARDS)
-    actions.edit(world.session, run.run_id, ["d5"], "c", 4, actions.By("ada"))
-    actions.submit(world.session, run.run_id, list(GOLD), actions.By("ada"))
+    actions.edit(world.session, run.run_id, ["d5"], "c", 4, actions.Attribution("ada"))
+    actions.submit(world.session, run.run_id, list(GOLD), actions.Attribution("ada"))
     found = panel_ablation.styles(world.session, run, "c", "reviewed")
     assert found.counted.n == 6
     assert part(found, "full", "Readers").after["spearman"].value is not None

@@ -79,9 +79,9 @@ def test_scores_of_a_reviewer_change_with_a_review(session, run_id):
         return found.n, found.scores["accuracy"].value
 
     assert accuracy() == (0, None)
-    decide(session, run_id, {"d0": {}}, actions.By("ann"))
+    decide(session, run_id, {"d0": {}}, actions.Attribution("ann"))
     assert accuracy() == (1, 1.0)
-    decide(session, run_id, {"d0": {"a": False}}, actions.By("ann"))
+    decide(session, run_id, {"d0": {"a": False}}, actions.Attribution("ann"))
     assert accuracy() == (1, 0.5)
 
 
@@ -254,9 +254,9 @@ def test_cases_behind_a_cell(session, run_id, label, cell, expected):
 
 def test_reviewed_labels_are_a_separate_reference(session, run_id):
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 0}
-    actions.edit(session, run_id, ["d5"], "a", False, actions.By("ann"))
+    actions.edit(session, run_id, ["d5"], "a", False, actions.Attribution("ann"))
     assert available_references(session, run_id)["reviewed"] == 0  # an unsubmitted draft does not count
-    actions.submit(session, run_id, ["d5"], actions.By("ann"))
+    actions.submit(session, run_id, ["d5"], actions.Attribution("ann"))
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 1, "latent": 5}
     # The reviewer changed Alpha to absent and confirmed Beta; the verdict had both.
     found = scores.evaluate(session, session.run(run_id), "reviewed")
@@ -265,7 +265,7 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
     report = report_of(session, run_id, "reviewed")
     assert report["labels"]["Alpha"]["f1"] is None  # no positives
     assert report["macro"]["f1"] == 1.0  # only Beta has a score
-    actions.undo(session, actions.By("ann"))
+    actions.undo(session, actions.Attribution("ann"))
     assert available_references(session, run_id)["reviewed"] == 0
 
 

@@ -40,9 +40,9 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     for line in listed.lines:
         number = int(line.document_id[1:])
         if number % 4 == 3:  # the word lists are right on the others
-            actions.edit(session, run.run_id, [line.document_id], CLEAN, False, actions.By("ada"))
+            actions.edit(session, run.run_id, [line.document_id], CLEAN, False, actions.Attribution("ada"))
         draw = listed.draws[line.document_id]
-        actions.submit(session, run.run_id, [line.document_id], actions.By("ada"), sampling=draw)
+        actions.submit(session, run.run_id, [line.document_id], actions.Attribution("ada"), sampling=draw)
 
 
 def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
@@ -73,9 +73,9 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert (found.more(0.01) or 0) > (found.more(0.25) or 0)
     assert found.more(2.0) == 0
     assert (found.more(0.001) or 0) <= 24
-    actions.set_status(session, run.run_id, ["d00"], "Discarded", actions.By("ada"))
+    actions.set_status(session, run.run_id, ["d00"], "Discarded", actions.Attribution("ada"))
     assert accuracy_estimate.estimate_accuracy(session, run).documents == 47
-    actions.undo(session, actions.By("ada"))
+    actions.undo(session, actions.Attribution("ada"))
     _review(session, run, 24)
     complete = accuracy_estimate.estimate_accuracy(session, run)
     assert (complete.reviewed, complete.right.value) == (48, pytest.approx(0.875))

@@ -64,7 +64,7 @@ def test_edit_is_stored_before_it_is_returned(tmp_path):
     path = tmp_path / "kept.duckdb"
     with Project.open(path) as project:
         run_id = sample_world.build(project)
-        saved = actions.edit(sample_world.session_on(project), run_id, ["d1"], "a", True, actions.By("ann"))
+        saved = actions.edit(sample_world.session_on(project), run_id, ["d1"], "a", True, actions.Attribution("ann"))
     assert re.fullmatch(r"Saved \d\d:\d\d:\d\d", saved.words)
     assert saved.documents == ("d1",)
     with Project.open(path) as project:
@@ -98,9 +98,9 @@ def test_undo_and_redo(session, run):
 
 
 def test_undo_keeps_changes_of_other_people(session, run):
-    actions.edit(session, run.run_id, ["d1"], "a", True, actions.By("ann"))
-    actions.edit(session, run.run_id, ["d2"], "a", False, actions.By("bob"))
-    actions.undo(session, actions.By("ann"))
+    actions.edit(session, run.run_id, ["d1"], "a", True, actions.Attribution("ann"))
+    actions.edit(session, run.run_id, ["d2"], "a", False, actions.Attribution("bob"))
+    actions.undo(session, actions.Attribution("ann"))
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is False
     assert queue.review_rows(session, run, ["d2"])[0].values["a"] is False
 
@@ -113,8 +113,8 @@ def test_bulk_edit_is_one_action(session, run):
 
 
 def test_submitting_confirms_unchanged_labels(session, run):
-    actions.edit(session, run.run_id, ["d0"], "b", True, actions.By("ann"))
-    actions.submit(session, run.run_id, ["d0"], actions.By("ann"))
+    actions.edit(session, run.run_id, ["d0"], "b", True, actions.Attribution("ann"))
+    actions.submit(session, run.run_id, ["d0"], actions.Attribution("ann"))
     row = queue.review_rows(session, run, ["d0"])[0]
     assert (row.status, row.edited) == ("Submitted", {"b"})
     settled = session.project._connection.rows("SELECT item, value, actor FROM reviewed_labels")
@@ -142,9 +142,9 @@ def test_discarding_and_reopening(session, run):
 
 
 def test_history_names_person_and_change(session, run):
-    actions.edit(session, run.run_id, ["d1"], "a", True, actions.By("ann"))
-    actions.submit(session, run.run_id, ["d1"], actions.By("bob"))
-    actions.undo(session, actions.By("bob"))
+    actions.edit(session, run.run_id, ["d1"], "a", True, actions.Attribution("ann"))
+    actions.submit(session, run.run_id, ["d1"], actions.Attribution("bob"))
+    actions.undo(session, actions.Attribution("bob"))
     entries = actions.history(session, run, "d1")
     told = [(entry.who, entry.item, entry.before, entry.after, entry.undone) for entry in entries]
     assert told == [

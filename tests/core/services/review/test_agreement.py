@@ -19,8 +19,8 @@ from tests.core.store.helpers import make_settings, store_debate
 
 def submit_review(session, run, actor, document, **values):
     for item, value in values.items():
-        actions.edit(session, run.run_id, [document], item, value, actions.By(actor))
-    actions.submit(session, run.run_id, [document], actions.By(actor))
+        actions.edit(session, run.run_id, [document], item, value, actions.Attribution(actor))
+    actions.submit(session, run.run_id, [document], actions.Attribution(actor))
 
 
 def test_agreement_of_two_reviewers_matches_hand_counts(session, run):
@@ -88,7 +88,7 @@ def test_adjudication_counts_until_it_is_undone(session, run):
     assert (disagreement.decided, disagreement.by) == (True, "cy")
     submit_review(session, run, "bob", "d2", a=False)
     assert queue.review_rows(session, run, ["d2"])[0].values["a"] is True
-    actions.undo(session, actions.By("cy"))
+    actions.undo(session, actions.Attribution("cy"))
     assert agreement.agreement_report(session, run).open
     assert queue.review_rows(session, run, ["d2"])[0].values["a"] is False
     with pytest.raises(UsageError, match="cannot have the value 3"):
@@ -99,7 +99,7 @@ def test_adjudication_counts_until_it_is_undone(session, run):
 
 def test_unsubmitted_second_review_changes_nothing(session, run):
     submit_review(session, run, "ann", "d1", a=True)
-    actions.edit(session, run.run_id, ["d1"], "a", False, actions.By("bob"))
+    actions.edit(session, run.run_id, ["d1"], "a", False, actions.Attribution("bob"))
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is True
     assert queue.review_rows(session, run, ["d1"])[0].status == "Submitted"
     assert queue.review_rows(session, run, ["d1"], actor="bob")[0].values["a"] is False
@@ -134,10 +134,10 @@ def test_blind_decisions_measure_anchoring(session, run):
     queue.save_review_settings(session, ReviewSettings(blind=True))
     for document, values in (("d0", {"a": True, "b": True}), ("d1", {"a": False, "b": True})):
         for item, value in values.items():
-            actions.edit(session, run.run_id, [document], item, value, actions.By("ann"))
-        actions.reveal(session, run.run_id, document, actions.By("ann"))
+            actions.edit(session, run.run_id, [document], item, value, actions.Attribution("ann"))
+        actions.reveal(session, run.run_id, document, actions.Attribution("ann"))
     submit_review(session, run, "ann", "d0", b=False)
-    actions.submit(session, run.run_id, ["d1"], actions.By("ann"))
+    actions.submit(session, run.run_id, ["d1"], actions.Attribution("ann"))
     queue.save_review_settings(session, ReviewSettings(blind=False))
     submit_review(session, run, "ann", "d2", b=False)
     report = agreement.blind_report(session, run)
@@ -152,14 +152,14 @@ def test_blind_decisions_measure_anchoring(session, run):
 def test_review_is_stale_after_definition_change_until_confirmed(session, run):
     book = sample_world.CODEBOOK
     session.store.codebooks.save(book)
-    actions.submit(session, run.run_id, ["d0", "d1"], actions.By("ann"))
+    actions.submit(session, run.run_id, ["d0", "d1"], actions.Attribution("ann"))
     assert codebooks.outdated(session) == ()
     alpha = Label(name="Alpha", id="a", description="now with words")
     session.store.codebooks.save(Codebook(labels=(alpha, book.labels[1])))
     assert codebooks.outdated(session) == (("a", 1),)
     stale = queue.review_page(session, run, QueueFilter(reason="stale"), actor="ann")
     assert [row.document_id for row in stale.rows] == ["d0", "d1"]
-    actions.submit(session, run.run_id, ["d0"], actions.By("ann"))  # confirmed under the new definition
+    actions.submit(session, run.run_id, ["d0"], actions.Attribution("ann"))  # confirmed under the new definition
     stale = queue.review_page(session, run, QueueFilter(reason="stale"), actor="ann")
     assert [row.document_id for row in stale.rows] == ["d1"]
 

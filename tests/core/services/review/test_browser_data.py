@@ -48,8 +48,8 @@ def test_shows_gold_roles_and_verdict_with_evidence_and_debate(session):
 
 
 def test_reviews_replace_gold_as_reference(session):
-    actions.edit(session, session.run_id, ["d1"], "a", False, actions.By("ann"))
-    actions.mark(session, session.run_id, "d1", "note", "because", actions.By("ann"))
+    actions.edit(session, session.run_id, ["d1"], "a", False, actions.Attribution("ann"))
+    actions.mark(session, session.run_id, "d1", "note", "because", actions.Attribution("ann"))
     shown = view(session, "d1")
     assert columns(shown)["ann"] == {"a": False}
     assert shown["reference"] == sample_world.both("b")
@@ -58,9 +58,9 @@ def test_reviews_replace_gold_as_reference(session):
 
 
 def test_other_reviews_are_hidden_until_the_second_reviewer_submits(session):
-    actions.edit(session, session.run_id, ["d1"], "a", False, actions.By("ann"))
-    actions.mark(session, session.run_id, "d1", "note", "because", actions.By("ann"))
-    actions.submit(session, session.run_id, ["d1"], actions.By("ann"))
+    actions.edit(session, session.run_id, ["d1"], "a", False, actions.Attribution("ann"))
+    actions.mark(session, session.run_id, "d1", "note", "because", actions.Attribution("ann"))
+    actions.submit(session, session.run_id, ["d1"], actions.Attribution("ann"))
     hidden = view(session, "d1", actor="bob")
     assert hidden["hidden"]
     assert hidden["fields"]["text"] == "text number 1"
@@ -69,9 +69,9 @@ def test_other_reviews_are_hidden_until_the_second_reviewer_submits(session):
     assert view(session, "d1", actor="bob", runs=[])["annotations"] == []  # the same on pages without a run
 
     for item in ("a", "b"):
-        actions.edit(session, session.run_id, ["d1"], item, True, actions.By("bob"))
+        actions.edit(session, session.run_id, ["d1"], item, True, actions.Attribution("bob"))
     assert columns(view(session, "d1", actor="bob")) == {"bob": sample_world.both("ab")}
-    actions.submit(session, session.run_id, ["d1"], actions.By("bob"))
+    actions.submit(session, session.run_id, ["d1"], actions.Attribution("bob"))
     shown = view(session, "d1", actor="bob")
     assert not shown["hidden"]
     assert {"ann", "bob", "Gold"} <= set(columns(shown))

@@ -58,9 +58,9 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
     records = [document for document in listed.draws if int(document[1:]) % 4 == 3]
     if records:
-        actions.edit(session, run.run_id, records, CLEAN, False, actions.By("ada"))
+        actions.edit(session, run.run_id, records, CLEAN, False, actions.Attribution("ada"))
     for document, draw in listed.draws.items():
-        actions.submit(session, run.run_id, [document], actions.By("ada"), sampling=draw)
+        actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
 
 
 def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow]) -> None:
@@ -152,8 +152,8 @@ def test_reviews_after_the_planned_number_do_not_change_the_result(
 def test_documents_reviewed_otherwise_are_not_accepted_by_random_draws(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     picked = [f"d{n:03}" for n in range(3, 160, 4)]  # 40 of the 50 wrong verdicts
-    actions.edit(session, run.run_id, picked, CLEAN, False, actions.By("ada"))
-    actions.submit(session, run.run_id, picked, actions.By("ada"))
+    actions.edit(session, run.run_id, picked, CLEAN, False, actions.Attribution("ada"))
+    actions.submit(session, run.run_id, picked, actions.Attribution("ada"))
     made = Plan("error", "", 0.2, 0.05, 40)
     plan.save_plan(session, run, made)
     _review(session, run, made.reviews)
@@ -164,7 +164,7 @@ def test_documents_reviewed_otherwise_are_not_accepted_by_random_draws(world: tu
         "otherwise can be accepted."
     )
     left = [f"d{n:03}" for n in range(180, 200)]
-    actions.submit(session, run.run_id, left, actions.By("ada"))
+    actions.submit(session, run.run_id, left, actions.Attribution("ada"))
     assert plan.plan_status(session, run, made) == status, "later reviews do not change the result"
 
 

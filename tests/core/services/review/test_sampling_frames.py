@@ -71,7 +71,7 @@ def test_grid_rows_have_a_sampling_record_on_the_first_page_of_the_queue(world: 
 
     assert [(row.document_id, row.sampling) for row in page()] == [(id, draws[id]) for id in ids[:20]]
     assert {row.sampling for row in page(number=2)} == {None}, "documents of the first page come first"
-    actions.mark(session, run.run_id, ids[0], "skip", True, actions.By("ada"))
+    actions.mark(session, run.run_id, ids[0], "skip", True, actions.Attribution("ada"))
     last = page(size=60)[-1]
     assert (last.document_id, last.sampling) == (ids[0], None)
     assert _queue(session, run, number=9, size=20).total == 60
@@ -81,7 +81,7 @@ def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> Non
     session, run = world
     listed = _queue(session, run, size=20)
     for document, draw in listed.draws.items():
-        actions.submit(session, run.run_id, [document], actions.By("ada"), sampling=draw)
+        actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
     frames = Counter(draw.frame for draw in _queue(session, run).draws.values())
     assert frames == {2: 40}
     selections = session.store.sampling_frames.selections()
