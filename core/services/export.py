@@ -21,7 +21,7 @@ from core.export import Format as Format
 from core.export.export_row import REVIEW
 from core.export.guide import Summary, columns_guide, observed
 from core.runs import RunRow
-from core.services.evaluation.compare import alike
+from core.services.evaluation.compare import are_comparable
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import role_titles
@@ -87,7 +87,7 @@ def _runs(session: ProjectSession, run_id: str, others: Sequence[str]) -> list[R
     runs = [session.run(id) for id in dict.fromkeys([run_id, *others])]
     first = runs[0].settings.codebook
     for run in runs[1:]:
-        if not alike(run.settings.codebook, first):
+        if not are_comparable(run.settings.codebook, first):
             raise UsageError(
                 f"Run {run.run_id} has other labels than run {runs[0].run_id}.", "Export these runs one by one."
             )

@@ -30,7 +30,7 @@ from core.formatting import (
 )
 from core.runs import RunRow
 from core.services.evaluation import compare, counted_documents, latent_truth, run_data
-from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, Column, Comparison, Outcome, Outcomes, Pair
+from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, ComparedRun, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references
 from core.services.project_session import ProjectSession
 from core.stats.intervals import format_estimate
@@ -104,7 +104,7 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
     by_id = {run.run_id: run for run in runs}
     before = [id for id in state.compare.runs if id in by_id]
     looked = by_id.get(before[0] if before else state.run_id or "", runs[0])
-    same = {run.run_id: run for run in runs if compare.alike(run.settings.codebook, looked.settings.codebook)}
+    same = {run.run_id: run for run in runs if compare.are_comparable(run.settings.codebook, looked.settings.codebook)}
     begin = [id for id in before if id in same]
     if not before:
         others = [run for run in same.values() if run.run_id != looked.run_id]
@@ -178,7 +178,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}", selection_mode="multi",
             label_visibility="collapsed", key="compare-kinds",
         )  # fmt: skip
-        rows, total = compare.page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
+        rows, total = compare.outcome_page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
         if not rows:
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
             return
@@ -196,7 +196,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
         )  # fmt: skip
 
 
-OWN: dict[str, tuple[Callable[[Column], float | None], Callable[[float | None], str]]] = {
+OWN: dict[str, tuple[Callable[[ComparedRun], float | None], Callable[[float | None], str]]] = {
     "documents": (lambda column: column.scores.n, lambda value: f"{value or 0:,.0f}"),
     "unresolved or failed, of the whole run": (
         lambda column: (column.run.unresolved + column.run.failed) / column.run.ended if column.run.ended else None,
@@ -322,8 +322,8 @@ def _significance(pair: Pair) -> None:
         found.append(("Odds ratio, gained to lost documents", format_estimate(odds, digits=2)))
     over = [test.sentence().rstrip(".") for test in (pair.paired, pair.welch) if test is not None]
     found += [("Over iterations, in points", words) for words in over]
-    if pair.size is not None:
-        found.append(("Hedges' g over iterations", format_number(pair.size, 2)))
+    if pair.effect_size is not None:
+        found.append(("Hedges' g over iterations", format_number(pair.effect_size, 2)))
     with layout.panel("Significance", "", key="compare-tests"):
         facts(found)
         if pair.welch is not None:

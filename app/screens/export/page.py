@@ -11,7 +11,7 @@ from app.widgets.run_picker import run_date, run_picker, runs_or_empty_page
 from core.formatting import format_count, join_names
 from core.runs import RunRow
 from core.services import bundle, export
-from core.services.evaluation.compare import alike
+from core.services.evaluation.compare import are_comparable
 from core.services.project_session import ProjectSession
 from core.services.review import actions
 
@@ -53,7 +53,7 @@ def _format() -> export.Format:
 
 def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
     """Return further runs for the same file."""
-    alike_runs = (other for other in runs if alike(other.settings.codebook, run.settings.codebook))
+    alike_runs = (other for other in runs if are_comparable(other.settings.codebook, run.settings.codebook))
     same = {other.run_id: other.title for other in alike_runs if other.run_id != run.run_id}
     if not same:
         return []

@@ -46,7 +46,7 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     codebook = run.settings.codebook
     others = [
         one for one in run_data.ranked_runs(session)
-        if one.run_id != run.run_id and one.verdicts and compare.alike(codebook, one.settings.codebook)
+        if one.run_id != run.run_id and one.verdicts and compare.are_comparable(codebook, one.settings.codebook)
     ]  # fmt: skip
     impossible = {"share", "f1"} if codebook.kind == "rating" else set()
     known = [name for name in CLAIMS if name not in impossible and (name != "better" or others)]

@@ -28,7 +28,7 @@ from core.stats.metric_intervals import Design
 from core.stats.metrics import Scores
 from core.stats.significance import ALPHA, CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
 
-Verdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
+DifferenceVerdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
 """Verdict on the second run; ``none``: no significant difference, ``unknown``: too little data."""
 MOST_EXCHANGED: Mapping[str, int] = {"multilabel": 1000, "choice": 1000, "rating": 200}
 """Up to this many differing documents, the main score is tested by permutation; above, by the normal distribution."""
@@ -50,7 +50,7 @@ class LabelTest:
     test: McNemar
     adjusted: float | None
     """McNemar's p after Holm's correction over the labels"""
-    verdict: Verdict
+    verdict: DifferenceVerdict
     sentence: str
 
 
@@ -64,7 +64,7 @@ class MainTest:
     """of ``metrics.swap_test``, with many documents of ``metrics.normal_p``"""
     adjusted: float | None
     """p after Holm's correction over the compared pairs"""
-    verdict: Verdict
+    verdict: DifferenceVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Pair:
     paired: TTest | None
     welch: TTest | None
     """over iterations, None when either has fewer than two"""
-    size: float | None
+    effect_size: float | None
     """Hedges' g over iterations"""
     flip_table: FlipTable
     """corrections and regressions of the second, cell by cell"""
@@ -126,7 +126,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ComparedRun:
     """One run of a comparison."""
 
     run: RunRow
@@ -144,7 +144,7 @@ class Column:
 class Comparison:
     """Runs side by side; the first is what the others are compared with."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ComparedRun, ...]
     pairs: tuple[Pair, ...]
     """each other run against the first"""
     adjusted: tuple[float | None, ...]
@@ -168,34 +168,36 @@ def comparison(
     first = runs[0]
     codebook = first.settings.codebook
     for other in runs[1:]:
-        if not alike(codebook, other.settings.codebook):
+        if not are_comparable(codebook, other.settings.codebook):
             raise UsageError(f"{first.title} and {other.title} have different labels.", "Choose runs of one codebook.")
     check_reference(session, reference)
-    documents, gold, verdicts = aligned(session, runs, reference)
-    complete: Mask = np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
-    verdicts = [np.where(complete[:, None], one, np.nan) for one in verdicts]
+    documents, gold, verdicts = load_shared(session, runs, reference)
+    complete: Mask = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
+    verdicts = [np.where(complete[:, None], values, np.nan) for values in verdicts]
     design = run_data.sampling_design(session, first, reference, documents, gold, verdicts)
-    data = _Shared(codebook, gold, design, margin)
-    each = [data.difference(verdicts[0], own) for own in verdicts[1:]]
-    tests = [data.main_p(scores, verdicts[0], own) for scores, own in zip(each, verdicts[1:], strict=True)]
+    shared = _SharedDocuments(codebook, gold, design, margin)
+    differences = [shared.difference(verdicts[0], second) for second in verdicts[1:]]
+    p_values = [
+        shared.main_p(scores, verdicts[0], second) for scores, second in zip(differences, verdicts[1:], strict=True)
+    ]
     mains = [
         MainTest(metrics.MAIN[codebook.kind], scores.main, p, adjusted, _verdict(scores.main, adjusted))
-        for scores, p, adjusted in zip(each, tests, holm(tests), strict=True)
+        for scores, p, adjusted in zip(differences, p_values, holm(p_values), strict=True)
     ]
     pairs = tuple(
-        _pair(session, data, first, other, verdicts[0], own, scores, main, reference)
-        for other, own, scores, main in zip(runs[1:], verdicts[1:], each, mains, strict=True)
+        _pair(session, shared, first, other, verdicts[0], second, scores, main, reference)
+        for other, second, scores, main in zip(runs[1:], verdicts[1:], differences, mains, strict=True)
     )
     several = None
     if len(runs) > 2 and design.plain:
-        known, *cases = _whole(*run_data.coded(gold, *verdicts, measured=codebook.kind == "rating"))
+        known, *cases = _right_documents(*run_data.coded(gold, *verdicts, measured=codebook.kind == "rating"))
         several = cochrans_q(known, dict(zip(run_ids, cases, strict=True)))
     adjusted = holm([pair.documents.p for pair in pairs])
-    return Comparison(_columns(session, runs, data, verdicts), pairs, adjusted, several)
+    return Comparison(_compared_runs(session, runs, shared, verdicts), pairs, adjusted, several)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Shared:
+class _SharedDocuments:
     """The reference on the documents of a comparison, and how these were selected."""
 
     codebook: Codebook
@@ -218,13 +220,13 @@ class _Shared:
         return metrics.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
 
 
-def _verdict(found: Estimate, p: float | None, *, enough: bool = True) -> Verdict:
+def _verdict(difference: Estimate, p: float | None, *, enough: bool = True) -> DifferenceVerdict:
     """Return the one verdict on a difference: its interval excludes 0 and its adjusted test is significant."""
-    if found.value is None or found.interval is None or p is None or not enough:
+    if difference.value is None or difference.interval is None or p is None or not enough:
         return "unknown"
-    if not found.clear or p >= ALPHA:
+    if not difference.clear or p >= ALPHA:
         return "none"
-    return "better" if found.value > 0 else "worse"
+    return "better" if difference.value > 0 else "worse"
 
 
 def label_key(codebook: Codebook) -> tuple[str, ...]:
@@ -232,12 +234,12 @@ def label_key(codebook: Codebook) -> tuple[str, ...]:
     return (codebook.kind, *(label.id for label in codebook.labels))
 
 
-def alike(one: Codebook, other: Codebook) -> bool:
+def are_comparable(first: Codebook, second: Codebook) -> bool:
     """Return True if runs of two codebooks can be compared."""
-    return label_key(one) == label_key(other)
+    return label_key(first) == label_key(second)
 
 
-def aligned(
+def load_shared(
     session: ProjectSession, runs: Sequence[RunRow], reference: Reference
 ) -> tuple[tuple[str, ...], Grid, list[Grid]]:
     """Return the documents shared by all runs, the reference labels and the verdicts of each run.
@@ -245,105 +247,119 @@ def aligned(
     The documents are in the order of the first run. The reference is NaN where it is missing for any of the runs.
     Raises UsageError if the runs have no document in common.
     """
-    loaded = [run_data.verdict_arrays(session, run, reference) for run in runs]
-    known = [set(one.documents) for one in loaded]
-    shared = tuple(document for document in loaded[0].documents if all(document in own for own in known))
+    loaded_runs = [run_data.verdict_arrays(session, run, reference) for run in runs]
+    document_sets = [set(arrays.documents) for arrays in loaded_runs]
+    shared = tuple(
+        document for document in loaded_runs[0].documents if all(document in documents for documents in document_sets)
+    )
     if not shared:
         names = " and ".join(run.title for run in runs)
         raise UsageError(f"{names} have no document in common.", "Choose other runs.")
-    references = np.stack([one.reference[run_data.rows_in(one.documents, shared)] for one in loaded])
+    references = np.stack([arrays.reference[run_data.rows_in(arrays.documents, shared)] for arrays in loaded_runs])
     gold = np.where(np.isnan(references).any(axis=0), np.nan, references[0])  # examples in a codebook are excluded
-    return shared, gold, [one.verdicts_on(shared) for one in loaded]
+    return shared, gold, [arrays.verdicts_on(shared) for arrays in loaded_runs]
 
 
-def _columns(
-    session: ProjectSession, runs: Sequence[RunRow], data: _Shared, verdicts: Sequence[Grid]
-) -> tuple[Column, ...]:
+def _compared_runs(
+    session: ProjectSession, runs: Sequence[RunRow], shared: _SharedDocuments, verdicts: Sequence[Grid]
+) -> tuple[ComparedRun, ...]:
     costs = [cost_of_run(session, run) for run in runs]
     unit = cost_unit(costs)
-    scored = [score(data.codebook, data.gold, own, design=data.design) for own in verdicts]
+    scored = [score(shared.codebook, shared.gold, run_verdicts, design=shared.design) for run_verdicts in verdicts]
     points = [(cost[f"{unit}_per_document"], scores.main.value) for cost, scores in zip(costs, scored, strict=True)]
-    each = zip(runs, scored, costs, efficient(points), strict=True)
-    return tuple(Column(run, scores, cost, best, unit) for run, scores, cost, best in each)
+    rows = zip(runs, scored, costs, efficient(points), strict=True)
+    return tuple(ComparedRun(run, scores, cost, is_efficient, unit) for run, scores, cost, is_efficient in rows)
 
 
 def _pair(
-    session: ProjectSession, data: _Shared, one: RunRow, two: RunRow, first: Grid, second: Grid, scores: Scores,
-    main: MainTest, reference: Reference,
-) -> Pair:  # fmt: skip
-    codebook, gold, groups = data.codebook, data.gold, data.design.groups
+    session: ProjectSession,
+    shared: _SharedDocuments,
+    first_run: RunRow,
+    second_run: RunRow,
+    first_verdicts: Grid,
+    second_verdicts: Grid,
+    scores: Scores,
+    main: MainTest,
+    reference: Reference,
+) -> Pair:
+    codebook, gold, groups = shared.codebook, shared.gold, shared.design.groups
     rating = codebook.kind == "rating"
-    coded_gold, *coded = run_data.coded(gold, first, second, measured=rating)
+    coded_gold, *coded = run_data.coded(gold, first_verdicts, second_verdicts, measured=rating)
     items = codebook.names if codebook.kind != "choice" else codebook.items
-    changes = flips.flip_table(coded_gold, [(one.run_id, coded[0]), (two.run_id, coded[1])], items, data.design)
-    documents = mcnemar_of(*_whole(coded_gold, *coded), groups=groups)
-    ours, theirs = (_over_iterations(session, run, reference) for run in (one, two))
-    values = [list(each.values()) for each in (ours, theirs)]
+    changes = flips.flip_table(
+        coded_gold, [(first_run.run_id, coded[0]), (second_run.run_id, coded[1])], items, shared.design
+    )
+    documents = mcnemar_of(*_right_documents(coded_gold, *coded), groups=groups)
+    first_iterations, second_iterations = (
+        _main_score_by_iteration(session, run, reference) for run in (first_run, second_run)
+    )
+    values = [list(scores_by_iteration.values()) for scores_by_iteration in (first_iterations, second_iterations)]
     equivalence = None
-    if data.margin is not None:
-        equivalence = Equivalence(data.margin, data.difference(first, second, 1 - 2 * ALPHA).main.interval)
-    several = all(np.count_nonzero(~np.isnan(each)) > 1 for each in values)
+    if shared.margin is not None:
+        interval = shared.difference(first_verdicts, second_verdicts, 1 - 2 * ALPHA).main.interval
+        equivalence = Equivalence(shared.margin, interval)
+    are_repeated = all(np.count_nonzero(~np.isnan(scores_by_iteration)) > 1 for scores_by_iteration in values)
     return Pair(
-        first=one.run_id,
-        second=two.run_id,
+        first=first_run.run_id,
+        second=second_run.run_id,
         scores=scores,
         main=main,
         equivalence=equivalence,
-        labels=_label_tests(data, scores, coded_gold, coded, one.title, two.title),
+        labels=_label_tests(shared, scores, coded_gold, coded, first_run.title, second_run.title),
         documents=documents,
         discordance=significance.discordance(documents),
-        paired=paired_t(*values) if several and ours.keys() == theirs.keys() else None,
-        welch=welch_t(*values) if several else None,
-        size=significance.independent_d(*values) if several else None,
+        paired=paired_t(*values) if are_repeated and first_iterations.keys() == second_iterations.keys() else None,
+        welch=welch_t(*values) if are_repeated else None,
+        effect_size=significance.independent_d(*values) if are_repeated else None,
         flip_table=changes,
-        sentence=_sentence(one.title, two.title, scores, main),
+        sentence=_sentence(first_run.title, second_run.title, scores, main),
     )
 
 
 def _label_tests(
-    data: _Shared, scores: Scores, gold: Any, coded: Sequence[Any], first: str, second: str
+    shared: _SharedDocuments, scores: Scores, gold: Any, coded: Sequence[Any], first: str, second: str
 ) -> tuple[LabelTest, ...]:
-    codebook = data.codebook
-    rating = codebook.kind == "rating"
-    tests = [_label_test(codebook, gold, coded, place, data.design.groups) for place in range(len(codebook.labels))]
-    measure = "points within one point of the reference" if rating else "points F1"
-    known: Mask = np.all([(one >= 0).all(axis=1) for one in coded], axis=0)
-    found = []
-    for place, (label, test, p) in enumerate(
+    codebook = shared.codebook
+    is_rating = codebook.kind == "rating"
+    tests = [_label_test(codebook, gold, coded, index, shared.design.groups) for index in range(len(codebook.labels))]
+    measure = "points within one point of the reference" if is_rating else "points F1"
+    known: Mask = np.all([(run_codes >= 0).all(axis=1) for run_codes in coded], axis=0)
+    label_tests = []
+    for index, (label, test, p) in enumerate(
         zip(codebook.labels, tests, holm([test.p for test in tests]), strict=True)
     ):
-        column = gold[known, 0] == place if codebook.kind == "choice" else gold[known, place]
-        positives = int((column > 0).sum()) if not rating else int((column >= 0).sum())
-        change = scores.labels[label.name]["near" if rating else "f1"]
+        column = gold[known, 0] == index if codebook.kind == "choice" else gold[known, index]
+        positives = int((column > 0).sum()) if not is_rating else int((column >= 0).sum())
+        change = scores.labels[label.name]["near" if is_rating else "f1"]
         enough = positives >= MIN_POSITIVES
         verdict = _verdict(change, p, enough=enough)
         where = f" on {label.name}"
         words = describe_difference(first, second, change, verdict, where, measure)
         if change.value is not None and not enough:
             words = f"{words[:-1]}; only {format_count(positives, 'positive')}."
-        found.append(LabelTest(label.id, label.name, label.colour, change, positives, test, p, verdict, words))
-    return tuple(found)
+        label_tests.append(LabelTest(label.id, label.name, label.colour, change, positives, test, p, verdict, words))
+    return tuple(label_tests)
 
 
-def _label_test(codebook: Codebook, gold: Any, coded: Sequence[Any], place: int, groups: Codes | None) -> McNemar:
+def _label_test(codebook: Codebook, gold: Any, coded: Sequence[Any], index: int, groups: Codes | None) -> McNemar:
     if codebook.kind != "choice":
-        return mcnemar_of(gold[:, place], *(one[:, place] for one in coded), groups=groups)
+        return mcnemar_of(gold[:, index], *(codes[:, index] for codes in coded), groups=groups)
     # A choice is wrong on a label if either the reference or the verdict, but not both, is this label.
-    hot = [np.where(one[:, 0] < 0, -1, one[:, 0] == place) for one in (gold, *coded)]
-    return mcnemar_of(*hot, groups=groups)
+    is_label = [np.where(codes[:, 0] < 0, -1, codes[:, 0] == index) for codes in (gold, *coded)]
+    return mcnemar_of(*is_label, groups=groups)
 
 
-def _whole(gold: Any, *coded: Any) -> tuple[Any, ...]:
+def _right_documents(gold: Any, *coded: Any) -> tuple[Any, ...]:
     """Return 1 for documents that are right in every label with a reference, 0 for others, -1 for excluded ones."""
     known = (gold >= 0).any(axis=1)
-    cases = [np.where(known, 1, -1)]
-    for one in coded:
-        right = ((one == gold) | (gold < 0)).all(axis=1)
-        cases.append(np.where((one >= 0).all(axis=1), right, -1))
-    return tuple(cases)
+    masks = [np.where(known, 1, -1)]
+    for codes in coded:
+        right = ((codes == gold) | (gold < 0)).all(axis=1)
+        masks.append(np.where((codes >= 0).all(axis=1), right, -1))
+    return tuple(masks)
 
 
-def _over_iterations(session: ProjectSession, run: RunRow, reference: Reference) -> dict[int, float]:
+def _main_score_by_iteration(session: ProjectSession, run: RunRow, reference: Reference) -> dict[int, float]:
     """Return the main score of each iteration in points (0 to 100) by its number; NaN where it is undefined."""
     values = {}
     for row in repeated_runs.siblings(session, run):
@@ -353,18 +369,23 @@ def _over_iterations(session: ProjectSession, run: RunRow, reference: Reference)
 
 
 def describe_difference(
-    first: str, second: str, found: Estimate, verdict: Verdict, where: str = "", measure: str = "points F1"
+    first: str,
+    second: str,
+    difference: Estimate,
+    verdict: DifferenceVerdict,
+    where: str = "",
+    measure: str = "points F1",
 ) -> str:
     """Return a difference as a sentence: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0."."""
-    if found.value is None:
+    if difference.value is None:
         return f"{first} and {second} cannot be compared{where}: the reference has no positives."
     in_points = measure.startswith("points")
-    value = format_points(found.value) if in_points else format_signed(found.value, 3)
-    if found.interval is None:
+    value = format_points(difference.value) if in_points else format_signed(difference.value, 3)
+    if difference.interval is None:
         return f"{second} against {first}{where}: {value} {measure}; too few documents for an interval."
-    if found.value == 0 and found.interval.low == found.interval.high:
+    if difference.value == 0 and difference.interval.low == difference.interval.high:
         return f"{second} and {first} are equal{where}: no document differs."
-    span = format_interval(found.interval, "points" if in_points else "number", named=True)
+    span = format_interval(difference.interval, "points" if in_points else "number", named=True)
     if verdict in ("better", "worse"):
         return f"{second} is {verdict}{where}: {value} {measure}, {span}."
     return f"No significant difference between {second} and {first}{where}: {value} {measure}, {span}."
@@ -403,7 +424,7 @@ LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChangedDocument:
     """A document with its outcome. ``corrected`` and ``regressed`` are names of labels (of a choice ``Label``)."""
 
     document_id: str
@@ -435,17 +456,29 @@ def outcomes(session: ProjectSession, first: str, second: str, reference: Refere
     runs = [session.run(id) for id in (first, second)]
     codebook = runs[0].settings.codebook
     measured = codebook.kind == "rating"
-    documents, gold, (one, two) = aligned(session, runs, reference)
-    whole = ~np.isnan(gold).all(axis=1) & ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
-    known = ~np.isnan(gold[whole])
-    target, *coded = run_data.coded(gold[whole], one[whole], two[whole], measured=measured)
-    was, now = (np.equal(codes, target) for codes in coded)
-    corrected: Mask = known & now & ~was
-    regressed: Mask = known & was & ~now
-    fixed, lost, right = corrected.any(axis=1), regressed.any(axis=1), (now | ~known).all(axis=1)
-    kinds = np.select([fixed & lost, fixed, lost, right], ["mixed", "corrected", "regressed", "right"], "wrong")
+    documents, gold, (first_verdicts, second_verdicts) = load_shared(session, runs, reference)
+    is_complete = (
+        ~np.isnan(gold).all(axis=1) & ~np.isnan(first_verdicts).any(axis=1) & ~np.isnan(second_verdicts).any(axis=1)
+    )
+    known = ~np.isnan(gold[is_complete])
+    target, *coded = run_data.coded(
+        gold[is_complete], first_verdicts[is_complete], second_verdicts[is_complete], measured=measured
+    )
+    was_right, is_right = (np.equal(codes, target) for codes in coded)
+    corrected: Mask = known & is_right & ~was_right
+    regressed: Mask = known & was_right & ~is_right
+    is_corrected, is_regressed, all_right = (
+        corrected.any(axis=1),
+        regressed.any(axis=1),
+        (is_right | ~known).all(axis=1),
+    )
+    kinds = np.select(
+        [is_corrected & is_regressed, is_corrected, is_regressed, all_right],
+        ["mixed", "corrected", "regressed", "right"],
+        "wrong",
+    )
     return Outcomes(
-        documents=tuple(documents[row] for row in np.flatnonzero(whole)),
+        documents=tuple(documents[row] for row in np.flatnonzero(is_complete)),
         kinds=tuple(kinds.tolist()),
         corrected=corrected,
         regressed=regressed,
@@ -453,41 +486,41 @@ def outcomes(session: ProjectSession, first: str, second: str, reference: Refere
     )
 
 
-def page(
+def outcome_page(
     session: ProjectSession,
-    found: Outcomes,
+    outcomes: Outcomes,
     kinds: Sequence[Outcome],
     *,
     label: str = "",
     offset: int = 0,
     limit: int = 50,
-) -> tuple[tuple[Row, ...], int]:
+) -> tuple[tuple[ChangedDocument, ...], int]:
     """Return a page of the documents with one of these outcomes, and their total number.
 
     ``label`` limits the page to documents with a correction or regression in this label.
     """
-    column = found.names.index(label) if label in found.names else None
+    column = outcomes.names.index(label) if label in outcomes.names else None
     rows = [
-        row
-        for row, kind in enumerate(found.kinds)
-        if kind in kinds and (column is None or found.corrected[row, column] or found.regressed[row, column])
+        index
+        for index, kind in enumerate(outcomes.kinds)
+        if kind in kinds and (column is None or outcomes.corrected[index, column] or outcomes.regressed[index, column])
     ]
-    rows.sort(key=lambda row: list(OUTCOMES).index(found.kinds[row]))
+    rows.sort(key=lambda index: list(OUTCOMES).index(outcomes.kinds[index]))
     shown = rows[offset : offset + limit]
-    texts = session.store.documents.texts([found.documents[row] for row in shown])
+    texts = session.store.documents.texts([outcomes.documents[index] for index in shown])
 
-    def named(mask: Mask, row: int) -> tuple[str, ...]:
-        return tuple(name for place, name in enumerate(found.names) if mask[row, place])
+    def named(mask: Mask, index: int) -> tuple[str, ...]:
+        return tuple(name for place, name in enumerate(outcomes.names) if mask[index, place])
 
     return tuple(
-        Row(
-            id := found.documents[row],
+        ChangedDocument(
+            id := outcomes.documents[index],
             texts.get(id, ""),
-            found.kinds[row],
-            named(found.corrected, row),
-            named(found.regressed, row),
+            outcomes.kinds[index],
+            named(outcomes.corrected, index),
+            named(outcomes.regressed, index),
         )
-        for row in shown
+        for index in shown
     ), len(rows)
 
 
@@ -501,39 +534,39 @@ def comparison_report(
     the first, and ``cochran`` is the test for any difference. Without a reference label on a shared document, n is 0
     and only results from the verdicts are included. Raises UsageError like ``comparison``.
     """
-    found = comparison(session, run_ids, reference, margin)
-    shared = [_two(session, found, place, reference) for place in range(len(found.pairs))]
+    compared = comparison(session, run_ids, reference, margin)
+    pairs = [_pair_json(session, compared, index, reference) for index in range(len(compared.pairs))]
     common = {
         "runs": list(run_ids),
         "reference": reference,
-        "columns": [_column_json(column) for column in found.columns],
+        "columns": [_column_json(column) for column in compared.columns],
         "reports": [to_json(evaluate(session, session.run(id), reference)) for id in run_ids],
     }
-    if len(shared) == 1:
-        return common | shared[0]
-    several = found.several
+    if len(pairs) == 1:
+        return common | pairs[0]
+    cochran = compared.several
     return common | {
         "pairs": [
-            {"runs": [pair.first, pair.second], **one, "p_adjusted": p}
-            for pair, one, p in zip(found.pairs, shared, found.adjusted, strict=True)
+            {"runs": [pair.first, pair.second], **pair_json, "p_adjusted": p}
+            for pair, pair_json, p in zip(compared.pairs, pairs, compared.adjusted, strict=True)
         ],
-        "cochran": plain(several) | {"sentence": several.sentence()} if several is not None else None,
-        "sentence": " ".join(one["sentence"] for one in shared),
+        "cochran": plain(cochran) | {"sentence": cochran.sentence()} if cochran is not None else None,
+        "sentence": " ".join(pair_json["sentence"] for pair_json in pairs),
     }
 
 
-def _two(session: ProjectSession, found: Comparison, place: int, reference: Reference) -> dict[str, Any]:
-    pair = found.pairs[place]
-    runs = [found.columns[0].run, found.columns[place + 1].run]
-    documents, gold, (one, two) = aligned(session, runs, reference)
-    whole = ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
-    same = int((one[whole] == two[whole]).all(axis=1).sum())
+def _pair_json(session: ProjectSession, comparison: Comparison, index: int, reference: Reference) -> dict[str, Any]:
+    pair = comparison.pairs[index]
+    runs = [comparison.columns[0].run, comparison.columns[index + 1].run]
+    documents, gold, (first_verdicts, second_verdicts) = load_shared(session, runs, reference)
+    whole = ~np.isnan(first_verdicts).any(axis=1) & ~np.isnan(second_verdicts).any(axis=1)
+    same = int((first_verdicts[whole] == second_verdicts[whole]).all(axis=1).sum())
     result: dict[str, Any] = {"documents": len(documents), "shared": int(whole.sum()), "same": same, "n": pair.scores.n}
-    agreement = float((one == two)[whole].mean()) if whole.any() else None
+    agreement = float((first_verdicts == second_verdicts)[whole].mean()) if whole.any() else None
     if np.isnan(gold).all():
         summary = f"{same} of {int(whole.sum())} shared documents have the same verdict. No reference to score them."
         return result | {"agreement": agreement, "sentence": summary}
-    each = outcomes(session, pair.first, pair.second, reference)
+    pair_outcomes = outcomes(session, pair.first, pair.second, reference)
     return result | {
         "excluded": pair.scores.excluded,
         "agreement": agreement,
@@ -552,12 +585,14 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
             "odds_ratio": pair.discordance.odds_ratio.value,
             "odds_ratio_interval": ends(pair.discordance.odds_ratio.interval),
         },
-        "tests": {"paired_t": plain(pair.paired), "welch": plain(pair.welch), "hedges_g": pair.size},
+        "tests": {"paired_t": plain(pair.paired), "welch": plain(pair.welch), "hedges_g": pair.effect_size},
         "changes": plain(pair.flip_table.whole),
-        "outcomes": each.counts
+        "outcomes": pair_outcomes.counts
         | {
             "documents": {
-                name: [id for id, kind in zip(each.documents, each.kinds, strict=True) if kind == name][:LISTED]
+                name: [
+                    id for id, kind in zip(pair_outcomes.documents, pair_outcomes.kinds, strict=True) if kind == name
+                ][:LISTED]
                 for name in ("corrected", "regressed", "mixed")
             }
         },
@@ -569,7 +604,7 @@ def _difference(estimate: Estimate) -> dict[str, Any]:
     return {"difference": estimate.value, "interval": plain(estimate.interval)}
 
 
-def _column_json(column: Column) -> dict[str, Any]:
+def _column_json(column: ComparedRun) -> dict[str, Any]:
     return {
         "run_id": column.run.run_id,
         "protocol": column.run.settings.protocol,

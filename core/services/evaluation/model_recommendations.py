@@ -18,7 +18,7 @@ from core.errors import UsageError
 from core.formatting import format_count
 from core.hashing import digest
 from core.runs import RoleModel, RunRow
-from core.services.evaluation.compare import alike, comparison
+from core.services.evaluation.compare import are_comparable, comparison
 from core.services.evaluation.reference import annotating_roles
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
@@ -79,7 +79,7 @@ def comparable_runs(session: ProjectSession, run: RunRow, runs: Sequence[RunRow]
     They are chosen from ``runs``, by default from all runs of the project.
     """
     known = session.runs() if runs is None else runs
-    rows = [row for row in known if row.verdicts and alike(row.settings.codebook, run.settings.codebook)]
+    rows = [row for row in known if row.verdicts and are_comparable(row.settings.codebook, run.settings.codebook)]
     return tuple(rows[-MAX_RUNS:])
 
 

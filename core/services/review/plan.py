@@ -310,7 +310,7 @@ def _check(codebook: Codebook, plan: Plan) -> None:
 def _other_verdicts(session: ProjectSession, run: RunRow, plan: Plan) -> Grid:
     """Return the verdicts of the run that is compared, on the documents of this one; NaN where it has none."""
     other = session.run(plan.other)
-    if not compare.alike(run.settings.codebook, other.settings.codebook):
+    if not compare.are_comparable(run.settings.codebook, other.settings.codebook):
         raise UsageError(f"{run.title} and {other.title} have different labels.", "Choose a run of the same codebook.")
     return sampling_frames.aligned_verdicts(session, run, other)
 

@@ -146,13 +146,13 @@ def test_iterations_are_paired_by_number(world, monkeypatch):
 def test_corrected_and_regressed_documents_are_listed(world):
     session, (first, second) = world
     found = compare.outcomes(session, first, second)
-    rows, total = compare.page(session, found, ["corrected", "regressed"])
+    rows, total = compare.outcome_page(session, found, ["corrected", "regressed"])
     assert total == 2
     assert [(row.document_id, row.outcome, row.corrected, row.regressed) for row in rows] == [
         ("d3", "regressed", (), ("Beta",)),
         ("d1", "corrected", ("Alpha",), ()),
     ]
-    assert compare.page(session, found, ["corrected", "regressed"], label="Alpha")[1] == 1
+    assert compare.outcome_page(session, found, ["corrected", "regressed"], label="Alpha")[1] == 1
 
 
 def test_identical_runs_are_reported_as_identical(world):
