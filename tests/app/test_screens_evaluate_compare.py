@@ -442,7 +442,7 @@ def test_panel_groups_chart_can_be_drawn():
     pytest.importorskip("vl_convert")
     from app.screens.evaluate import panel_ablation
     from app.widgets import charts
-    from core.services.evaluation.counted_documents import Coverage
+    from core.services.evaluation.coverage import Coverage
     from core.services.evaluation.panel_ablation import Part, Styles
     from core.stats.intervals import Estimate, Interval
 

@@ -29,7 +29,7 @@ from core.formatting import (
     join_names,
 )
 from core.runs import RunRow
-from core.services.evaluation import compare, counted_documents, latent_truth, run_data
+from core.services.evaluation import compare, coverage, latent_truth, run_data
 from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, ComparedRun, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references
 from core.services.project_session import ProjectSession
@@ -152,7 +152,7 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
     one, two = pair.first, pair.second
     each = compare.outcomes(session, one, two, reference)
     runs = [session.run(id) for id in (one, two)]
-    on = counted_documents.shared(session, runs, reference).describe(reference)
+    on = coverage.of_shared(session, runs, reference).describe(reference)
     left, right = st.columns([1, 1.15], gap="small")
     with left:
         title = f"{runs[1].title} against {runs[0].title}"
@@ -163,7 +163,7 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
 
 def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
     """Return the documents counted for each run in words; once if they are the same for all."""
-    coverages = {run.title: counted_documents.of_run(session, run, reference).describe(reference) for run in runs}
+    coverages = {run.title: coverage.of_run(session, run, reference).describe(reference) for run in runs}
     if len(words := set(coverages.values())) == 1:
         return f"each run: {words.pop()}"
     return ". ".join(f"{name}: {own}" for name, own in coverages.items())

@@ -14,7 +14,7 @@ from app.widgets.metric_tables import estimate_data, share_html
 from core.annotations import Reference
 from core.formatting import MISSING, format_count
 from core.runs import RunRow
-from core.services.evaluation import alt_test, counted_documents, model_drift
+from core.services.evaluation import alt_test, coverage, model_drift
 from core.services.evaluation.model_recommendations import (
     ModelScores,
     Recommendation,
@@ -32,8 +32,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     rows = comparable_runs(session, run)
     found = model_scores(session, rows, reference)
     left, right = st.columns([1, 1.2], gap="small")
-    each = [counted_documents.of_run(session, row, reference) for row in rows]
-    on = counted_documents.merge_coverage(each).describe(reference)
+    each = [coverage.of_run(session, row, reference) for row in rows]
+    on = coverage.merge(each).describe(reference)
     with left:
         _recommendations(found, recommend_models(session, rows, tuple(run.settings.role_models), reference), on)
     with right:
@@ -95,7 +95,7 @@ def _alternative_test(test: Alternative, on: str) -> None:
 def _drift(session: ProjectSession, run: RunRow) -> None:
     """Draw the results of the canary runs."""
     found = model_drift.drifts(session, run)
-    on = counted_documents.merge_coverage([one.counted for one in found]).describe() if found else ""
+    on = coverage.merge([one.counted for one in found]).describe() if found else ""
     with layout.panel("Drift", "canary documents, repeated later", counted=on, key="models-drift") as head:
         with head:
             if run.verdicts and st.button("Check for drift", key="models-canaries", icon=":material/replay:"):

@@ -15,7 +15,7 @@ from app.widgets.metric_tables import estimate_data, estimate_html, share_html, 
 from core.annotations import Reference
 from core.formatting import MISSING, format_count, format_points, format_price, format_signed, format_tokens
 from core.runs import RunRow
-from core.services.evaluation import counted_documents
+from core.services.evaluation import coverage
 from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.project_session import ProjectSession
@@ -30,7 +30,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     unit = noun(run)
     on_run, on_debate, on_rounds = (
         count(session, run, reference).describe(reference)
-        for count in (counted_documents.of_run, counted_documents.of_debate, counted_documents.of_rounds)
+        for count in (coverage.of_run, coverage.of_debate, coverage.of_rounds)
     )
     if result.flip_table is None and not result.rounds and not result.panels:
         words = "A single agent answered. Compare this run with one that debates to see the effect of a debate."

@@ -38,7 +38,7 @@ from app.widgets.run_picker import reference_picker, run_date, run_picker, runs_
 from core.annotations import Reference
 from core.formatting import MISSING, format_count, format_percent, format_rating, join_names, plural
 from core.runs import RunRow
-from core.services.evaluation import counted_documents, report
+from core.services.evaluation import coverage, report
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.reference import available_references, reference_names
@@ -162,7 +162,7 @@ def _key_numbers(found: EvaluationReport) -> None:
                 number = replace(number, notes=(*number.notes, *undefined))
             numbers.append(number)
     counted = found.coverage
-    reasons: list[tuple[str, counted_documents.Reason, str, str]] = [
+    reasons: list[tuple[str, coverage.Reason, str, str]] = [
         ("by the debate", "unresolved", "unresolved", "unres"),
         ("by the provider", "failed", "failed", "wrong"),
         ("for their debate", "waiting", "waiting", ""),
@@ -235,7 +235,7 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
     flip_table = debate.flip_table
     assert flip_table is not None
     cells = format_count(flip_table.cells, noun(found.run))
-    on = counted_documents.of_debate(session, found.run, found.reference).describe(found.reference)
+    on = coverage.of_debate(session, found.run, found.reference).describe(found.reference)
     with layout.panel("Effect of the debate", cells, counted=on, key="evaluate-flow"):
         # As high as the bars beside it, within limits.
         height = min(480, max(190, score_bars.ROW * (len(found.scores.labels) + 2) - 66))
@@ -267,7 +267,7 @@ def _dimension_confusion(session: ProjectSession, found: EvaluationReport) -> No
         chosen = pick(run.settings.codebook, key="evaluate-dimension", default=found.first_scored)
         points = [format_rating(point) for point in run.settings.codebook.scale_of(chosen).points]
         matrix = rating_confusion(session, run, chosen, reference)
-        layout.counted(counted_documents.on_item(session, run, chosen, reference).describe(reference))
+        layout.counted(coverage.on_item(session, run, chosen, reference).describe(reference))
         charts.confusion_heatmap(matrix, points, key=f"evaluate-confusion-{chosen}", x_title="verdict", y_title=noun)
 
 

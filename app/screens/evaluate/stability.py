@@ -16,7 +16,7 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import MISSING, format_number, format_percent
 from core.runs import RunRow
-from core.services.evaluation import ambiguity, counted_documents
+from core.services.evaluation import ambiguity, coverage
 from core.services.evaluation.calibration import Certainty, Kind, certainty
 from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblings
 from core.services.project_session import ProjectSession
@@ -43,10 +43,10 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     if repeated is None:
         st.caption("No iteration has a verdict yet.")
         return
-    each = [counted_documents.of_run(session, row, reference) for row in siblings(session, run)]
+    each = [coverage.of_run(session, row, reference) for row in siblings(session, run)]
     left, right = st.columns([1.25, 1], gap="small")
     with left:
-        _measures(session, repeated, run.settings.codebook, counted_documents.merge_coverage(each).describe(reference))
+        _measures(session, repeated, run.settings.codebook, coverage.merge(each).describe(reference))
         _documents(repeated, run.settings.codebook, reference)
     with right:
         _certainty(certainty(session, run, reference), reference)

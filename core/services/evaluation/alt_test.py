@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.runs import RunRow
-from core.services.evaluation import counted_documents, run_data
+from core.services.evaluation import coverage, run_data
 from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -53,4 +53,4 @@ def describe_coverage(session: ProjectSession, run: RunRow) -> str:
     labelled = [~np.isnan(values).all(axis=1) for values in people.values()]
     several: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(predicted)
     kind = next(iter(people), GOLD).partition("@")[0]
-    return counted_documents.among(session, run, kind, predicted & several).describe(kind)
+    return coverage.of_documents(session, run, kind, predicted & several).describe(kind)

@@ -11,8 +11,8 @@ import numpy as np
 from core.annotations import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow, RunSettings
-from core.services.evaluation import counted_documents, run_data
-from core.services.evaluation.counted_documents import Coverage
+from core.services.evaluation import coverage, run_data
+from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.scores import score
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
@@ -157,7 +157,7 @@ def coverage_by_ambiguity(
     loaded = run_data.verdict_arrays(session, run, reference)
     asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)
     scored = asked & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.verdicts).any(axis=1)
-    return counted_documents.among(session, run, reference, scored, {"not_voted_on": ~asked})
+    return coverage.of_documents(session, run, reference, scored, {"not_voted_on": ~asked})
 
 
 def to_json(parts: Mapping[str, Part]) -> dict[str, dict[str, Any]]:

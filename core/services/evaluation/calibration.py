@@ -12,8 +12,8 @@ import numpy as np
 from core.annotations import Reference
 from core.baseline.classifier_replies import NAME
 from core.runs import RunRow
-from core.services.evaluation import counted_documents, repeated_runs, run_data
-from core.services.evaluation.counted_documents import Coverage, Reason
+from core.services.evaluation import coverage, repeated_runs, run_data
+from core.services.evaluation.coverage import Coverage, Reason
 from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -156,4 +156,4 @@ def _calibrate(
     design = run_data.sampling_design(session, run, reference, loaded.documents, gold, [loaded.verdicts])
     found = calibration(sure, right, design=design)
     why_not = "" if found.n else "No document has both a certainty and a reference value."
-    return Certainty(kind, voters, found, counted_documents.among(session, run, reference, drawn, further), why_not)
+    return Certainty(kind, voters, found, coverage.of_documents(session, run, reference, drawn, further), why_not)

@@ -13,8 +13,8 @@ import numpy as np
 from core.annotations import Reference
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.evaluation import counted_documents, repeated_runs, run_data
-from core.services.evaluation.counted_documents import Coverage
+from core.services.evaluation import coverage, repeated_runs, run_data
+from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -126,7 +126,7 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
         by_length=by_number(lengths[found.judged], wrong[found.judged], groups=groups),
         by_labels=by_number(present[found.judged], wrong[found.judged], groups=groups) if several else (),
         tags=dict(tags.most_common()),
-        counted=counted_documents.among(session, run, reference, found.judged),
+        counted=coverage.of_documents(session, run, reference, found.judged),
     )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import CANARY, RunDetails, RunRow
-from core.services.evaluation import counted_documents, repeated_runs, run_data
-from core.services.evaluation.counted_documents import Coverage
+from core.services.evaluation import coverage, repeated_runs, run_data
+from core.services.evaluation.coverage import Coverage
 from core.services.project_session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.intervals import Estimate, format_estimate
@@ -121,7 +121,7 @@ def _drift(
         changed=changed,
         share=ratio(np.any(unlike, axis=1), whole, Design(groups=groups[rows] if groups is not None else None)),
         chance=chance,
-        counted=counted_documents.of_rerun(session, run, later, first, now),
+        counted=coverage.of_rerun(session, run, later, first, now),
         problem=_problem(later),
         models=_renamed(served_models(run.run_id), served_models(later.run_id)),
     )

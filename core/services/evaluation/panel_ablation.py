@@ -19,8 +19,8 @@ from core.debate import personas, protocols
 from core.errors import MootError
 from core.formatting import format_signed
 from core.runs import RunRow
-from core.services.evaluation import counted_documents, run_data
-from core.services.evaluation.counted_documents import Coverage
+from core.services.evaluation import coverage, run_data
+from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
@@ -166,11 +166,11 @@ def _aligned(
 def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, on: Mask) -> Coverage:
     """Return the coverage over the documents of both runs; documents of only one run are excluded."""
     if other is None:
-        return counted_documents.among(session, run, reference, on)
+        return coverage.of_documents(session, run, reference, on)
     own, its = (session.store.runs.document_ids(row.run_id) for row in (run, other))
     shared = set(own) & set(its)
     alone = np.array([document not in shared for document in own], dtype=np.bool_)
-    return counted_documents.among(session, run, reference, on, {"one_run_only": alone}, len(its) - len(shared))
+    return coverage.of_documents(session, run, reference, on, {"one_run_only": alone}, len(its) - len(shared))
 
 
 def _groups(session: ProjectSession, run: RunRow, at: Any, column: int) -> dict[str, tuple[list[Grid], list[Grid]]]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from core.annotations import Reference
 from core.runs import RunRow
-from core.services.evaluation import counted_documents, run_data
-from core.services.evaluation.counted_documents import Coverage
+from core.services.evaluation import coverage, run_data
+from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
@@ -75,7 +75,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
             groups=run_data.group_codes(session, rows[0]),
         ),
         documents=loaded[0].documents,
-        counted=counted_documents.among(session, rows[0], reference, np.any(~np.isnan(gold), axis=1)),
+        counted=coverage.of_documents(session, rows[0], reference, np.any(~np.isnan(gold), axis=1)),
     )
 
 

@@ -18,8 +18,8 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RunRow, total_cost
-from core.services.evaluation import counted_documents, latent_truth, run_data
-from core.services.evaluation.counted_documents import Coverage
+from core.services.evaluation import coverage, latent_truth, run_data
+from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
@@ -192,7 +192,7 @@ def evaluate(
         basis=Basis.of(
             design, np.any(~np.isnan(gold), axis=1), latent_truth.warning(session) if reference == LATENT else ""
         ),
-        coverage=counted_documents.of_run(session, run, reference, annotator),
+        coverage=coverage.of_run(session, run, reference, annotator),
         strict=strict,
         **(_several_raters(session, run, annotator, design, intervals=intervals) if reference == "gold" else {}),
         overlap=_overlap(session, run, design) if reference == "gold" else {},

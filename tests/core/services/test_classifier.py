@@ -21,7 +21,7 @@ from core.services import classifier_training
 from core.services.classifier import annotate, save, status
 from core.services.classifier_training import ClassifierTrainer, Vectors
 from core.services.evaluation import calibration
-from core.services.evaluation.counted_documents import Coverage
+from core.services.evaluation.coverage import Coverage
 from core.services.project_session import ProjectSession
 from core.services.review import actions, agreement
 from core.services.runs import planning

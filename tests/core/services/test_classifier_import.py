@@ -14,7 +14,7 @@ from core.documents import Document
 from core.errors import CodebookError, InputError, UsageError
 from core.services.classifier import annotate_with_imported, body, import_classifier, status
 from core.services.evaluation import calibration
-from core.services.evaluation.counted_documents import Coverage
+from core.services.evaluation.coverage import Coverage
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services.sessions import decide, queue_runs

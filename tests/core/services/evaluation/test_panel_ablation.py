@@ -11,7 +11,7 @@ from core.codebook import Codebook, Label, Scale
 from core.debate.personas import Group, Persona, PersonaSet
 from core.documents import Document
 from core.runs import RunSettings
-from core.services.evaluation import counted_documents, debate_effect, panel_ablation
+from core.services.evaluation import coverage, debate_effect, panel_ablation
 from core.services.evaluation.report import full_report
 from core.services.review import actions
 from tests.core.services import sample_world
@@ -137,11 +137,11 @@ def test_only_runs_with_the_same_personas_and_documents_are_compared(world):
     assert found.run_id == few
     ablation = panel_ablation.styles(world.session, run, "c")
     assert ablation is not None
-    assert ablation.counted == counted_documents.Coverage(2, {"one_run_only": 3, "no_reference": 1})
+    assert ablation.counted == coverage.Coverage(2, {"one_run_only": 3, "no_reference": 1})
     # From the smaller run too, documents of the larger run only are left out.
     again = panel_ablation.styles(world.session, found, "c")
     assert again is not None
-    assert (again.counted, again.gains) == (counted_documents.Coverage(2, {"one_run_only": 4}), ablation.gains)
+    assert (again.counted, again.gains) == (coverage.Coverage(2, {"one_run_only": 4}), ablation.gains)
 
 
 def test_run_without_a_rating_panel_has_no_groups(session, run):

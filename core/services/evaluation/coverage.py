@@ -78,10 +78,10 @@ def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold", 
     A document counts if the reference and the annotator both have a value of at least one item.
     """
     _, predicted = run_data.paired_arrays(session, run, annotator, reference)
-    return among(session, run, reference, np.any(~np.isnan(predicted), axis=1))
+    return of_documents(session, run, reference, np.any(~np.isnan(predicted), axis=1))
 
 
-def among(
+def of_documents(
     session: ProjectSession,
     run: RunRow,
     reference: Reference,
@@ -105,7 +105,7 @@ def among(
 def on_item(session: ProjectSession, run: RunRow, item: str, reference: Reference = "gold") -> Coverage:
     """Return the coverage of a chart of one item: documents with a reference and a verdict on this item."""
     loaded, column = run_data.verdict_arrays(session, run, reference), run.settings.codebook.items.index(item)
-    return among(session, run, reference, ~np.isnan(loaded.reference[:, column] + loaded.verdicts[:, column]))
+    return of_documents(session, run, reference, ~np.isnan(loaded.reference[:, column] + loaded.verdicts[:, column]))
 
 
 @cached_scores
@@ -123,10 +123,10 @@ def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold
     several = [stage for stage in run_data.stages(session, run) if len(stage.members) > 1]
     members = [grid for stage in several for grid in stage.members.values()]
     spoken = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
-    return among(session, run, reference, np.zeros(len(gold), dtype=np.bool_) if spoken is None else spoken)
+    return of_documents(session, run, reference, np.zeros(len(gold), dtype=np.bool_) if spoken is None else spoken)
 
 
-def shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference = "gold") -> Coverage:
+def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference = "gold") -> Coverage:
     """Return the coverage of a chart over several runs.
 
     A document counts if all runs contain it, with a reference label and a complete verdict in each run. A document
@@ -164,7 +164,7 @@ def of_rerun(
     return _summed(places)
 
 
-def merge_coverage(each: Sequence[Coverage]) -> Coverage:
+def merge(each: Sequence[Coverage]) -> Coverage:
     """Return the coverage of a chart that pools runs.
 
     It is that of each run if all are the same, as with iterations. Otherwise, a document counts once for each run.

@@ -10,13 +10,13 @@ import pytest
 from core.services.evaluation import (
     ambiguity,
     compare,
-    counted_documents,
+    coverage,
     debate_effect,
     error_analysis,
     run_data,
     scores,
 )
-from core.services.evaluation.counted_documents import Coverage
+from core.services.evaluation.coverage import Coverage
 from core.services.review import actions
 from core.stats.intervals import wilson
 from tests.core.services import sample_world
@@ -26,7 +26,7 @@ from tests.core.store.helpers import make_settings, store_debate
 
 
 def test_coverage_of_a_run_matches_its_scores(session, run):
-    found = counted_documents.of_run(session, run)
+    found = coverage.of_run(session, run)
     assert found == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
     report = scores.evaluate(session, run)
     assert (report.n, report.excluded, report.coverage) == (4, 3, found)
@@ -45,7 +45,7 @@ def test_coverage_is_that_of_the_annotator(session, run):
 
 
 def test_coverage_depends_on_the_reference(session, run):
-    found = counted_documents.of_run(session, run, "reviewed")
+    found = coverage.of_run(session, run, "reviewed")
     assert found == Coverage(0, {"no_reference": 8})  # without reviews no debate counts as missing
     assert found.describe("reviewed") == "n = 0 documents; left out: 8 without a review"
     assert found.describe("reviewed@Ann").endswith("8 without a review by Ann")
@@ -60,7 +60,7 @@ def test_coverage_of_one_label_includes_partly_unresolved_documents(session, run
 
 def test_coverage_of_a_debate_matches_its_flip_table(session, run):
     flip_table = debate_effect.debate_effect(session, run).flip_table
-    found = counted_documents.of_debate(session, run)
+    found = coverage.of_debate(session, run)
     assert flip_table is not None
     assert found.n == flip_table.documents
     assert sum(found.left_out.values()) == flip_table.excluded + 1  # plus d5, which has no gold
@@ -90,7 +90,7 @@ def second(project, run):
 
 
 def test_shared_coverage_of_two_runs(session, run, second):
-    found = counted_documents.shared(session, [run, second])
+    found = coverage.of_shared(session, [run, second])
     # Shared are d1, d2, d3; d0 has no debate in the second run, and d4 to d8 are in one run only.
     assert found == Coverage(3, {"waiting": 1, "one_run_only": 5})
     pair = compare.comparison(session, [run.run_id, second.run_id]).pairs[0]
@@ -99,22 +99,20 @@ def test_shared_coverage_of_two_runs(session, run, second):
 
 
 def test_coverage_of_pooled_runs_is_summed(session, run, second):
-    found = counted_documents.merge_coverage(
-        [counted_documents.of_run(session, run), counted_documents.of_run(session, second)]
-    )
+    found = coverage.merge([coverage.of_run(session, run), coverage.of_run(session, second)])
     assert found == Coverage(8, {"unresolved": 1, "failed": 1, "waiting": 2, "no_reference": 1}, runs=2, pooled=True)
 
 
 def test_coverage_of_equal_runs_is_that_of_each_run(session, run):
-    one = counted_documents.of_run(session, run)
-    merged = counted_documents.merge_coverage([one, one])
+    one = coverage.of_run(session, run)
+    merged = coverage.merge([one, one])
     assert (merged.n, merged.runs) == (one.n, 2)
     assert f"n = {one.n} documents in each of 2 runs" in merged.describe()
 
 
 def test_mask_restricts_the_coverage(session, run):
     mask = np.array([True, False, False, False, False, False, False, False])
-    assert counted_documents.among(session, run, "gold", mask) == Coverage(
+    assert coverage.of_documents(session, run, "gold", mask) == Coverage(
         1, {"unresolved": 1, "failed": 1, "waiting": 1, "incomplete": 3, "no_reference": 1}
     )
 
@@ -122,7 +120,7 @@ def test_mask_restricts_the_coverage(session, run):
 def test_additional_reasons_do_not_hide_missing_references(session, run):
     mask, trained_on = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
     # A document without a reference is reported as such and not as a training example.
-    assert counted_documents.among(session, run, "gold", mask, {"training_example": trained_on}) == Coverage(
+    assert coverage.of_documents(session, run, "gold", mask, {"training_example": trained_on}) == Coverage(
         0, {"training_example": 7, "no_reference": 1}
     )
 
@@ -138,7 +136,7 @@ def test_coverage_of_a_rerun_on_some_documents(project, session, run):
     # Counted are d0, d1, d5 (gold is not needed). d4 was unresolved in the first run, d2 waits in the rerun, and d3, d6
     # and d7 are not in the rerun.
     again = project.store.runs.get(later.run_id)
-    found = counted_documents.of_rerun(
+    found = coverage.of_rerun(
         session, run, again, run_data.verdict_arrays(session, run), run_data.verdict_arrays(session, again)
     )
     assert found == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})
