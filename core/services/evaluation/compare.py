@@ -17,7 +17,7 @@ from core.runs import RunRow
 from core.services.evaluation import repeated_runs, run_data
 from core.services.evaluation.reference import check_reference
 from core.services.evaluation.run_data import Grid
-from core.services.evaluation.scores import cost_of_run, evaluate, plain, score, to_json
+from core.services.evaluation.scores import cost_of_run, evaluate, json_data, score, to_json
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats import flips, metrics, significance
@@ -550,7 +550,7 @@ def comparison_report(
             {"runs": [pair.first, pair.second], **pair_json, "p_adjusted": p}
             for pair, pair_json, p in zip(compared.pairs, pairs, compared.adjusted, strict=True)
         ],
-        "cochran": plain(cochran) | {"sentence": cochran.sentence()} if cochran is not None else None,
+        "cochran": json_data(cochran) | {"sentence": cochran.sentence()} if cochran is not None else None,
         "sentence": " ".join(pair_json["sentence"] for pair_json in pairs),
     }
 
@@ -573,20 +573,20 @@ def _pair_json(session: ProjectSession, comparison: Comparison, index: int, refe
         **{key: _difference(estimate) for key, estimate in pair.scores.overall.items()},
         "labels": {
             test.name: _difference(test.difference)
-            | {"mcnemar": plain(test.test), "p_adjusted": test.adjusted, "positives": test.positives}
+            | {"mcnemar": json_data(test.test), "p_adjusted": test.adjusted, "positives": test.positives}
             | {"verdict": test.verdict, "sentence": test.sentence}
             for test in pair.labels
         },
-        "main": plain(pair.main),
-        "equivalence": plain(pair.equivalence),
-        "mcnemar": plain(pair.documents)
-        | plain(pair.discordance)
+        "main": json_data(pair.main),
+        "equivalence": json_data(pair.equivalence),
+        "mcnemar": json_data(pair.documents)
+        | json_data(pair.discordance)
         | {
             "odds_ratio": pair.discordance.odds_ratio.value,
             "odds_ratio_interval": ends(pair.discordance.odds_ratio.interval),
         },
-        "tests": {"paired_t": plain(pair.paired), "welch": plain(pair.welch), "hedges_g": pair.effect_size},
-        "changes": plain(pair.flip_table.whole),
+        "tests": {"paired_t": json_data(pair.paired), "welch": json_data(pair.welch), "hedges_g": pair.effect_size},
+        "changes": json_data(pair.flip_table.whole),
         "outcomes": pair_outcomes.counts
         | {
             "documents": {
@@ -601,7 +601,7 @@ def _pair_json(session: ProjectSession, comparison: Comparison, index: int, refe
 
 
 def _difference(estimate: Estimate) -> dict[str, Any]:
-    return {"difference": estimate.value, "interval": plain(estimate.interval)}
+    return {"difference": estimate.value, "interval": json_data(estimate.interval)}
 
 
 def _column_json(column: ComparedRun) -> dict[str, Any]:

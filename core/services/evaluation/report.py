@@ -38,7 +38,14 @@ from core.services.evaluation import (
 )
 from core.services.evaluation.debate_effect import Price, summary
 from core.services.evaluation.reference import available_references, default_reference, reference_names
-from core.services.evaluation.scores import EvaluationReport, cost_of_run, evaluate, plain, rating_confusion, to_json
+from core.services.evaluation.scores import (
+    EvaluationReport,
+    cost_of_run,
+    evaluate,
+    json_data,
+    rating_confusion,
+    to_json,
+)
 from core.services.project_session import ProjectSession, check_output_path
 from core.stats import metrics
 from core.stats.alt_test import EPSILONS
@@ -59,8 +66,8 @@ def full_report(
 
     The keys are ``left_out``, ``cost``, ``debate`` (corrections and regressions), ``panel_styles`` (of a panel that
     rates), ``iterations``, ``calibration``, ``alternative_test`` and ``drift``, each with the fields of its value (see
-    ``plain``). ``errors`` adds the error analysis of each label, which reads texts. Raises UsageError for an unknown
-    reference.
+    ``json_data``). ``errors`` adds the error analysis of each label, which reads texts. Raises UsageError for an
+    unknown reference.
     """
     found = evaluate(session, run, reference, annotator)
     several = len(repeated_runs.siblings(session, run)) > 1
@@ -70,16 +77,16 @@ def full_report(
         "annotator": annotator,
         "cost": cost_of_run(session, run),
         "left_out": dict(found.coverage.left_out),
-        "debate": plain(debate),
-        "panel_styles": plain(panel_ablation.all_styles(session, run, reference)),
-        "iterations": plain(repeated_runs.repeats(session, run, reference)) if several else None,
-        "calibration": plain(calibration.certainty(session, run, reference)),
-        "alternative_test": plain(alt_test.may_replace(session, run, epsilon)),
-        "drift": plain(model_drift.drifts(session, run)),
+        "debate": json_data(debate),
+        "panel_styles": json_data(panel_ablation.all_styles(session, run, reference)),
+        "iterations": json_data(repeated_runs.repeats(session, run, reference)) if several else None,
+        "calibration": json_data(calibration.certainty(session, run, reference)),
+        "alternative_test": json_data(alt_test.may_replace(session, run, epsilon)),
+        "drift": json_data(model_drift.drifts(session, run)),
     }
     if errors:
         report["errors"] = {
-            label.name: plain(error_analysis.of_label(session, run, label.id, reference))
+            label.name: json_data(error_analysis.of_label(session, run, label.id, reference))
             for label in run.settings.codebook.labels
         }
     return report
@@ -98,7 +105,7 @@ def role_models(session: ProjectSession, rows: Sequence[RunRow], reference: Refe
             {"spec": one.spec, "role": one.role, "run_id": one.run_id, **metrics.to_json(one.scores)}
             for one in model_recommendations.model_scores(session, runs, reference)
         ],
-        "recommendations": plain(model_recommendations.recommend_models(session, runs, roles, reference)),
+        "recommendations": json_data(model_recommendations.recommend_models(session, runs, roles, reference)),
     }
 
 

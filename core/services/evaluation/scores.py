@@ -79,11 +79,11 @@ class Basis:
     """what the reference assumes"""
 
     @classmethod
-    def of(cls, design: Design, known: Mask, warning: str = "") -> Self:
-        """Return the basis of a score; ``known`` marks the documents with a reference."""
+    def of(cls, design: Design, has_reference: Mask, warning: str = "") -> Self:
+        """Return the basis of a score; ``has_reference`` marks the documents with a reference."""
         if design.sample is None:
             kind: Literal["documents", "groups"] = "documents" if design.groups is None else "groups"
-            return cls(kind, design.units(known), warning=warning)
+            return cls(kind, design.units(has_reference), warning=warning)
         return cls("by_hand" if design.by_hand else "sample", design.sample.drawn, design.sample.population)
 
     @property
@@ -178,17 +178,17 @@ def evaluate(
     gold, predicted = run_data.paired_arrays(session, run, annotator, reference)
     loaded = run_data.verdict_arrays(session, run, reference)
     design = run_data.sampling_design(session, run, reference, loaded.documents, loaded.reference, [loaded.verdicts])
-    found = score(codebook, gold, predicted, intervals=intervals, design=design)
-    strict = {metric.key: found[metric.key] for metric in metrics.strict_metrics(codebook.kind)}
-    if found.excluded:
-        known = intervals and design.sample is None
+    all_scores = score(codebook, gold, predicted, intervals=intervals, design=design)
+    strict = {metric.key: all_scores[metric.key] for metric in metrics.strict_metrics(codebook.kind)}
+    if all_scores.excluded:
+        with_intervals = intervals and design.sample is None
         strict = metrics.strict_scores(
-            codebook.kind, gold, predicted, codebook.names, intervals=known, groups=design.groups
+            codebook.kind, gold, predicted, codebook.names, intervals=with_intervals, groups=design.groups
         )
     return EvaluationReport(
         run=run,
         reference=reference,
-        scores=found,
+        scores=all_scores,
         basis=Basis.of(
             design, np.any(~np.isnan(gold), axis=1), latent_truth.warning(session) if reference == LATENT else ""
         ),
@@ -223,20 +223,20 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
         "protocol": settings.protocol,
         "roles": settings.specs,
         **metrics.to_json(scores),
-        "basis": plain(report.basis),
-        "strict": metrics.nested({key: one.value for key, one in report.strict.items()}, scores.kind),
+        "basis": json_data(report.basis),
+        "strict": metrics.nested({key: estimate.value for key, estimate in report.strict.items()}, scores.kind),
         "strict_intervals": metrics.nested(
-            {key: ends(one.interval) for key, one in report.strict.items()}, scores.kind
+            {key: ends(estimate.interval) for key, estimate in report.strict.items()}, scores.kind
         ),
     }
     if report.raters:
-        result["raters"] = {name: metrics.to_json(own) for name, own in report.raters.items()}
+        result["raters"] = {name: metrics.to_json(rater_scores) for name, rater_scores in report.raters.items()}
         result["agreement"] = {name: estimate.value for name, estimate in report.agreement.items()}
         result["agreement_intervals"] = {name: ends(estimate.interval) for name, estimate in report.agreement.items()}
     if report.median is not None:
         result["median"] = metrics.to_json(report.median)
     if report.overlap:
-        result["overlap"] = {name: _overlap_json(own) for name, own in report.overlap.items()}
+        result["overlap"] = {name: _overlap_json(overlap) for name, overlap in report.overlap.items()}
     return result
 
 
@@ -244,32 +244,32 @@ def _overlap_json(overlap: FieldOverlap) -> dict[str, Any]:
     correlations = ("pearson", "spearman", "kendall")
     labels = {
         label: {
-            "n": own.n,
-            **{name: getattr(own, name).value for name in correlations},
-            "intervals": {name: ends(getattr(own, name).interval) for name in correlations},
+            "n": correlation.n,
+            **{name: getattr(correlation, name).value for name in correlations},
+            "intervals": {name: ends(getattr(correlation, name).interval) for name in correlations},
         }
-        for label, own in overlap.labels.items()
+        for label, correlation in overlap.labels.items()
     }
     return {
         "n": overlap.n, "mean": overlap.mean.value, "mean_interval": ends(overlap.mean.interval), "labels": labels,
     }  # fmt: skip
 
 
-def plain(value: Any) -> Any:
+def json_data(value: Any) -> Any:
     """Return a value as JSON data: an interval as its ends, other dataclasses as their fields and properties.
 
-    Arrays are left out.
+    Arrays are left out. Renaming a field or a property of a dataclass that is passed here renames a key of the JSON.
     """
     if isinstance(value, Interval):
         return [value.low, value.high]
     if isinstance(value, Mapping):
-        return {str(key): plain(own) for key, own in value.items()}
+        return {str(key): json_data(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(own) for own in value]
+        return [json_data(item) for item in value]
     if is_dataclass(value):
-        properties = [name for name, own in inspect.getmembers(type(value)) if isinstance(own, property)]
-        named = {name: getattr(value, name) for name in [one.name for one in fields(value)] + properties}
-        return {name: plain(own) for name, own in named.items() if not isinstance(own, np.ndarray)}
+        properties = [name for name, item in inspect.getmembers(type(value)) if isinstance(item, property)]
+        named = {name: getattr(value, name) for name in [field.name for field in fields(value)] + properties}
+        return {name: json_data(item) for name, item in named.items() if not isinstance(item, np.ndarray)}
     return value
 
 
@@ -297,8 +297,8 @@ def _several_raters(
     level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"
     stack = np.stack(list(golds.values()), axis=-1)
     names = codebook.names if len(codebook.names) == stack.shape[1] else codebook.items
-    known, median = ~np.isnan(stack).all(axis=-1), np.full(stack.shape[:2], np.nan)
-    median[known] = np.nanmedian(stack[known], axis=-1)
+    has_rating, median = ~np.isnan(stack).all(axis=-1), np.full(stack.shape[:2], np.nan)
+    median[has_rating] = np.nanmedian(stack[has_rating], axis=-1)
     return {
         "raters": {name: against(gold) for name, gold in golds.items()},
         "agreement": {
@@ -317,25 +317,25 @@ def _overlap(session: ProjectSession, run: RunRow, design: Design) -> dict[str, 
     documents = session.store.documents.load(ids, gold=False)
     if not documents or len(documents[0].fields) < 2:
         return {}
-    rows = run_data.rows_in(ids, [one.id for one in documents])  # documents may have been replaced since
+    rows = run_data.rows_in(ids, [document.id for document in documents])  # documents may have been replaced since
     gold = run_data.verdict_arrays(session, run).reference[rows]
-    own = Design(groups=design.groups[rows] if design.groups is not None else None)
-    found = {}
+    field_design = Design(groups=design.groups[rows] if design.groups is not None else None)
+    overlap_by_field = {}
     for name in list(documents[0].fields)[1:]:
-        each = [rouge_l(one.text, one.fields.get(name, "")) for one in documents]
-        overlaps = np.array([np.nan if one is None else one for one in each])
+        document_overlaps = [rouge_l(document.text, document.fields.get(name, "")) for document in documents]
+        overlaps = np.array([np.nan if overlap is None else overlap for overlap in document_overlaps])
         known = ~np.isnan(overlaps)
-        found[name] = FieldOverlap(
+        overlap_by_field[name] = FieldOverlap(
             n=int(known.sum()),
-            mean=ratio(np.nan_to_num(overlaps), known, own),
+            mean=ratio(np.nan_to_num(overlaps), known, field_design),
             labels={
                 label: FieldCorrelation(scores.n, *(scores[key] for key in ("pearson", "spearman", "kendall")))
                 for label, scores in score(
-                    codebook, gold, np.repeat(overlaps[:, None], len(codebook.names), axis=1), design=own
+                    codebook, gold, np.repeat(overlaps[:, None], len(codebook.names), axis=1), design=field_design
                 ).labels.items()
             },
         )
-    return found
+    return overlap_by_field
 
 
 @cached_scores
@@ -357,22 +357,25 @@ def cell_documents(
     codebook = run.settings.codebook
     if codebook.kind == "choice":
         codes = {label.id: code for code, label in enumerate(codebook.labels)}
-        column, true, value = 0, codes[label_id], codes[cell]
+        column, reference_value, value = 0, codes[label_id], codes[cell]
     else:
         column = codebook.items.index(label_id)
-        true, value = CELLS[cell]
+        reference_value, value = CELLS[cell]
     loaded = run_data.verdict_arrays(session, run, reference)
-    judged, verdicts = run_data.paired_arrays(session, run, VERDICT, reference)
-    rows = np.flatnonzero((judged[:, column] == true) & (verdicts[:, column] == value))[offset : offset + limit]
+    references, verdicts = run_data.paired_arrays(session, run, VERDICT, reference)
+    in_cell = (references[:, column] == reference_value) & (verdicts[:, column] == value)
+    rows = np.flatnonzero(in_cell)[offset : offset + limit]
     error_by: dict[str, str] = {}
-    if true != value and len(rows):
+    if reference_value != value and len(rows):
         steps = run_data.steps(run, run_data.stages(session, run), loaded.verdicts)
         if len(steps) > 1:
             gold, *coded = run_data.coded(loaded.reference, *(values for *_, values in steps), measured=False)
             trace = flips.trace(gold, [(name, codes) for (name, *_), codes in zip(steps, coded, strict=True)])
-            places = trace.error_at[rows, column].tolist()
+            steps_of_error = trace.error_at[rows, column].tolist()
             error_by = {
-                loaded.documents[row]: trace.roles[place] for row, place in zip(rows, places, strict=True) if place >= 0
+                loaded.documents[row]: trace.roles[step]
+                for row, step in zip(rows, steps_of_error, strict=True)
+                if step >= 0
             }
     texts = session.store.documents.texts([loaded.documents[row] for row in rows])
     return [CellDocument(id, text, error_by.get(id)) for id, text in texts.items()]
