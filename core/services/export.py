@@ -198,7 +198,7 @@ def _row(record: DocumentRecord, run: RunRow, role_columns: tuple[str, ...]) -> 
         evidence=_evidence(record),
         roles=run.settings.specs,
         role_columns=role_columns,
-        reasons={item: reason for item, reason in record.unread.items() if item not in record.reviews},
+        reasons={item: reason for item, reason in record.unresolved.items() if item not in record.reviews},
         models=_models(record),
         reviewers=_reviewers(record, items),
     )

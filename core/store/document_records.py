@@ -19,7 +19,7 @@ from core.store.row_conversion import load, nested, scalar, value_of
 SLAB = 10_000
 """Documents per query of a stream, which bounds memory."""
 
-_DOSSIER = """
+_RECORDS = """
 WITH base AS ({base}),
 decided AS (SELECT document_id, status, verdict FROM verdicts WHERE run_id = $run {narrowed}),
 spoken AS (
@@ -92,7 +92,7 @@ class DocumentRecord:
     """A document with the results of a run and its reviews.
 
     ``status`` is the verdict's, None without one. ``values`` has an entry for every item of the verdict, None where it
-    could not be read, with the reason in ``unread``. ``roles`` maps a role to its last list and ``evidence`` to the
+    could not be read, with the reason in ``unresolved``. ``roles`` maps a role to its last list and ``evidence`` to the
     quotes offered there; a role without a list is missing from ``roles``. ``people`` maps each person to their own
     decisions, in the order of the last ones; it is empty in the records for one reviewer.
 
@@ -102,7 +102,7 @@ class DocumentRecord:
     document: Document
     status: str | None
     values: Mapping[str, Value | None]
-    unread: Mapping[str, str]
+    unresolved: Mapping[str, str]
     notes: tuple[str, ...]
     error: ReplyError | None
     roles: Mapping[str, Mapping[str, Value]]
@@ -134,7 +134,7 @@ class DocumentRecords(Reader):
             return []
         names = {f"id{number}": id for number, id in enumerate(ids)}
         marks = ", ".join(f"${name}" for name in names)
-        sql = _DOSSIER.format(
+        sql = _RECORDS.format(
             base=f"SELECT id AS document_id FROM documents WHERE id IN ({marks})",
             narrowed=f"AND document_id IN ({marks})",
             **(_ALL if actor is None else _OWN),
@@ -151,7 +151,7 @@ class DocumentRecords(Reader):
         base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
         if run_id is not None:
             base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
-        sql = _DOSSIER.format(
+        sql = _RECORDS.format(
             base=base, narrowed="AND document_id IN (SELECT document_id FROM base)", **_ALL, **_DEBATE
         )
         cursor = self._connection.cursor()
@@ -175,7 +175,7 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
         document=document_of(document, nested(gold or ())),
         status=status,
         values=stored["values"],
-        unread=stored["reasons"],
+        unresolved=stored["reasons"],
         notes=tuple(stored["notes"]),
         error=ReplyError(**stored["error"]) if stored["error"] else None,
         roles={role["role"]: load(role["values"]) for role in roles or () if role["values"] is not None},
@@ -187,7 +187,7 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
     if not second_reading:
         return record
     return replace(
-        record, document=replace(record.document, gold={}), values={}, unread={}, notes=(), error=None, roles={},
+        record, document=replace(record.document, gold={}), values={}, unresolved={}, notes=(), error=None, roles={},
         evidence={}, second_reading=True,
     )  # fmt: skip
 

@@ -108,7 +108,7 @@ def _suggestions(
 ) -> list[tuple[CodebookExample, Effect | None]]:
     """Return the suggestions from a document's corrections. Empty while the verdict is hidden from the reviewer."""
     found = actions.load_record(session, run, document_id, actor=actor)
-    if found is None or not found.reviews or browser_data.hidden(session, run, found, actor):
+    if found is None or not found.reviews or browser_data.is_verdict_hidden(session, run, found, actor):
         return []
     return teaching.open_suggestions(session, run, found)
 

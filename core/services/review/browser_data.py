@@ -37,16 +37,16 @@ TONES: Mapping[str, str] = {
 
 def queue_rows(session: ProjectSession, run: RunRow, filters: QueueFilter, *, actor: str) -> Json:
     """Return part of the queue: ``rows`` from ``filters.number`` on, and the total."""
-    found = queue.list_queue(session, run, filters, actor=actor)
+    queue_page = queue.list_queue(session, run, filters, actor=actor)
     blind = queue.review_settings(session).blind
-    second = session.store.reviews.second_readings(actor, [line.document_id for line in found.lines])
+    second = session.store.reviews.second_readings(actor, [line.document_id for line in queue_page.lines])
     return {
         "rows": [
-            _row(line, found.draws.get(line.document_id), blind=blind or line.document_id in second)
-            for line in found.lines
+            _row(line, queue_page.draws.get(line.document_id), blind=blind or line.document_id in second)
+            for line in queue_page.lines
         ],
-        "total": found.total,
-        "queue_order": bool(found.draws) or (filters.sort == "queue" and not filters.narrowed),
+        "total": queue_page.total,
+        "queue_order": bool(queue_page.draws) or (filters.sort == "queue" and not filters.narrowed),
     }
 
 
@@ -63,33 +63,35 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
     if line is None or record is None:
         return None
     codebook = run.settings.codebook
-    quiet = hidden(session, run, record, actor)
-    own = record.reviews
+    is_hidden = is_verdict_hidden(session, run, record, actor)
+    own_reviews = record.reviews
     marks = session.store.reviews.marks(document_id, actor=actor, second_reading=record.second_reading)
-    shown: Json = {
+    data: Json = {
         "id": document_id,
         "note": source_of(session.store, record.document),
         "fields": dict(record.document.fields),
         "status": record.review_status,
-        "values": {item: own[item].value if item in own else None for item in codebook.items},
-        "edited": sorted(own),
-        "outdated": sorted(item for item, one in own.items() if (item, one.codebook_version) in set(view.outdated)),
-        "hidden": quiet,
+        "values": {item: own_reviews[item].value if item in own_reviews else None for item in codebook.items},
+        "edited": sorted(own_reviews),
+        "outdated": sorted(
+            item for item, review in own_reviews.items() if (item, review.codebook_version) in set(view.outdated)
+        ),
+        "hidden": is_hidden,
         "second_reading": record.second_reading,
-        "revealed": not quiet and session.store.reviews.seen(document_id, actor, run.run_id),
+        "revealed": not is_hidden and session.store.reviews.seen(document_id, actor, run.run_id),
         "comment": marks.get("note") or "",
         "tags": marks.get("tags") or [],
         "flagged": bool(marks.get("flag")),
         "skipped": bool(marks.get("skip")),
-        "ended": "hidden" if quiet else record.status or "open",
+        "ended": "hidden" if is_hidden else record.status or "open",
         "verdict": {}, "unresolved": {}, "roles": {}, "evidence": [], "gold": {}, "reasons": [], "error": "",
     }  # fmt: skip
-    if quiet:
-        return shown
-    return shown | {
+    if is_hidden:
+        return data
+    return data | {
         "values": {item: record.value(item) for item in codebook.items},
         "verdict": dict(record.values),
-        "unresolved": dict(record.unread),
+        "unresolved": dict(record.unresolved),
         "roles": {role: dict(values) for role, values in record.roles.items()},
         "evidence": [{**asdict(quote), "role": role} for role, quote in actions.quotes_by_role(record)],
         "gold": majority_reference(record.document.gold, codebook.items),
@@ -100,17 +102,17 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
 
 def transcript(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json:
     """Return the debate on a document for the transcript component; no events while the verdict is hidden."""
-    found = actions.load_record(session, run, document_id, actor=actor)
+    record = actions.load_record(session, run, document_id, actor=actor)
     replay = session.replay(run.run_id, document_id)
-    if found is None or replay is None or hidden(session, run, found, actor):
+    if record is None or replay is None or is_verdict_hidden(session, run, record, actor):
         return {"events": []}
     return {"events": debate_events(replay)}
 
 
 def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json:
     """Return the actions on a document, newest first; in a second reading only those of the reviewer."""
-    found = actions.load_record(session, run, document_id, actor=actor)
-    visible = actor if found is not None and found.second_reading else None
+    record = actions.load_record(session, run, document_id, actor=actor)
+    visible = actor if record is not None and record.second_reading else None
     events = actions.history(session, run, document_id, actor=visible)
     return {"entries": [asdict(entry) for entry in events[:MAX_EVENTS]], "total": len(events)}
 
@@ -120,10 +122,10 @@ def guideline(session: ProjectSession, run: RunRow | None) -> Json:
     latest = session.store.codebooks.latest()
     if run is None:
         codebook = latest.codebook if latest else Codebook()
-        then = {}
+        hashes_of_run = {}
     else:
         codebook = codebooks.shown(session, run.settings.codebook)
-        then = {label.id: label.definition_hash for label in run.settings.codebook.labels}
+        hashes_of_run = {label.id: label.definition_hash for label in run.settings.codebook.labels}
     return {
         "text": codebook.guideline,
         "labels": [
@@ -132,20 +134,20 @@ def guideline(session: ProjectSession, run: RunRow | None) -> Json:
                 "description": label.description,
                 "include": list(label.include),
                 "exclude": list(label.exclude),
-                "changed": label.id in then and label.definition_hash != then[label.id],
+                "changed": label.id in hashes_of_run and label.definition_hash != hashes_of_run[label.id],
             }
             for label in codebook.labels
         ],
     }
 
 
-def hidden(session: ProjectSession, run: RunRow, found: DocumentRecord, actor: str) -> bool:
+def is_verdict_hidden(session: ProjectSession, run: RunRow, record: DocumentRecord, actor: str) -> bool:
     """Return True while the reviewer has to decide, or in a second reading to submit, before the verdict is shown."""
-    if found.second_reading:
+    if record.second_reading:
         return True
-    if not queue.review_settings(session).blind or found.review_status in RESOLVED or found.status is None:
+    if not queue.review_settings(session).blind or record.review_status in RESOLVED or record.status is None:
         return False
-    return not session.store.reviews.seen(found.document.id, actor, run.run_id)
+    return not session.store.reviews.seen(record.document.id, actor, run.run_id)
 
 
 def _row(line: Line, sampling: SamplingRecord | None, *, blind: bool) -> Json:
@@ -215,7 +217,7 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
 def _is_blind(session: ProjectSession, runs: Sequence[RunRow], document_id: str, actor: str) -> bool:
     """Return True while ``actor`` reviews the document without seeing the values of others."""
     records = ((run, actions.load_record(session, run, document_id, actor=actor)) for run in runs)
-    if any(record is not None and hidden(session, run, record, actor) for run, record in records):
+    if any(record is not None and is_verdict_hidden(session, run, record, actor) for run, record in records):
         return True
     return document_id in session.store.reviews.second_readings(actor, [document_id])
 

@@ -186,40 +186,40 @@ def list_queue(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, act
     if wanted.sort == "queue" and not wanted.narrowed:
         draws, total = _sample_queue(session, run, view, offset, wanted.size)
         ids = Filter(ids=tuple(draw.document_id for draw in draws))
-        found = session.store.review_pages.lines(view, filter=ids, sort="given", limit=wanted.size)
-        return QueuePage(found.rows, {draw.document_id: draw for draw in draws}, total)
-    found = session.store.review_pages.lines(
+        listed = session.store.review_pages.lines(view, filter=ids, sort="given", limit=wanted.size)
+        return QueuePage(listed.rows, {draw.document_id: draw for draw in draws}, total)
+    listed = session.store.review_pages.lines(
         view, offset=offset, limit=wanted.size, search=wanted.search.strip() or None,
         filter=_filter(run.settings.codebook, wanted), sort="reasons" if wanted.sort == "queue" else wanted.sort,
     )  # fmt: skip
-    return QueuePage(found.rows, {}, found.total)
+    return QueuePage(listed.rows, {}, listed.total)
 
 
-def review_page(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str | None = None) -> ReviewPage:
+def review_page(session: ProjectSession, run: RunRow, filters: QueueFilter, *, actor: str | None = None) -> ReviewPage:
     """Return a page of the run's documents. A number past the last page gives the last one.
 
     With ``actor`` values and statuses are that reviewer's own.
     """
-    found = list_queue(session, run, wanted, actor=actor)
-    pages = max(1, -(-found.total // wanted.size))
-    if wanted.number > pages:
-        wanted = replace(wanted, number=pages)
-        found = list_queue(session, run, wanted, actor=actor)
-    number = max(1, wanted.number)
-    draws = {line.document_id: found.draws.get(line.document_id) for line in found.lines if not line.skipped}
-    rows = _rows(session, run, found.lines, actor)
+    queue_page = list_queue(session, run, filters, actor=actor)
+    pages = max(1, -(-queue_page.total // filters.size))
+    if filters.number > pages:
+        filters = replace(filters, number=pages)
+        queue_page = list_queue(session, run, filters, actor=actor)
+    number = max(1, filters.number)
+    draws = {line.document_id: queue_page.draws.get(line.document_id) for line in queue_page.lines if not line.skipped}
+    rows = _rows(session, run, queue_page.lines, actor)
     if number == 1:
         rows = tuple(replace(row, sampling=draws.get(row.document_id)) for row in rows)
-    return ReviewPage(rows, found.total, number, pages)
+    return ReviewPage(rows, queue_page.total, number, pages)
 
 
 def review_rows(
     session: ProjectSession, run: RunRow, document_ids: Sequence[str], *, actor: str | None = None
 ) -> tuple[ReviewRow, ...]:
     """Return documents as grid rows in the order of the run; documents outside of the run are left out."""
-    view, chosen = viewpoint(session, run, actor), Filter(ids=tuple(document_ids))
-    found = session.store.review_pages.lines(view, limit=len(document_ids), filter=chosen)
-    return _rows(session, run, found.rows, actor)
+    view, documents = viewpoint(session, run, actor), Filter(ids=tuple(document_ids))
+    listed = session.store.review_pages.lines(view, limit=len(document_ids), filter=documents)
+    return _rows(session, run, listed.rows, actor)
 
 
 def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None) -> int:
@@ -228,16 +228,16 @@ def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None
     return session.store.review_pages.count(Viewpoint(run.run_id, actor), waiting)
 
 
-def parse_sampling_record(document_id: str, told: Mapping[str, Any] | None) -> SamplingRecord | None:
+def parse_sampling_record(document_id: str, sent: Mapping[str, Any] | None) -> SamplingRecord | None:
     """Return the sampling record that the browser sends back; None for a document picked by hand.
 
     ValueError for an impossible record.
     """
-    if told is None:
+    if sent is None:
         return None
-    probability, remaining = float(told["probability"]), int(told["remaining"])
-    frame = int(told["frame"])
-    if told["how"] != "drawn" or not 0 < probability <= 1 or remaining < 1 or frame < 1:
+    probability, remaining = float(sent["probability"]), int(sent["remaining"])
+    frame = int(sent["frame"])
+    if sent["how"] != "drawn" or not 0 < probability <= 1 or remaining < 1 or frame < 1:
         raise ValueError("draw")
     return SamplingRecord(document_id, probability, remaining, frame)
 
