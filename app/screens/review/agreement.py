@@ -23,7 +23,13 @@ from core.formatting import MISSING, format_count, format_percent, join_names
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
 from core.services.review import actions
-from core.services.review import agreement as use
+from core.services.review.agreement import (
+    AgreementReport,
+    Disagreement,
+    adjudicate,
+    agreement_report,
+    rater_quality,
+)
 from core.stats.intervals import FEW_DOCUMENTS, Estimate, format_estimate, format_interval
 
 _HIGHLIGHTED_TEXT = component("highlighted_text")
@@ -34,15 +40,15 @@ SIZE = 10
 
 def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
     """Draw the Agreement view."""
-    found = use.agreement_report(session, run)
-    _reviewers(session, run, found, actor)
+    report = agreement_report(session, run)
+    _reviewers(session, run, report, actor)
     _latent(session, run)
 
 
-def _reviewers(session: ProjectSession, run: RunRow, found: use.AgreementReport, actor: str) -> None:
+def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, actor: str) -> None:
     """Draw the agreement of the reviewers and their disagreements."""
-    if found.documents == 0:
-        others = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items()) or "nobody yet"
+    if report.documents == 0:
+        others = ", ".join(f"{name} ({count:,})" for name, count in report.reviewers.items()) or "nobody yet"
         empty(
             "No document has two reviewers yet",
             f"Submitted so far by: {others}. A second reviewer enters another name under Settings. "
@@ -50,45 +56,51 @@ def _reviewers(session: ProjectSession, run: RunRow, found: use.AgreementReport,
         )  # fmt: skip
         return
     codebook = run.settings.codebook
-    _numbers(found, codebook)
+    _numbers(report, codebook)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         show = segments("Show", ("Open", "Resolved"), default="Open", key=SHOW)
-        left = f"{len(found.open):,} of {len(found.disagreements):,} disagreements open."
+        left = f"{len(report.open):,} of {len(report.disagreements):,} disagreements open."
         line(f"{left} Click a value to make it the final one. Until then, the last submitted review counts.")
-    disagreements = found.open if show == "Open" else tuple(d for d in found.disagreements if d.decided is not None)
+    disagreements = report.open if show == "Open" else tuple(d for d in report.disagreements if d.decided is not None)
     if not disagreements:
         words = "Items on which reviewers disagree are listed here."
         empty("No disagreements", words, sign="check", key="agreement-done")
         return
-    documents = [list(own) for _, own in groupby(disagreements, attrgetter("document_id"))]
-    pages = -(-len(documents) // SIZE)
+    by_document = [list(group) for _, group in groupby(disagreements, attrgetter("document_id"))]
+    pages = -(-len(by_document) // SIZE)
     number = page_number(pages, key=PAGE)
-    for own in documents[(number - 1) * SIZE : number * SIZE]:
-        _document(session, run, own, actor)
+    for document_disagreements in by_document[(number - 1) * SIZE : number * SIZE]:
+        _document(session, run, document_disagreements, actor)
     pagination(pages, key=PAGE)
 
 
-def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
-    names = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items())
+def _numbers(report: AgreementReport, codebook: Codebook) -> None:
+    names = ", ".join(f"{name} ({count:,})" for name, count in report.reviewers.items())
     item = "Dimension" if codebook.kind == "rating" else "Label"
-    kappa = "Cohen's kappa" if len(found.reviewers) == 2 else "Fleiss' kappa"
+    kappa = "Cohen's kappa" if len(report.reviewers) == 2 else "Fleiss' kappa"
     rows = [
-        [actions.item_name(codebook, one.item), f"{one.n:,}", _observed_html(one.observed),
-         format_estimate(one.kappa, digits=2), format_estimate(one.alpha, digits=2)]
-        for one in found.items
+        [actions.item_name(codebook, agreement.item), f"{agreement.n:,}", _observed_html(agreement.observed),
+         format_estimate(agreement.kappa, digits=2), format_estimate(agreement.alpha, digits=2)]
+        for agreement in report.items
     ]  # fmt: skip
-    sub = f"{format_count(found.documents, 'document')} with two or more reviewers: {names}"
-    if found.dependent:
-        sub += f". Left out of the table: {format_count(found.dependent, 'document')} on which a reviewer changed "
+    sub = f"{format_count(report.documents, 'document')} with two or more reviewers: {names}"
+    if report.dependent:
+        sub += f". Left out of the table: {format_count(report.dependent, 'document')} on which a reviewer changed "
         sub += "labels after seeing those of another one"
     with layout.panel("Agreement", sub, key="agreement-agree"):
         table([item, "Documents", "Observed agreement", kappa, "Krippendorff's alpha"], rows)
-        if few := [one.n for one in found.items if 0 < one.n < FEW_DOCUMENTS]:
+        if few := [agreement.n for agreement in report.items if 0 < agreement.n < FEW_DOCUMENTS]:
             documents = format_count(min(few), "document")
             line(f"{documents}: too few for a reliable value. Have at least {FEW_DOCUMENTS} reviewed twice.")
-        same = [actions.item_name(codebook, one.item) for one in found.items if one.n and one.alpha.value is None]
-        if same:
-            line(f"{join_names(same)}: undefined ({MISSING}), because all reviewers gave the same value everywhere.")
+        undefined = [
+            actions.item_name(codebook, agreement.item)
+            for agreement in report.items
+            if agreement.n and agreement.alpha.value is None
+        ]
+        if undefined:
+            line(
+                f"{join_names(undefined)}: undefined ({MISSING}), because all reviewers gave the same value everywhere."
+            )
         if codebook.kind == "rating":
             line("Kappa is not computed for ratings; alpha is ordinal.")
 
@@ -96,14 +108,14 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
 def _latent(session: ProjectSession, run: RunRow) -> None:
     """Draw the annotators of an item against the latent truth; nothing without enough annotators."""
     codebook = run.settings.codebook
-    if codebook.kind == "rating" or not use.rater_quality(session, run, codebook.items[0]):
+    if codebook.kind == "rating" or not rater_quality(session, run, codebook.items[0]):
         return
     with layout.panel("Annotators against the estimated truth", key="agreement-latent") as head:
         item = codebook.items[0]
         with head:
             if len(codebook.items) > 1:
                 item = select_label(codebook, key="agreement-latent-item", label_visibility="collapsed", width=200)
-        raters = use.rater_quality(session, run, item)
+        raters = rater_quality(session, run, item)
         values = list(raters[0].recalls) if raters else []
         rows = [
             [one.name, f"{one.documents:,}", *(format_percent(one.recalls[value]) for value in values)]
@@ -127,22 +139,22 @@ def _observed_html(observed: Estimate) -> Markup:
     return badge + f" ({format_interval(observed.interval, 'percent')})"
 
 
-def _document(session: ProjectSession, run: RunRow, own: Sequence[use.Disagreement], actor: str) -> None:
+def _document(session: ProjectSession, run: RunRow, disagreements: Sequence[Disagreement], actor: str) -> None:
     """Draw a document once, and for each of its disagreements a button for each value with its reviewers."""
-    codebook, document_id = run.settings.codebook, own[0].document_id
+    codebook, document_id = run.settings.codebook, disagreements[0].document_id
     with layout.panel(document_id, key=f"disagreement-{document_id}"):
-        known = actions.load_record(session, run, document_id)
-        if known is not None:
-            disputed = {disagreement.item for disagreement in own}
-            quotes = [asdict(quote) for quote in actions.all_quotes(known)
+        record = actions.load_record(session, run, document_id)
+        if record is not None:
+            disputed = {disagreement.item for disagreement in disagreements}
+            quotes = [asdict(quote) for quote in actions.all_quotes(record)
                       if codebook.kind == "choice" or quote.item in disputed]  # fmt: skip
-            data = {"fields": dict(known.document.fields), "labels": label_data(codebook), "evidence": quotes}
+            data = {"fields": dict(record.document.fields), "labels": label_data(codebook), "evidence": quotes}
             _HIGHLIGHTED_TEXT(key=f"disagreement-{document_id}-text", data=data)
-        for disagreement in sorted(own, key=lambda one: codebook.items.index(one.item)):
+        for disagreement in sorted(disagreements, key=lambda disagreement: codebook.items.index(disagreement.item)):
             _choice(session, run, disagreement, actor)
 
 
-def _choice(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, actor: str) -> None:
+def _choice(session: ProjectSession, run: RunRow, disagreement: Disagreement, actor: str) -> None:
     """Draw the values of a disagreement as buttons that make them final."""
     codebook = run.settings.codebook
     key = f"disagreement-{disagreement.document_id}-{disagreement.item}"
@@ -155,7 +167,7 @@ def _choice(session: ProjectSession, run: RunRow, disagreement: use.Disagreement
 
         def decide(value: Value | None) -> None:
             with error_notices():
-                use.adjudicate(session, run, disagreement.document_id, disagreement.item, value, actor=actor)
+                adjudicate(session, run, disagreement.document_id, disagreement.item, value, actor=actor)
 
         for value in dict.fromkeys(disagreement.values.values()):
             who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)

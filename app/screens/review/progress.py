@@ -24,7 +24,7 @@ from core.runs import RunRow
 from core.services import classifier
 from core.services.classifier import ClassifierStatus
 from core.services.project_session import ProjectSession
-from core.services.review import accuracy_estimate as proofs
+from core.services.review import accuracy_estimate
 from core.services.review import actions, agreement, browser_data, plan
 from core.services.review import codebook_examples as teaching
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
@@ -51,7 +51,7 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
                     words = plan_view.sentence(run, plan.plan_status(session, run, current))
                     st.html(f'<div class="moot-remark" role="status" data-plan>{words}</div>')
                 else:
-                    estimate = proofs.estimate_accuracy(session, run)
+                    estimate = accuracy_estimate.estimate_accuracy(session, run)
                     st.html(f'<div class="moot-remark" role="status">{accuracy_sentence(estimate)}</div>')
         if count := len(agreement.agreement_report(session, run).open):
             st.button(f"Resolve {format_count(count, 'disagreement')}", type="tertiary", icon=":material/balance:",
@@ -144,7 +144,7 @@ def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExamp
 @st.dialog("Accuracy and classifier", width="large")
 def _accuracy_dialog(session: ProjectSession, run: RunRow) -> None:
     with st.spinner("Estimating the accuracy"):
-        estimate = proofs.estimate_accuracy(session, run)
+        estimate = accuracy_estimate.estimate_accuracy(session, run)
     accuracy_details(estimate, run.settings.codebook.kind)
     with st.container(border=True, key="accuracy-classifier", gap="small"):
         found = classifier.status(session)
