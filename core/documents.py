@@ -40,7 +40,7 @@ class Document:
         return next(iter(self.fields.values()), "")
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """All fields, each under its name if there are several."""
         if len(self.fields) == 1:
             return self.text

@@ -101,7 +101,7 @@ class _ExampleIndex:
         ids = [id for id, values in self._known.items() if values]
         for start in range(0, len(ids), LOAD_BATCH):
             for one in await self._documents(ids[start : start + LOAD_BATCH]):
-                self._pool.append(Precedent(one.id, one.whole, self._known[one.id]))
+                self._pool.append(Precedent(one.id, one.full_text, self._known[one.id]))
         texts = [one.text for one in self._pool]
         if self._embed is None:
             return await asyncio.to_thread(TextSpace, texts)
@@ -109,7 +109,7 @@ class _ExampleIndex:
 
     def _nearest(self, space: Space, document: Document) -> Precedents:
         with self._asking:
-            similar = space.similarities([document.whole])[0]
+            similar = space.similarities([document.full_text])[0]
         found: dict[tuple[str, Value], list[Precedent]] = {
             pair: [] for one in self._pool for pair in one.values.items()
         }

@@ -404,7 +404,7 @@ def to_json(scores: Scores) -> dict[str, Any]:
     result: dict[str, Any] = {"n": scores.n, "excluded": scores.excluded}
     known = scores.n + scores.excluded
     result["coverage"] = scores.n / known if known else None
-    result |= nested({key: estimate.value for key, estimate in scores.overall.items()}, scores.kind)
+    result |= nest_averages({key: estimate.value for key, estimate in scores.overall.items()}, scores.kind)
     contract = LABEL_CONTRACT if scores.kind != "rating" else tuple(m.key for m in metrics("rating", per_label=True))
     result["labels"] = {
         name: {"n": one.n, **(asdict(one.counts) if one.counts else {}), **{key: one[key].value for key in contract}}
@@ -425,13 +425,13 @@ def to_json(scores: Scores) -> dict[str, Any]:
     if overall or each:
         result["intervals"] = {
             "level": LEVEL,
-            **nested({metric.key: ends(scores[metric.key].interval) for metric in overall}, scores.kind),
+            **nest_averages({metric.key: ends(scores[metric.key].interval) for metric in overall}, scores.kind),
             "labels": {name: {m.key: ends(one[m.key].interval) for m in each} for name, one in scores.labels.items()},
         }
     return result
 
 
-def nested(values: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+def nest_averages(values: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     """Return values by metric key with the means over labels as ``{average: {metric: value}}``."""
     result: dict[str, Any] = {}
     for metric in metrics(kind):

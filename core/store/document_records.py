@@ -14,7 +14,7 @@ from core.documents import Document, Value
 from core.store.database import Reader, translate_error
 from core.store.documents import document_of
 from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, review_of, second_readings
-from core.store.row_conversion import load, nested, scalar, value_of
+from core.store.row_conversion import load, scalar, value_of, values_by_key
 
 SLAB = 10_000
 """Documents per query of a stream, which bounds memory."""
@@ -172,7 +172,7 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
     *document, status, verdict, reviews, standing, people, gold, roles, _ = row
     stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
     record = DocumentRecord(
-        document=document_of(document, nested(gold or ())),
+        document=document_of(document, values_by_key(gold or ())),
         status=status,
         values=stored["values"],
         unresolved=stored["reasons"],

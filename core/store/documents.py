@@ -19,9 +19,9 @@ from core.store.row_conversion import (
     incoming,
     insert,
     load,
-    nested,
     scalar,
     value_text,
+    values_by_key,
 )
 from core.store.write_queue import Repository
 
@@ -255,7 +255,7 @@ class Documents(Repository):
                 [list(gold_by_id)],
             ):
                 gold_by_id[document_id].append(tuple(values))
-        return [document_of(row, nested(gold_by_id[row[0]])) for row in rows]
+        return [document_of(row, values_by_key(gold_by_id[row[0]])) for row in rows]
 
 
 def document_of(row: Sequence[Any], gold: Mapping[str, Mapping[str, Value]]) -> Document:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from core.documents import Value
 from core.store.database import Connection, Cursor, Reader
 from core.store.events import COLUMNS, SELECT_EVENTS, Event, NewEvent, event_of, record
-from core.store.row_conversion import clean, load, nested, value_of
+from core.store.row_conversion import clean, load, value_of, values_by_key
 from core.store.write_queue import Repository
 
 ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]
@@ -179,7 +179,7 @@ class Reviews(Repository):
 
     def values_by_reviewer(self, document_id: str) -> dict[str, dict[str, Value]]:
         """Return the current values of each reviewer by item. Adjudicated values replace the adjudicator's own."""
-        return nested(
+        return values_by_key(
             self._connection.rows(
                 "SELECT actor, item, value FROM person_reviews WHERE document_id = ? AND value IS NOT NULL "
                 "ORDER BY actor, kind DESC, item",

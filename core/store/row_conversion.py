@@ -120,7 +120,7 @@ def scalar(cursor: Cursor, sql: str, params: Sequence[Any] = ()) -> int:
     return int(cursor.execute(sql, params).fetchall()[0][0])
 
 
-def nested(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
+def values_by_key(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
     """Return rows of (key, inner key, JSON text) as the data in the texts by key and inner key."""
     found: dict[str, dict[str, Any]] = {}
     for key, inner, text in rows:

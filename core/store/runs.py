@@ -16,7 +16,7 @@ from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReaso
 from core.store.annotators import KNOWN, select, source_of
 from core.store.database import Connection, Cursor, Reader
 from core.store.events import NewEvent, record
-from core.store.row_conversion import add_row, clean, dump, insert, load, nested, scalar
+from core.store.row_conversion import add_row, clean, dump, insert, load, scalar, values_by_key
 from core.store.write_queue import Repository, Writer
 
 BUDGET = "budget"
@@ -279,7 +279,9 @@ class PrecedentPools(Repository):
             ORDER BY documents.position, item""",
             {"run": outside},
         )
-        return nested((document, item, text) for document, item, text in rows if item in items and text is not None)
+        return values_by_key(
+            (document, item, text) for document, item, text in rows if item in items and text is not None
+        )
 
     def frozen(self, run_id: str) -> dict[str, dict[str, Value]] | None:
         """Return the pool of a run, None before it was frozen."""

@@ -24,8 +24,7 @@ from core.runs import RunRow
 from core.services import classifier
 from core.services.classifier import ClassifierStatus
 from core.services.project_session import ProjectSession
-from core.services.review import accuracy_estimate
-from core.services.review import actions, agreement, browser_data, plan
+from core.services.review import accuracy_estimate, actions, agreement, browser_data, plan
 from core.services.review import codebook_examples as teaching
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part

@@ -224,8 +224,8 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
         "roles": settings.specs,
         **metrics.to_json(scores),
         "basis": json_data(report.basis),
-        "strict": metrics.nested({key: estimate.value for key, estimate in report.strict.items()}, scores.kind),
-        "strict_intervals": metrics.nested(
+        "strict": metrics.nest_averages({key: estimate.value for key, estimate in report.strict.items()}, scores.kind),
+        "strict_intervals": metrics.nest_averages(
             {key: ends(estimate.interval) for key, estimate in report.strict.items()}, scores.kind
         ),
     }
