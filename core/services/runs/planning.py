@@ -194,19 +194,7 @@ def build_settings(
     does not support.
     """
     spec = protocols.find(plan.protocol, plan.params)
-    if not codebook.require_labels().closed.labels:
-        raise CodebookError(
-            f"The codebook '{codebook.name}' has only open labels, which only authors answer.",
-            "Add a label with fixed values, or ask the authors on the Authors page.",
-        )
-    codebook = codebook.closed
-    if codebook.kind not in spec.kinds:
-        able = [name for name, other in protocols.PROTOCOLS.items() if codebook.kind in other.kinds]
-        reason = spec.unsupported.get(codebook.kind, "")
-        raise CodebookError(
-            f"{spec.title} does not support codebooks of kind {codebook.kind}{': ' + reason if reason else ''}.",
-            f"Choose one of: {', '.join(able)}." if able else "No protocol supports this kind.",
-        )
+    codebook = _debatable_codebook(codebook, spec)
     params = spec.parse_params(plan.params)
     if problem := spec.check(params, codebook):
         raise UsageError(f"{spec.name}: {problem}.", "Change the parameter or the codebook.")
@@ -241,6 +229,23 @@ def build_settings(
         pace=plan.pace,
         engine=plan.engine,
     )
+
+
+def _debatable_codebook(codebook: Codebook, spec: ProtocolSpec) -> Codebook:
+    """Return the codebook without open labels. Raises CodebookError if the protocol cannot debate it."""
+    if not codebook.require_labels().closed.labels:
+        raise CodebookError(
+            f"The codebook '{codebook.name}' has only open labels, which only authors answer.",
+            "Add a label with fixed values, or ask the authors on the Authors page.",
+        )
+    if codebook.kind not in spec.kinds:
+        able = [name for name, other in protocols.PROTOCOLS.items() if codebook.kind in other.kinds]
+        reason = spec.unsupported.get(codebook.kind, "")
+        raise CodebookError(
+            f"{spec.title} does not support codebooks of kind {codebook.kind}{': ' + reason if reason else ''}.",
+            f"Choose one of: {', '.join(able)}." if able else "No protocol supports this kind.",
+        )
+    return codebook.closed
 
 
 def complete_role_models(
