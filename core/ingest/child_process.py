@@ -86,7 +86,7 @@ def run(
             for line in process.stdout:
                 watch.received += len(line)
                 if watch.received > memory:
-                    raise _limit_met(f"{name} needs more than", memory)
+                    raise _memory_error(f"{name} needs more than", memory)
                 kind, value = line[:1], orjson.loads(line[1:])
                 if kind == b"v":
                     yield value
@@ -104,10 +104,10 @@ def run(
                     f"{name} could not be read within {seconds:g} seconds.",
                     "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
                 )
-            short = code == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY)
-            if short or watch.met == "memory":
-                raise _limit_met(f"{name} needs more than", memory)
-            raise _limit_met(f"{name} made its reader crash, perhaps because it needs more than", memory)
+            is_short_of_memory = code == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY)
+            if is_short_of_memory or watch.met == "memory":
+                raise _memory_error(f"{name} needs more than", memory)
+            raise _memory_error(f"{name} made its reader crash, perhaps because it needs more than", memory)
         finally:
             watch.ended.set()
             process.kill()
@@ -151,9 +151,9 @@ def _address_space(pid: int) -> int:
         return 0
 
 
-def _limit_met(what: str, memory: int) -> InputError:
+def _memory_error(problem: str, memory: int) -> InputError:
     return InputError(
-        f"{what} {memory / (1 << 30):g} GB of memory to read.",
+        f"{problem} {memory / (1 << 30):g} GB of memory to read.",
         "Delete cells far from the table or very long cells, save it as csv or parquet, or set MOOT_READ_MEMORY_GB to "
         "a higher limit and try again.",
     )
@@ -185,7 +185,7 @@ def _file(source: BinaryIO | bytes) -> Iterator[IO[bytes]]:
 
 
 def serve() -> None:
-    """Answer the request in the environment."""
+    """Call the function that the environment names, and write its values as lines for ``run``."""
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
 
     def send(kind: bytes, value: Any) -> None:
