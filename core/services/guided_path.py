@@ -13,7 +13,6 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_by_reviews, cached_until_commit
 from core.services.review.accuracy_estimate import estimate_accuracy
 from core.services.runs import planning
-from core.store.saved_versions import CodebookVersion
 
 StepState: TypeAlias = Literal["done", "now", "later"]
 StepPage: TypeAlias = Literal["data", "codebook", "models", "run", "review"]
@@ -76,7 +75,6 @@ def overview(session: ProjectSession) -> Overview:
 
 
 def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[Step]:
-    version = session.store.codebooks.latest()
     documents = session.store.documents.count()
     ended = [run for run in session.runs() if run.state in ("done", "stopped") and run.verdicts]
     whole = next((run for run in reversed(ended) if run.state == "done" and run.documents >= documents), None)
@@ -84,9 +82,9 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     reviewed = reviewed_documents(session)
     enough = 0 < wanted <= reviewed
     yield _data(session, documents)
-    yield _codebook(session, version)
+    yield _codebook(session)
     yield _models(session)
-    yield _pilot(session, version, last, state, documents, done=bool(ended))
+    yield _pilot(session, last, state, done=bool(ended))
     yield Step(
         "review",
         "review",
@@ -116,7 +114,8 @@ def _data(session: ProjectSession, documents: int) -> Step:
     return Step("data", "data", "Data", _state(documents > 0), words, "Import texts", hint)
 
 
-def _codebook(session: ProjectSession, version: CodebookVersion | None) -> Step:
+def _codebook(session: ProjectSession) -> Step:
+    version = session.store.codebooks.latest()
     draft = session.store.codebooks.draft() is not None
     defined = version is not None and bool(version.codebook.labels)
     words = "A draft that is not saved." if draft else "Define what to look for."
@@ -146,16 +145,9 @@ def _model_words(role_models: Sequence[RoleModel]) -> str:
     return f"{words} (word-list baseline)" if specs == {f"{BUILTIN}/lexical"} else words
 
 
-def _pilot(
-    session: ProjectSession,
-    version: CodebookVersion | None,
-    last: RunRow | None,
-    state: State | None,
-    documents: int,
-    *,
-    done: bool,
-) -> Step:
+def _pilot(session: ProjectSession, last: RunRow | None, state: State | None, *, done: bool) -> Step:
     """Return the pilot's step. After a run without any verdict, the failed documents or the definitions come first."""
+    version = session.store.codebooks.latest()
     saved = version.version if version else 0
     if not done and last is not None and state == "done" and last.failed == last.documents:
         words = f"All debates failed ({format_count(last.documents, 'document')})."
@@ -165,7 +157,7 @@ def _pilot(
         words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
         hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."
         return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
-    size = min(planning.load_plan(session).limit or planning.PILOT, documents)
+    size = min(planning.load_plan(session).limit or planning.PILOT, session.store.documents.count())
     words = _run_words(last, state)
     if not done and state in UNFINISHED:
         return Step("pilot", "run", "Pilot", "later", words, *UNFINISHED[state])
