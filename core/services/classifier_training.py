@@ -31,6 +31,7 @@ from core.stats.intervals import Estimate, Interval, format_interval, wilson
 from core.store.annotations import decode_value
 from core.store.classifiers import StoredClassifier, TrainingExample
 from core.store.project import Store
+from core.store.saved_versions import CodebookVersion
 
 MIN_DOCUMENTS = 5
 """Reviewed documents that a first training needs."""
@@ -214,7 +215,7 @@ class ClassifierTrainer:
         if known is None or known[0] != name:
             used = {document for document, *_ in self._store.classifiers.codebook_examples()}
             read = self._read(latest.codebook, list({one.document_id: one.text for one in examples}.values()), spec)
-            trained, facts = train(latest.codebook, examples, read, version=latest.version, used_as_example=used)
+            trained, facts = train(latest, examples, read, used)
             facts |= {"hash": name, "vectors": spec}
             body, at = skops_file.dumps(trained, facts), time.time()
             self._store.classifiers.save(StoredClassifier(name, body, facts, model_card(facts, at), at))
@@ -260,43 +261,36 @@ class ClassifierTrainer:
         return True
 
 
-def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], vectors: str = "") -> str:
+def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], vectors: str) -> str:
     """Return the hash of a training; it changes with decisions, texts, codebook, code and the vectors."""
     rows = [[example.document_id, example.text, example.item, example.value] for example in examples]
     return digest([classifier.VERSION, baseline.VERSION, codebook.hash, rows, vectors], size=6)
 
 
 def train(
-    codebook: Codebook,
-    examples: Sequence[TrainingExample],
-    read: Sequence[classifier.Example] | None = None,
-    *,
-    version: int = 0,
-    used_as_example: set[str] | None = None,
+    latest: CodebookVersion, examples: Sequence[TrainingExample], read: Sequence[classifier.Example], used: set[str]
 ) -> tuple[classifier.Classifier, dict[str, Any]]:
     """Train a classifier and return it with plain facts about it, including cross-validated scores.
 
     The facts have the scores, the gain from twice as many documents and the learning curve: the score by number of
     training documents, from none (the words alone) on, all on the same held-out documents.
 
-    ``read`` are the documents as the classifier sees them, in order of appearance; None to read their texts without
-    vectors. Documents in ``used_as_example`` are training examples but not test documents, because the codebook
-    contains their words.
+    ``read`` are the documents as the classifier sees them, in order of appearance. Documents in ``used`` (as examples)
+    are training examples but not test documents, because the codebook contains their words.
     """
-    texts = {example.document_id: example.text for example in examples}
-    documents = list(texts)
+    codebook = latest.codebook
+    documents = list(dict.fromkeys(example.document_id for example in examples))
     reference = decision_matrix(codebook, examples, documents)
-    known = [baseline.example(codebook, text) for text in texts.values()] if read is None else read
     task = classifier.Task.of(codebook)
-    trained = classifier.train(task, known, reference)
-    tested = np.array([document not in (used_as_example or set()) for document in documents])
+    trained = classifier.train(task, read, reference)
+    tested = np.array([document not in used for document in documents])
     held_out = {
-        share: classifier.cross_val_predict(task, known, reference, share=share)[tested] for share in CURVE_SHARES
+        share: classifier.cross_val_predict(task, read, reference, share=share)[tested] for share in CURVE_SHARES
     }
     scores = {share: cross_validated_scores(codebook, reference[tested], held) for share, held in held_out.items()}
     facts: dict[str, Any] = {
         "codebook": codebook.model_dump(mode="json"),
-        "codebook_version": version,
+        "codebook_version": latest.version,
         "documents": len(documents),
         "decisions": len(examples),
         "people": sorted({example.actor for example in examples}),
@@ -311,7 +305,6 @@ def train(
             for share, one in scores.items()
         ],
         "answers": decision_counts(codebook, examples),
-        "vectors": "",
         "versions": {"classifier": classifier.VERSION, "word lists": baseline.VERSION},
     }
     return trained, facts

@@ -302,7 +302,7 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
             protocol = planning.load_plan(session).protocol
             own = prompt_templates.promoted_templates(session)
             against = since.codebook if since else None
-            shown = keyword_matches.preview(book, document, protocol=protocol, against=against, own=own)
+            shown = keyword_matches.preview(book, document, protocol, against, own)
         except MootError as error:
             error_box(error)
             return

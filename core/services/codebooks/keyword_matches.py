@@ -308,12 +308,7 @@ def protocol_for(codebook: Codebook, wanted: str = "") -> str:
 
 
 def preview(
-    codebook: Codebook,
-    document: Document | None,
-    *,
-    protocol: str = "",
-    against: Codebook | None = None,
-    own: Mapping[str, Template] | None = None,
+    codebook: Codebook, document: Document | None, protocol: str, against: Codebook | None, own: Mapping[str, Template]
 ) -> tuple[RolePreview, ...]:
     """Return the prompt preview of each role, with line-by-line differences from the codebook ``against``.
 
@@ -322,7 +317,7 @@ def preview(
     name = protocol_for(codebook, protocol)
 
     def sent(book: Codebook) -> tuple[RequestPreview, ...]:
-        return preview_requests(default_settings(name, book, own or {}), document or STAND_IN)
+        return preview_requests(default_settings(name, book, own), document or STAND_IN)
 
     now = sent(codebook)
     same = against is not None and protocol_for(against, name) == name

@@ -24,6 +24,7 @@ from core.services.evaluation import run_data
 from core.services.lab import results
 from core.services.lab.results import TrialResult
 from core.services.project_session import ProjectSession
+from core.services.prompt_templates import PromptVersion, Slot
 from core.services.runs import planning
 from core.services.runs.cost_estimate import estimate_run
 from core.store.lab import Trial as Trial
@@ -97,11 +98,7 @@ def base_settings(session: ProjectSession, plan: planning.Plan | None = None) ->
 
 
 def prompt_change(
-    session: ProjectSession,
-    slot: prompt_templates.Slot,
-    plan: planning.Plan | None = None,
-    *,
-    against: prompt_templates.PromptVersion | None = None,
+    session: ProjectSession, slot: Slot, plan: planning.Plan | None = None, *, against: PromptVersion | None = None
 ) -> SettingsChange:
     """Return the change from another version of a slot to its draft.
 
@@ -143,12 +140,12 @@ def definition_change(session: ProjectSession, plan: planning.Plan | None = None
     )
 
 
-def draft_change(session: ProjectSession, slot: prompt_templates.Slot | None, plan: planning.Plan) -> SettingsChange:
+def draft_change(session: ProjectSession, slot: Slot | None, plan: planning.Plan) -> SettingsChange:
     """Return the change that the Lab tests: ``prompt_change`` of a slot, ``definition_change`` for None."""
     return definition_change(session, plan) if slot is None else prompt_change(session, slot, plan)
 
 
-def held_out_change(session: ProjectSession, slot: prompt_templates.Slot | None, plan: planning.Plan) -> SettingsChange:
+def held_out_change(session: ProjectSession, slot: Slot | None, plan: planning.Plan) -> SettingsChange:
     """Return the change that is scored on the held-out split: as ``draft_change``, or of the latest version.
 
     Without a draft, the version in the editor is compared with its parent. Raises PromptError, and UsageError for the
