@@ -301,7 +301,7 @@ def _advise_vectors(session: ProjectSession, codebook: Codebook) -> VectorsAdvic
 # -- what a model is sent
 
 
-def protocol_for(codebook: Codebook, wanted: str = "") -> str:
+def protocol_for(codebook: Codebook, wanted: str) -> str:
     """Return ``wanted`` if that protocol supports the codebook's kind, else the first that does."""
     able = [name for name, spec in protocols.PROTOCOLS.items() if codebook.kind in spec.kinds]
     return wanted if wanted in able else able[0]
