@@ -8,8 +8,9 @@ A line is read completely or not at all. It consists of label names with separat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import groupby, takewhile
 from typing import NoReturn
 
 from core.debate.reading.label_names import Names
@@ -138,7 +139,8 @@ class Statements:
             if len(self._signs) > 1:
                 raise residue(line)  # as in a diff: plus and minus may mean present and absent
         stated = inline = False
-        sentences = list(_split(tokens))
+        stops = groupby(tokens, key=lambda token: token.kind == "stop")
+        sentences = [list(sentence) for stop, sentence in stops if not stop]
         clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
         self.contrasted = not self.values and len(clauses) > len(sentences) == 1
         for sentence in clauses:
@@ -415,13 +417,10 @@ class _Sentence:
         linked = place < len(self.tokens) and self.tokens[place].kind == "link"  # "Present in this review: A"
         self.position = place if linked else self.position
         self.position = past(self.tokens, self.position, {"link", "verb", "fill"})
-        if token.kind in ("yes", "no", "open") and not linked:
+        inline = self._kind() in ("name", "none", "struck", "rest", "closed", "quote")
+        if (self._kind() and not inline) or (token.kind in ("yes", "no", "open") and not linked):
             self._fail()
-        if not self._kind() or self._kind() not in ("name", "none", "struck", "rest", "closed", "quote"):
-            if self._kind():
-                self._fail()
-        else:
-            self.inline_heading = True
+        self.inline_heading |= inline
         self.out.heading = token.value
         self.out.headed = True
         self.prefixed = token.kind == "mark"
@@ -517,23 +516,11 @@ def without_bullet(line: str) -> str:
 def unknown_names(tokens: Iterable[Token], text: str) -> list[str]:
     """Return the entries of a list that are no names of the codebook, as written, without their comments."""
     found: list[str] = []
-    entry: list[Token] = []
-    for token in [*tokens, Token("comma", 0, 0)]:
-        if token.kind not in (*_BREAKS, "and", "stop"):
-            entry.append(token)
-            continue
-        end = next(
-            (at for at, part in enumerate(entry) if part.kind in ("link", "bracket", "quote", "why", "verb")),
-            len(entry),
-        )
-        words = entry[:end]
-        if (
-            any(part.kind == "word" for part in words)
-            and len(words) <= _LONGEST_NAME
-            and not _HEDGES & {w.kind for w in words}
-        ):
+    for _, group in groupby(tokens, key=lambda token: token.kind in (*_BREAKS, "and", "stop")):
+        words = list(takewhile(lambda token: token.kind not in ("link", "bracket", "quote", "why", "verb"), group))
+        kinds = {token.kind for token in words}
+        if "word" in kinds and len(words) <= _LONGEST_NAME and not _HEDGES & kinds:
             found.append(text[words[0].start : words[-1].end].strip(" *_#\"'`"))
-        entry = []
     return found
 
 
@@ -587,19 +574,6 @@ def _column(text: str, cell: Sequence[Token]) -> Value | str:
 
 def _name_labels(tokens: Iterable[Token]) -> bool:
     return any(token.kind == "name" for token in every(tokens))
-
-
-def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Yield the sentences of a line."""
-    sentence: list[Token] = []
-    for token in tokens:
-        if token.kind != "stop":
-            sentence.append(token)
-        elif sentence:
-            yield sentence
-            sentence = []
-    if sentence:
-        yield sentence
 
 
 def _clauses(sentence: list[Token]) -> list[list[Token]]:
