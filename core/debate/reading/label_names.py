@@ -98,10 +98,6 @@ def _visible(key: str) -> str:
     return _SLASHED.sub(r"\1", seen) or key
 
 
-def _pattern(key: str) -> str:
-    return _SPACE.join(_GAP.join(map(_character, word)) for word in key.split(" "))
-
-
 def _character(character: str) -> str:
     return rf"\ ?{character}\ ?" if character in "/&" else re.escape(character)
 
@@ -114,7 +110,8 @@ def _bounded(keys: list[str]) -> Iterator[str]:
         end = r"(?!_?[^\W_])" if _edge(key[-1]) else ""
         if len(key) == 1 or key.isdecimal():  # "A-" and "-2" are other names than "A" and "2"
             start, end = start + f"(?<![-+−]{first})", end + "(?![-+−])"
-        yield first + start + _pattern(key)[len(first) :] + end
+        words = (_GAP.join(map(_character, word)) for word in key.split(" "))
+        yield first + start + _SPACE.join(words)[len(first) :] + end
 
 
 def _edge(character: str) -> bool:
