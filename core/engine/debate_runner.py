@@ -13,13 +13,11 @@ from core.annotations import Precedents
 from core.debate import protocols
 from core.debate.context import DebateContext, parse_reply, run_protocol
 from core.debate.turns import Reply, Request, Step, Turn, Verdict
-from core.documents import Document, Value, storable
+from core.documents import Document, storable
 from core.engine.interfaces import Models, ReplyStore
 from core.errors import ContextTooLong
 from core.hashing import digest
 from core.runs import RoleModel, RunSettings, Sampling
-
-NO_REPLY = Reply()
 
 
 def request_hash(role_model: RoleModel, request: Request, salt: Mapping[str, object], iteration: int) -> str:
@@ -88,15 +86,8 @@ class PendingTurn:
         """Return the key of the reply in the store."""
         return reply_key(self.hash, self.occurrence, retry)
 
-    def started(
-        self,
-        run_id: str,
-        *,
-        cached: bool = False,
-        reply: Reply = NO_REPLY,
-        values: Mapping[str, Value | None] | None = None,
-    ) -> Turn:
-        """Return the turn, before its reply by default."""
+    def started(self, run_id: str, *, cached: bool = False) -> Turn:
+        """Return the turn before its reply."""
         request = self.request
         return Turn(
             run_id=run_id,
@@ -111,8 +102,6 @@ class PendingTurn:
             replies_to=request.replies_to,
             item=request.item,
             cached=cached,
-            reply=reply,
-            values=values,
         )
 
     def done(self, run_id: str, reply: Reply, items: Sequence[str], *, cached: bool) -> Turn:
@@ -121,7 +110,7 @@ class PendingTurn:
         own = (request.item,) if request.item else items
         gives_values = reading.readable and not request.is_auxiliary
         values = {item: reading.values.get(item) for item in own} if gives_values else None
-        return self.started(run_id, cached=cached, reply=reply, values=values)
+        return replace(self.started(run_id, cached=cached), reply=reply, values=values)
 
 
 class Debate:

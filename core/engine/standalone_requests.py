@@ -73,7 +73,11 @@ async def drive(
         paid = reply is None
         if reply is None:
             async with slots:
-                reply = await _call(key, request, settings, models)
+                began = time.monotonic()
+                reply = await with_retries(
+                    lambda: models.ask(role_model, request, settings, NO_DOCUMENT, lambda _text, _is_reasoning: None)
+                )
+                reply = paid_reply(reply, key, seconds=time.monotonic() - began)
             await store.commit(reply)
         spent = spent.plus(reply, paid=paid)
         on_progress(spent.requests, asked)
@@ -88,12 +92,3 @@ async def drive(
     except StopIteration as end:
         result: T = end.value
         return result, spent
-
-
-async def _call(key: str, request: Request, settings: RunSettings, models: Models) -> Reply:
-    began = time.monotonic()
-    role_model = settings.role_models[request.role]
-    reply = await with_retries(
-        lambda: models.ask(role_model, request, settings, NO_DOCUMENT, lambda _text, _is_reasoning: None)
-    )
-    return paid_reply(reply, key, seconds=time.monotonic() - began)
