@@ -113,12 +113,29 @@ class ModelLibrary:
     ) -> Reply:
         """Send one request and return its reply, without retries. Raises ModelError."""
         if self.connection(role_model.connection).dialect == "builtin":
-            name, _, suffix = role_model.model.partition("@")
-            if name not in PLAIN:
-                classifier = await asyncio.to_thread(self._classifier, role_model.model)
-                return await _ask_builtin(ask, settings, document, on_delta, classifier)
-            return await _ask_builtin(ask, settings, document, on_delta, None, self._near_of(suffix))
+            return await self._ask_builtin(role_model.model, ask, settings, document, on_delta)
         return await self._send(self._connection_of(role_model), role_model, ask, settings, on_delta)
+
+    async def _ask_builtin(
+        self, model: str, ask: Request, settings: RunSettings, document: Document, on_delta: OnDelta
+    ) -> Reply:
+        name, _, suffix = model.partition("@")
+        codebook = settings.codebook
+        if name not in PLAIN:
+            classifier = await asyncio.to_thread(self._classifier, suffix)
+            part = ask.narrow(codebook)
+            text = await asyncio.to_thread(classifier_replies.write_reply, ask, part, document, classifier)
+        elif (near := self._near_of(suffix)) is not None or len(document.text) > LONG_TEXT:
+            text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document, near)
+        else:  # the words of a short text are found sooner than a thread is started
+            text = baseline.write_reply(ask, codebook, document)
+        if settings.pace > 0:
+            for word in re.findall(r"[^ ]* |[^ ]+", text):
+                on_delta(word, False)
+                await asyncio.sleep(1 / settings.pace)
+        else:
+            on_delta(text, False)
+        return Reply(text, usage=estimate_usage(ask.characters, len(text)), cost_usd=0.0)
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
         """Record if a role's model answered a probe in the requested form."""
@@ -258,9 +275,11 @@ class ModelLibrary:
             self._near[spec] = definition_probabilities(embed)
         return self._near.get(spec)
 
-    def _classifier(self, model: str) -> classifier_replies.ClassifierModel:
-        """Return the classifier of a role. Raises NoSuchModel, which prevents the start of a run, if none exists."""
-        wanted = model.partition("@")[2]
+    def _classifier(self, wanted: str) -> classifier_replies.ClassifierModel:
+        """Return the classifier with this hash, the project's for an empty one.
+
+        Raises NoSuchModel, which prevents the start of a run, if none exists.
+        """
         for find in tuple(self.classifiers):
             if (classifier := find(wanted)) is not None:
                 return classifier
@@ -300,27 +319,3 @@ class ModelLibrary:
     def forget_keys(self) -> None:
         """Look up keys again, after one was entered."""
         self._keys.clear()
-
-
-async def _ask_builtin(
-    ask: Request,
-    settings: RunSettings,
-    document: Document,
-    on_delta: OnDelta,
-    classifier: classifier_replies.ClassifierModel | None,
-    near: Near | None = None,
-) -> Reply:
-    codebook = settings.codebook
-    if classifier is not None:
-        text = await asyncio.to_thread(classifier_replies.write_reply, ask, ask.narrow(codebook), document, classifier)
-    elif near is not None or len(document.text) > LONG_TEXT:
-        text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document, near)
-    else:  # the words of a short text are found sooner than a thread is started
-        text = baseline.write_reply(ask, codebook, document)
-    if settings.pace > 0:
-        for word in re.findall(r"[^ ]* |[^ ]+", text):
-            on_delta(word, False)
-            await asyncio.sleep(1 / settings.pace)
-    else:
-        on_delta(text, False)
-    return Reply(text, usage=estimate_usage(ask.characters, len(text)), cost_usd=0.0)
