@@ -107,10 +107,6 @@ class Table:
         """Return one kept row by position, from 0."""
         return {name: cells[index] for name, cells in zip(self.columns, self.data, strict=True)}
 
-    def head(self, count: int = 20) -> list[dict[str, Any]]:
-        """Return up to ``count`` first rows, for a preview."""
-        return [self.row(index) for index in range(min(count, len(self)))]
-
 
 @dataclass(slots=True)
 class RowLog(Generic[T]):
