@@ -199,8 +199,6 @@ class DebateContext:
                 if isinstance(chosen, str) and chosen not in named:
                     values[CHOICE_ITEM] = None
                     reasons[CHOICE_ITEM] = f"'{self.codebook.label(chosen).name}' was named by neither analysis"
-            case "rating":
-                pass
 
     def _named_labels(self, reply: Reply) -> Iterable[str]:
         """Return the labels that a reply selects, or all that its text mentions if it has no decision."""
