@@ -72,7 +72,7 @@ def probe_notice(probe: Probe, who: str = "") -> None:
     count = len(probe.roles) if who else 1
     if probe.error is not None:
         kind = "error" if probe.stops else "warn"
-        notice(kind, f"{name}: {probe.error.kind}", f"{probe.error.message} {probe.error.remedy}".strip())
+        notice(kind, f"{name}: {probe.error.kind}", str(probe.error))
         return
     dropped = f" {join_names(probe.refused_params)} is not supported and is left out." if probe.refused_params else ""
     if probe.in_format:

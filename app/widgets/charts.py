@@ -85,10 +85,10 @@ def tooltip(**fields: str | tuple[str, str]) -> list[Any]:
     ]
 
 
-def text_layer(base: Any, width: int, **channels: Any) -> Any:
+def text_layer(base: Any, width: int) -> Any:
     """Return the layer that writes the ``words`` of each row into ``width`` pixels at the right of the plot."""
     mark = base.mark_text(align="left", fontSize=11.5, color=palette.colours()["tx2"], limit=width)
-    return mark.encode(x=alt.value(alt.ExprRef(f"width - {width - 8}")), text="words:N", **channels)
+    return mark.encode(x=alt.value(alt.ExprRef(f"width - {width - 8}")), text="words:N")
 
 
 def text_width(rows: Iterable[Mapping[str, Any]]) -> int:
@@ -208,23 +208,17 @@ def _forest(rows: Rows, unit: str) -> Spec:
     across = scale_beside_text(room, (-most, most))
     without_sign = "datum.value === 0 ? '0' : datum.label"
     axis = alt.Axis(title=unit, format="+.2f", labelExpr=without_sign, tickCount=5, grid=True)
-    x = alt.X("value:Q", scale=across, axis=axis)
-    y = named_axis("name", (row["name"] for row in rows))
-    colour = alt.Color("colour:N", scale=None)
     signed = "+.3f"
     tip = tooltip(name="Label", value=("Difference", signed), low=("Interval from", signed), high=("to", signed))
     chosen = alt.selection_point(fields=["name"], name="label")
     faint = alt.condition(chosen, alt.value(1.0), alt.value(0.3))
-    base = alt.Chart(frame)
+    base = alt.Chart(frame).encode(y=named_axis("name", (row["name"] for row in rows)))
+    marks = base.encode(color=alt.Color("colour:N", scale=None), tooltip=tip)
     zero = alt.Chart(inline_data([{"at": 0.0}])).mark_rule(color=shade["tx3"]).encode(x=alt.X("at:Q", scale=across))
-    spans = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
-        x=alt.X("low:Q", scale=across), x2="high:Q", y=y, color=colour, tooltip=tip
-    )
-    dots = base.mark_point(filled=True, size=95, cursor="pointer").encode(
-        x=x, y=y, color=colour, tooltip=tip, opacity=faint
-    )
-    dots = dots.add_params(chosen)
-    return styled(alt.layer(zero, spans, dots, text_layer(base, room, y=y)), ROW * len(rows) + 46)
+    spans = marks.mark_rule(strokeWidth=3, opacity=0.45).encode(x=alt.X("low:Q", scale=across), x2="high:Q")
+    dots = marks.mark_point(filled=True, size=95, cursor="pointer").add_params(chosen)
+    dots = dots.encode(x=alt.X("value:Q", scale=across, axis=axis), opacity=faint)
+    return styled(alt.layer(zero, spans, dots, text_layer(base, room)), ROW * len(rows) + 46)
 
 
 @cached
@@ -248,12 +242,11 @@ def lines(rows: Rows, series: Mapping[str, str]) -> Spec:
     )
     layers = [alt.Chart(frame).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)]
     for name, shift in beside.items():  # intervals of one step beside each other
-        base = alt.Chart(inline_data([row for row in rows if row["series"] == name and row["value"] is not None]))
+        own = inline_data([row for row in rows if row["series"] == name and row["value"] is not None])
+        base = alt.Chart(own).encode(x=x, y=y, color=colour, tooltip=tip)
         spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3, opacity=0.35, xOffset=shift)
-        layers.append(spans.encode(x=x, y="low:Q", y2="high:Q", color=colour, tooltip=tip))
-        layers.append(
-            base.mark_point(filled=True, size=70, opacity=1, xOffset=shift).encode(x=x, y=y, color=colour, tooltip=tip)
-        )
+        layers.append(spans.encode(y="low:Q", y2="high:Q"))
+        layers.append(base.mark_point(filled=True, size=70, opacity=1, xOffset=shift))
     return styled(alt.layer(*layers), 240)
 
 
@@ -267,25 +260,21 @@ def learning_curve(rows: Rows, measure: str) -> Spec:
     shade = palette.colours()
     most = max(row["documents"] for row in rows) or 1
     reach = _reach([row[name] for row in rows for name in ("score", "low", "high") if row[name] is not None])
-    x = alt.X(
-        "documents:Q",
-        scale=alt.Scale(domain=[0, most], nice=False, padding=26),
-        axis=alt.Axis(title="training documents", values=[row["documents"] for row in rows], format=",d", grid=False),
-    )
+    counts = [row["documents"] for row in rows]
+    axis = alt.Axis(title="training documents", values=counts, format=",d", grid=False)
+    x = alt.X("documents:Q", scale=alt.Scale(domain=[0, most], nice=False, padding=26), axis=axis)
     up = alt.Scale(domain=list(reach), nice=False)
     y = alt.Y("score:Q", scale=up, axis=alt.Axis(title=measure, format=".2f", tickCount=4))
     tip = tooltip(
         documents=("Training documents", ","), score=("Score", ".3f"), low=("Interval from", ".3f"), high=("to", ".3f")
     )
-    base = alt.Chart(inline_data(rows))
+    base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
     known = alt.Chart(inline_data([row for row in rows if row["low"] is not None]))
     band = known.mark_area(color=shade["bar"], opacity=0.18).encode(x=x, y=alt.Y("low:Q", scale=up), y2="high:Q")
-    line = base.mark_line(color=shade["bar"], strokeWidth=2).encode(x=x, y=y)
-    dots = base.mark_point(filled=True, color=shade["bar"], size=70, opacity=1).encode(x=x, y=y, tooltip=tip)
-    words = base.mark_text(dy=-12, fontSize=11.5, color=shade["tx2"]).encode(
-        x=x, y=y, text=alt.Text("score:Q", format=".3f")
-    )
-    return styled(band + line + dots + words, 180)
+    line = base.mark_line(color=shade["bar"], strokeWidth=2)
+    dots = base.mark_point(filled=True, color=shade["bar"], size=70, opacity=1).encode(tooltip=tip)
+    words = base.encode(text=alt.Text("score:Q", format=".3f"))
+    return styled(band + line + dots + words.mark_text(dy=-12, fontSize=11.5, color=shade["tx2"]), 180)
 
 
 @cached
@@ -297,23 +286,19 @@ def reliability(rows: Rows, certainty: str) -> Spec:
     """
     shade = palette.colours()
     unit = alt.Scale(domain=[0, 1], nice=False)
-    diagonal = (
-        alt.Chart(inline_data([{"certainty": 0.0, "right": 0.0}, {"certainty": 1.0, "right": 1.0}]))
-        .mark_line(color=shade["line2"], strokeDash=[4, 4])
-        .encode(x=alt.X("certainty:Q", scale=unit), y=alt.Y("right:Q", scale=unit))
+    ends = alt.Chart(inline_data([{"certainty": end, "right": end} for end in (0.0, 1.0)]))
+    diagonal = ends.mark_line(color=shade["line2"], strokeDash=[4, 4]).encode(
+        x=alt.X("certainty:Q", scale=unit), y=alt.Y("right:Q", scale=unit)
     )
-    base = alt.Chart(inline_data(rows))
     x = alt.X("certainty:Q", scale=unit, axis=alt.Axis(title=certainty, format=".0%", tickCount=6))
     y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share correct", format=".0%", tickCount=6))
     tip = tooltip(certainty=("Certainty", ".1%"), right=("Correct", ".1%"), n=("Cases", ","))
-    spans = base.mark_rule(color=shade["bar"], opacity=0.4, strokeWidth=3).encode(
-        x=x, y=alt.Y("low:Q", scale=unit), y2="high:Q"
-    )
-    dots = base.mark_point(filled=True, color=shade["bar"], size=80).encode(x=x, y=y, tooltip=tip)
-    words = base.mark_text(dx=9, align="left", fontSize=11, color=shade["tx3"]).encode(
-        x=x, y=y, text=alt.Text("n:Q", format=",")
-    )
-    return styled(diagonal + spans + dots + words, 260)
+    base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
+    spans = base.encode(y=alt.Y("low:Q", scale=unit), y2="high:Q")
+    dots = base.mark_point(filled=True, color=shade["bar"], size=80).encode(tooltip=tip)
+    words = base.mark_text(dx=9, align="left", fontSize=11, color=shade["tx3"])
+    marks = diagonal + spans.mark_rule(color=shade["bar"], opacity=0.4, strokeWidth=3) + dots
+    return styled(marks + words.encode(text=alt.Text("n:Q", format=",")), 260)
 
 
 def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = False) -> str:
@@ -332,27 +317,20 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
     room = text_width(rows)
     across = scale_beside_text(room, (0, min(1.0, most * 1.02) if share else most * 1.02))
-    y = named_axis("name", (row["name"] for row in rows))
     x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=3))
     chosen = alt.selection_point(fields=["name"], name="name")
-    base = alt.Chart(frame)
+    base = alt.Chart(frame).encode(y=named_axis("name", (row["name"] for row in rows)))
     has_intervals = any(row.get("high") is not None for row in rows)
     solid = alt.value(0.55 if has_intervals else 1.0)  # so that the line of the interval is visible on the bar
     marks = base.mark_bar(size=13, cornerRadiusEnd=2, cursor="pointer" if select else "default").encode(
-        x=x,
-        y=y,
-        color=alt.Color("fill:N", scale=None),
-        tooltip=tooltip(name="Name", words="Value"),
+        x=x, color=alt.Color("fill:N", scale=None), tooltip=tooltip(name="Name", words="Value"),
         opacity=alt.condition(chosen, solid, alt.value(0.35)) if select else solid,
-    )
-    if select:
-        marks = marks.add_params(chosen)
-    layers = [marks]
+    )  # fmt: skip
+    layers = [marks.add_params(chosen) if select else marks]
     if has_intervals:
-        layers.append(
-            base.mark_rule(color=shade["tx"], strokeWidth=1.5).encode(x=alt.X("low:Q", scale=across), x2="high:Q", y=y)
-        )
-    return styled(alt.layer(*layers, text_layer(base, room, y=y)), ROW * max(1, len(rows)) + 46)
+        spans = base.mark_rule(color=shade["tx"], strokeWidth=1.5)
+        layers.append(spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q"))
+    return styled(alt.layer(*layers, text_layer(base, room)), ROW * max(1, len(rows)) + 46)
 
 
 @cached
@@ -408,16 +386,11 @@ def heat(
 @cached
 def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted: bool) -> Spec:
     shade = palette.colours()
-    shaded = [
-        {
-            **one,
-            "fill": palette.both(partial(_fill, one["share"])),
-            "ink": palette.both(partial(_ink, one["share"])),
-            "shift": -7 if "\n" in one["words"] else 0,
-        }
+    frame = inline_data(
+        {**one, "fill": palette.both(partial(_fill, one["share"])), "ink": palette.both(partial(_ink, one["share"])),
+         "shift": -7 if "\n" in one["words"] else 0}
         for one in rows
-    ]
-    frame = inline_data(shaded)
+    )  # fmt: skip
     axis = alt.Axis(title=x_title or None, orient="top", labelAngle=-40 if slanted else 0, grid=False)
     x = alt.X("column:N", sort=list(names), axis=axis)
     y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
@@ -426,30 +399,18 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
         row=y_title or "Of those with", column=x_title or "have", count=("Documents", ","),
         share=("Share of the row", ".1%"),
     )  # fmt: skip
-    cells = (
-        alt.Chart(frame)
-        .mark_rect(cursor="pointer", stroke=shade["bg"], strokeWidth=2)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color("fill:N", scale=None),
-            opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.55)),
-            tooltip=tip,
-        )
-        .add_params(chosen)
-    )
-    words = (
-        alt.Chart(frame)
-        .mark_text(fontSize=11.5, lineBreak="\n", lineHeight=14, baseline="middle", dy=alt.ExprRef("datum.shift"))
-        .encode(x=x, y=y, text="words:N", color=alt.Color("ink:N", scale=None))
-    )
-    layers = [cells]
+    base = alt.Chart(frame).encode(x=x, y=y)
+    cells = base.mark_rect(cursor="pointer", stroke=shade["bg"], strokeWidth=2).add_params(chosen)
+    faint = alt.condition(chosen, alt.value(1.0), alt.value(0.55))
+    layers = [cells.encode(color=alt.Color("fill:N", scale=None), opacity=faint, tooltip=tip)]
     if marked := [row for row in rows if row.get("marked")]:
         line = alt.Chart(inline_data(marked)).mark_rect(filled=False, stroke=shade["tx2"], strokeWidth=1.5)
         layers.append(line.encode(x=x, y=y))
     height = 18
     if len(names) <= MOST_WORDED:
-        layers.append(words)
+        shift = alt.ExprRef("datum.shift")
+        words = base.mark_text(fontSize=11.5, lineBreak="\n", lineHeight=14, baseline="middle", dy=shift)
+        layers.append(words.encode(text="words:N", color=alt.Color("ink:N", scale=None)))
         height = 32 if slanted else 44
     return styled(alt.layer(*layers), height * len(names) + (90 if slanted else 50))
 

@@ -162,17 +162,14 @@ def _key_numbers(found: EvaluationReport) -> None:
                 number = replace(number, notes=(*number.notes, *undefined))
             numbers.append(number)
     counted = found.coverage
-    reasons: list[tuple[str, coverage.Reason, str, str]] = [
-        ("by the debate", "unresolved", "unresolved", "unres"),
-        ("by the provider", "failed", "failed", "wrong"),
-        ("for their debate", "waiting", "waiting", ""),
-        ("as examples", "used_as_example", "used", ""),
-    ]
-    notes: list[str] = [
-        strong(f"{counted.left_out[reason]:,} {words}", tone) + f" {text}"
-        for text, reason, words, tone in reasons
-        if reason in counted.left_out
-    ]
+    reasons: dict[coverage.Reason, tuple[str, str, str]] = {
+        "unresolved": ("unresolved", "unres", "by the debate"), "failed": ("failed", "wrong", "by the provider"),
+        "waiting": ("waiting", "", "for their debate"), "used_as_example": ("used", "", "as examples"),
+    }  # fmt: skip
+    notes: list[str] = []
+    for reason, (words, tone, text) in reasons.items():
+        if count := counted.left_out.get(reason):
+            notes.append(strong(f"{count:,} {words}", tone) + f" {text}")
     if without := counted.count("no_reference"):
         missing = reference_names(found.reference).missing
         notes.append(f"not counted: {format_count(without, 'document')} without {missing}")
@@ -191,17 +188,15 @@ def _scores(session: ProjectSession, found: EvaluationReport) -> None:
     roles = role_scores(session, run, reference)
     left, right = st.columns([1.06, 1], gap="small") if debate.flip_table is not None else (st.container(), None)
     on = found.describe_basis()
-    with (
-        left,
-        layout.panel(
-            "Scores per label", "line: value, light bar: 95% interval", counted=on, key="evaluate-bars"
-        ) as head,
-    ):
-        with head:
-            layout.role_legend({role: debate.titles.get(role, role) for role in score_bars.other_roles(roles, debate)})
-        score_bars.draw_score_bars(found, roles, debate, key="evaluate-scores")
-        for reason in _undefined_scores(found):
-            line(reason)
+    with left:
+        sub = "line: value, light bar: 95% interval"
+        with layout.panel("Scores per label", sub, counted=on, key="evaluate-bars") as head:
+            titles = {role: debate.titles.get(role, role) for role in score_bars.other_roles(roles, debate)}
+            with head:
+                layout.role_legend(titles)
+            score_bars.draw_score_bars(found, roles, debate, key="evaluate-scores")
+            for reason in _undefined_scores(found):
+                line(reason)
     if right is not None:
         with right:
             _flow(session, found, debate)
@@ -215,20 +210,14 @@ def _undefined_scores(found: EvaluationReport) -> list[str]:
     counts = found.scores.counts
     absent = [name for name, each in counts.items() if not each.positives]
     unpredicted = [name for name, each in counts.items() if not each.tp + each.fp]
-    reasons = []
-    if absent:
-        noun = reference_names(found.reference).noun
-        reasons.append(
-            f"{join_names(absent)}: never present in {noun}, so recall and F1 are undefined ({MISSING}) and the "
-            f"macro means leave {plural(len(absent), 'it', 'them')} out."
-        )
-    for consequence, names in (
-        ("precision is 0 by convention", [name for name in unpredicted if name not in absent]),
-        (f"precision is undefined ({MISSING})", [name for name in unpredicted if name in absent]),
-    ):
-        if names:
-            reasons.append(f"{join_names(names)}: never present in a verdict, so {consequence}.")
-    return reasons
+    where, never = f"never present in {reference_names(found.reference).noun}", "never present in a verdict"
+    left_out = f"the macro means leave {plural(len(absent), 'it', 'them')} out"
+    reasons = (
+        (absent, f"{where}, so recall and F1 are undefined ({MISSING}) and {left_out}"),
+        ([name for name in unpredicted if name not in absent], f"{never}, so precision is 0 by convention"),
+        ([name for name in unpredicted if name in absent], f"{never}, so precision is undefined ({MISSING})"),
+    )
+    return [f"{join_names(names)}: {reason}." for names, reason in reasons if names]
 
 
 def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:

@@ -140,7 +140,7 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
         try:
             result = ambiguity.scores_by_ambiguity(session, run.run_id, str(chosen), float(theta), reference=reference)
         except UsageError as error:
-            st.text(f"{error.message} {error.remedy}")
+            st.text(str(error))
             return
         counted(ambiguity.coverage_by_ambiguity(session, run, str(chosen), reference).describe(reference))
         shown = [metric for metric in metrics(run.settings.codebook.kind) if metric.key in _SHOWN]

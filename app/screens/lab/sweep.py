@@ -69,7 +69,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
         spec = SweepSpec(plan.protocol, versions, role_models or [plan.default_model], params, int(size), 0, budget)
         count = len(sweeps.grid_cells(spec))
     except UsageError as error:
-        line(f"{error.message} {error.remedy}", "q")
+        line(str(error), "q")
         return
     most = f"at most {sweeps.count_debates(count, spec.size):,} debates instead of {count * spec.size:,}"
     line(f"{format_count(count, 'configuration')}, {most}")

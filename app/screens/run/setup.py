@@ -136,7 +136,8 @@ def _size_buttons(
 ) -> int | None:
     """Draw the buttons for a pilot and for all documents. Returns the number of documents of the pressed button."""
     pressed = None
-    sizes = [("few", some, few), ("all", whole, count)][few >= count :]
+    sizes = [("few", some, few)] if few < count else []
+    sizes.append(("all", whole, count))
     primary = "all" if primary_all else sizes[0][0]
     with st.container(horizontal=True, gap="small"):
         for name, text, size in sizes:
@@ -186,7 +187,7 @@ def _start(session: ProjectSession, settings: Sequence[RunSettings], make: Calla
 
 
 def _report_probes(probes: Sequence[Probe]) -> None:
-    failed = [f"{probe.error.message} {probe.error.remedy}".strip() for probe in probes if probe.error is not None]
+    failed = [str(probe.error) for probe in probes if probe.error is not None]
     unexpected = [probe.role_model.spec for probe in probes if probe.error is None and not probe.in_format]
     if failed:
         state.set_notice("warn", "Started, although not every model answered", "\n".join(dict.fromkeys(failed)))
@@ -427,11 +428,8 @@ def _parameter(column: Any, param: Param, value: Any, plan: Plan, protocol: str,
         column.text_input(param.title, **options)
     else:
         number = type(param.default)
-        column.number_input(
-            param.title, value=None, step=number(1) if number is int else 0.05,
-            min_value=None if param.minimum is None else number(param.minimum),
-            max_value=None if param.maximum is None else number(param.maximum), **options,
-        )  # fmt: skip
+        least, most = (None if end is None else number(end) for end in (param.minimum, param.maximum))
+        column.number_input(param.title, least, most, None, 1 if number is int else 0.05, **options)
 
 
 def _protocol_file(plan: Plan, save: Save) -> None:
