@@ -354,9 +354,9 @@ def consistency_bars(rows: Rows) -> Spec:
 
 
 def confusion_heatmap(
-    matrix: Sequence[Sequence[int]], names: Sequence[str], *, key: str, x_title: str, y_title: str
+    matrix: Sequence[Sequence[int]], names: Sequence[str], reference: str, *, key: str
 ) -> tuple[str, str]:
-    """Draw a confusion matrix ``[row][column]``, shaded by the share of the row, which its cells show.
+    """Draw a confusion matrix ``[reference][verdict]``, shaded by the share of the row, which its cells show.
 
     A line marks the diagonal. Returns the selected (row, column). Both are empty before a click.
     """
@@ -368,7 +368,7 @@ def confusion_heatmap(
             words = f"{above}{format_percent(share)}" if count else ""
             rows.append({"row": name, "column": other, "count": count, "share": share, "words": words,
                          "marked": name == other})  # fmt: skip
-    return heat(rows, names, key=key, x_title=x_title, y_title=y_title, slanted=len(names) > 6)
+    return heat(rows, names, key=key, x_title="verdict", y_title=reference, slanted=len(names) > 6)
 
 
 def heat(

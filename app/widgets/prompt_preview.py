@@ -12,37 +12,23 @@ from core.services.prompt_templates import RequestPreview
 _PROMPT_PREVIEW = component("prompt_preview")
 
 
-def request_preview(requests: Sequence[RequestPreview], *, height: int, key: str) -> None:
+def request_preview(requests: Sequence[RequestPreview], *, key: str) -> None:
     """Draw a tab for each request with its messages."""
-    prompt_preview(
-        [
-            RolePreview(
-                one.role, one.title, tuple(Part(each.role, (("same", each.content),)) for each in one.messages),
-                one.tokens, 0,
-            )
-            for one in requests
-        ],
-        height=height, key=key,
-    )  # fmt: skip
+    roles = []
+    for one in requests:
+        parts = tuple(Part(message.role, (("same", message.content),)) for message in one.messages)
+        roles.append(RolePreview(one.role, one.title, parts, one.tokens, 0))
+    prompt_preview(roles, height=400, key=key)
 
 
 def prompt_preview(roles: Sequence[RolePreview], *, height: int, key: str = "prompt") -> None:
     """Draw a tab for each role. Lines that were added or removed since the saved version are marked."""
-    _PROMPT_PREVIEW(
-        key=key,
-        data={
-            "height": height,
-            "roles": [
-                {
-                    "role": role_data({role.role: role.title})[0] if role.role else None,
-                    "title": role.title,
-                    "tokens": role.tokens,
-                    "token_change": role.more,
-                    "parts": [
-                        {"speaker": part.speaker, "pieces": [list(each) for each in part.pieces]} for part in role.parts
-                    ],
-                }
-                for role in roles
-            ],
-        },
-    )
+    rows = [
+        {
+            "role": role_data({role.role: role.title})[0] if role.role else None,
+            "title": role.title, "tokens": role.tokens, "token_change": role.more,
+            "parts": [{"speaker": part.speaker, "pieces": part.pieces} for part in role.parts],
+        }
+        for role in roles
+    ]  # fmt: skip
+    _PROMPT_PREVIEW(key=key, data={"height": height, "roles": rows})

@@ -414,7 +414,7 @@ def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeyp
 
     drawn = []
     monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append((rows, charts.svg(spec, False))) or {})
-    charts.confusion_heatmap([[3, 1], [0, 4]], ["a", "b"], key="k", x_title="verdict", y_title="gold")
+    charts.confusion_heatmap([[3, 1], [0, 4]], ["a", "b"], "gold", key="k")
     rows, picture = drawn[0]
     assert [row["words"] for row in rows] == ["3\n75%", "1\n25%", "", "4\n100%"]
     assert [row["marked"] for row in rows] == [True, False, False, True]

@@ -64,10 +64,8 @@ def _cell_clicked() -> None:
 def _choice_matrix(found: EvaluationReport, reference: str) -> None:
     """Draw the matrix of all labels. A click selects a cell."""
     labels = {label.name: label.id for label in found.run.settings.codebook.labels}
-    true, said = charts.confusion_heatmap(
-        found.scores.confusion, list(labels), key="evaluate-matrix", x_title="verdict", y_title=reference
-    )
-    if true and said and state.evaluate.cell != (labels[true], labels[said]):
+    true, said = charts.confusion_heatmap(found.scores.confusion, list(labels), reference, key="evaluate-matrix")
+    if true and said:
         state.evaluate.cell = (labels[true], labels[said])
 
 

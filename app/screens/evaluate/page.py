@@ -257,7 +257,7 @@ def _dimension_confusion(session: ProjectSession, found: EvaluationReport) -> No
         points = [format_rating(point) for point in run.settings.codebook.scale_of(chosen).points]
         matrix = rating_confusion(session, run, chosen, reference)
         layout.counted(coverage.on_item(session, run, chosen, reference).describe(reference))
-        charts.confusion_heatmap(matrix, points, key=f"evaluate-confusion-{chosen}", x_title="verdict", y_title=noun)
+        charts.confusion_heatmap(matrix, points, noun, key=f"evaluate-confusion-{chosen}")
 
 
 def _raters(found: EvaluationReport) -> None:

@@ -117,7 +117,7 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
         if not requests:
             line("No role receives this part for this document.", "q")
             return
-        request_preview(requests, height=400, key="lab-rendered")
+        request_preview(requests, key="lab-rendered")
         st.html(f'<div class="moot-why">Document {escape(document.id)}. Tokens are estimated by length.</div>')
 
 

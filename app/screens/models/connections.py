@@ -24,11 +24,8 @@ from core.services.workspace import Workspace
 
 DIALECTS = {"openai": "OpenAI-compatible", "ollama": "Ollama"}
 LIMITS = {
-    "requests_per_minute": ("Requests per minute", "{:,} requests per minute"),
-    "tokens_per_minute": ("Tokens per minute", "{:,} tokens per minute"),
-    "at_once": ("Calls at once", "{:,} calls at once"),
-}
-"""Title of each limit, and the limit as text."""
+    "requests_per_minute": "Requests per minute", "tokens_per_minute": "Tokens per minute", "at_once": "Calls at once",
+}  # fmt: skip
 MAX_LISTED = 400
 
 
@@ -53,7 +50,8 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
     about, key, buttons = st.columns((2.4, 1.9, 2.6), vertical_alignment="center", wrap=False)
     badges = badge_html(DIALECTS.get(entry.dialect, entry.dialect)) + (badge_html("yours", "run") if entry.own else "")
     limits = models.connection_limits(workspace, name)
-    shown = ", ".join(text.format(value) for part, (_, text) in LIMITS.items() if (value := getattr(limits, part)))
+    known = {title.lower(): getattr(limits, part) for part, title in LIMITS.items()}
+    shown = ", ".join(f"{value:,} {title}" for title, value in known.items() if value)
     at_most = f'<span class="moot-line q xs">At most {shown}</span>' if shown else ""
     about.html(
         f'<div class="moot-connection"><b>{escape(name)}{badges}</b>'
@@ -113,7 +111,7 @@ def _limits_form(workspace: Workspace, name: str, limits: Limits) -> None:
                 title, min_value=1, value=getattr(limits, part), step=1, placeholder="no limit",
                 key=f"limit-{name}-{part}", width=220,
             )
-            for part, (title, _) in LIMITS.items()
+            for part, title in LIMITS.items()
         }  # fmt: skip
         if st.form_submit_button("Save limits", type="primary"):
             models.set_connection_limits(workspace, name, Limits(**values))
@@ -123,18 +121,17 @@ def _limits_form(workspace: Workspace, name: str, limits: Limits) -> None:
 
 def add_form(workspace: Workspace) -> None:
     """Draw the form that adds a connection; an invalid input stays in the fields."""
-    name_key, url_key = "add-name", "add-url"
 
     def add() -> None:
-        name = st.session_state[name_key].strip()
+        name = st.session_state["add-name"].strip()
         with error_notices():
-            models.add(workspace, name, st.session_state[url_key])
+            models.add(workspace, name, st.session_state["add-url"])
             state.set_notice("ok", f"{name} was added", "Test it, then choose it for a role.")
-            st.session_state[name_key] = st.session_state[url_key] = ""
+            st.session_state["add-name"] = st.session_state["add-url"] = ""
 
     with st.form("add-connection", border=False):
-        st.text_input("Name", placeholder="local", key=name_key)
-        st.text_input("Address", placeholder="http://127.0.0.1:8081/v1", key=url_key)
+        st.text_input("Name", placeholder="local", key="add-name")
+        st.text_input("Address", placeholder="http://127.0.0.1:8081/v1", key="add-url")
         st.form_submit_button("Add", on_click=add)
 
 

@@ -91,7 +91,7 @@ def draw(session: ProjectSession, *, first: bool) -> None:
         with st.expander("Prompt of each role"):
             document, requests = prompt_templates.preview_first_document(session, settings)
             line(f"Document {document}. Brackets mark replies of other roles.", "q")
-            request_preview(requests, height=400, key="run-prompts")
+            request_preview(requests, key="run-prompts")
         with warnings_slot:
             if found := planning.run_warnings(session, settings, ids[: plan.limit]):
                 notice("warn", format_count(len(found), "warning"), "\n".join(found))
