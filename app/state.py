@@ -16,7 +16,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast, overload
 
 import streamlit as st
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from core.services.lab.trials import Trial
     from core.services.models import Probe
     from core.services.review.codebook_examples import CodebookExample
+
+NoticeKind: TypeAlias = Literal["error", "warn", "ok", "info"]
+"""Kind of a message box."""
 
 T = TypeVar("T")
 
@@ -415,7 +418,7 @@ class SessionState:
     """Widget: the project switcher."""
     run_id: Value[str | None] = Value(None)
     """Run that the pages show. None for the latest run."""
-    notice: Value[tuple[Literal["error", "warn", "ok", "info"], str, str] | None] = Value(None)
+    notice: Value[tuple[NoticeKind, str, str] | None] = Value(None)
     """(kind, head, text) of a message that the next rerun shows once."""
     page: Value[str] = Value("")
     """Page that was drawn last."""
@@ -434,7 +437,7 @@ class SessionState:
                     del st.session_state[key]
         self.project = path
 
-    def set_notice(self, kind: Literal["error", "warn", "ok", "info"], head: str, text: str = "") -> None:
+    def set_notice(self, kind: NoticeKind, head: str, text: str = "") -> None:
         """Set a message that the next complete run of a page shows at the top.
 
         Use this before ``st.rerun`` or a page switch.

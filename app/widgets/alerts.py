@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import streamlit as st
 
-from app.state import state
+from app.state import NoticeKind, state
 from core.errors import MootError, NothingChanged
 from core.formatting import join_names, plural
 
@@ -18,15 +18,9 @@ if TYPE_CHECKING:
 
 Tone: TypeAlias = Literal["right", "wrong", "unres", "stale", "run", ""]
 
-KINDS = ("error", "warn", "ok", "info")
 
-
-def notice(kind: str, head: str, text: str = "") -> None:
-    """Draw a message box.
-
-    ``kind`` is error, warn, ok or info. ``head`` is the event, ``text`` the place and the next step.
-    """
-    kind = kind if kind in KINDS else "info"
+def notice(kind: NoticeKind, head: str, text: str = "") -> None:
+    """Draw a message box. ``head`` is the event, ``text`` the place and the next step."""
     role = "alert" if kind == "error" else "status"
     # The icon is a CSS mask in app.css, because st.html removes SVG.
     st.html(
@@ -71,8 +65,7 @@ def probe_notice(probe: Probe, who: str = "") -> None:
     name = who or probe.role_model.spec
     count = len(probe.roles) if who else 1
     if probe.error is not None:
-        kind = "error" if probe.stops else "warn"
-        notice(kind, f"{name}: {probe.error.kind}", str(probe.error))
+        notice("error" if probe.stops else "warn", f"{name}: {probe.error.kind}", str(probe.error))
         return
     dropped = f" {join_names(probe.refused_params)} is not supported and is left out." if probe.refused_params else ""
     if probe.in_format:

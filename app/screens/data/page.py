@@ -24,6 +24,7 @@ from app.widgets.layout import header, panel
 from core.errors import MootError
 from core.formatting import format_count, plural
 from core.services import projects
+from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
 from core.services.data.importing import ImportDraft, ImportPreview, PendingImport, SourceFile
@@ -33,11 +34,11 @@ from core.services.project_session import ProjectSession
 
 def main() -> None:
     pending = context.pending_import()
-    if pending is not None and pending.job is not None:
-        show_job(pending)
-        return
     if pending is not None:
-        ImportPage(context.current_project(), pending).show()
+        if pending.job is not None:
+            show_job(pending, pending.job)
+        else:
+            ImportPage(context.current_project(), pending).show()
         return
     layout.write_url(import_id=None)
     session = context.require_project()
@@ -365,10 +366,8 @@ def pending_import_notices(pending: Sequence[PendingImport]) -> None:
                 )  # fmt: skip
 
 
-def show_job(pending: PendingImport) -> None:
+def show_job(pending: PendingImport, job: Job[Any]) -> None:
     """Draw the progress of an import that was started, or finish it."""
-    job = pending.job
-    assert job is not None
     if not job.wait(JOB_WAIT):
         layout.write_url(import_id=pending.id)
         header("Data", f"{pending.draft.name} is being imported")

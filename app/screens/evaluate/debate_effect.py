@@ -20,6 +20,7 @@ from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.project_session import ProjectSession
 from core.stats.debate_rounds import Bound, Round
+from core.stats.flips import Objections
 from core.stats.intervals import Estimate, format_estimate, format_interval
 
 SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent correct": "right", "all agree": "unres"}
@@ -44,11 +45,11 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             _steps(result, unit, on_debate)
         _rounds(result.rounds, result.titles, on_rounds)
         if result.critic is not None and not result.rounds:  # beside the bound it would leave the left side empty
-            _critic(result)
+            _critic(result.critic)
     with right:
         _bound(result.upper_bound, on_run)
         if result.critic is not None and result.rounds:
-            _critic(result)
+            _critic(result.critic)
     _panels(result, on_rounds)
 
 
@@ -81,9 +82,7 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
             st.caption(" ".join(notes))
 
 
-def _critic(result: DebateEffect) -> None:
-    critic = result.critic
-    assert critic is not None
+def _critic(critic: Objections) -> None:
     rows = [
         ("objections", f"{critic.raised:,} of {critic.cells:,}"),
         ("justified", _share(critic.precision)),

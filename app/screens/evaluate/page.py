@@ -264,22 +264,19 @@ def _raters(found: EvaluationReport) -> None:
     """Draw each rater, the mean and the median of them, and their agreement, by dimension."""
     assert found.median is not None
     sides = {**found.raters, "mean": found.scores, "median": found.median}
-    rows = [
-        [
-            name,
-            *map(estimate_html, (*(side.labels[name]["spearman"] for side in sides.values()), found.agreement[name])),
-        ]
-        for name in found.scores.labels
-    ]
+    rows = []
+    for name in found.scores.labels:
+        each = [side.labels[name]["spearman"] for side in sides.values()]
+        rows.append([name, *map(estimate_html, [*each, found.agreement[name]])])
     table(["Dimension", *sides, "agreement of the raters (alpha)"], rows)
 
 
 def _overlap(found: EvaluationReport) -> None:
     fields = found.overlap
-    rows = [
-        [name, *map(estimate_html, (*(own.labels[name].spearman for own in fields.values()), scores["spearman"]))]
-        for name, scores in found.scores.labels.items()
-    ]
+    rows = []
+    for name, scores in found.scores.labels.items():
+        each = [own.labels[name].spearman for own in fields.values()]
+        rows.append([name, *map(estimate_html, [*each, scores["spearman"]])])
     heads = [f"with {field} (mean F1 {format_estimate(own.mean)})" for field, own in fields.items()]
     table(["Dimension", *heads, "this run"], rows)
 
