@@ -393,74 +393,51 @@ def _columns(
     least = 36 if codebook.kind == "rating" else 30  # means have two decimals
     label_width = {"minWidth": least, "maxWidth": 56} if tight else {"minWidth": 54, "maxWidth": 92}
     upright = " upright" if tight else ""
-    columns: list[dict[str, Any]] = [
-        {
-            "headerName": "",
-            "children": [
-                {
-                    "field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 112,
-                    "pinned": "left", "tooltipField": "_id", "valueFormatter": js("moot.callback('shortenId')"),
-                    "cellClass": "id",
-                    "cellClassRules": {"focused": js("moot.callback('isFocused')")},
-                },
-                {"field": "_text", "headerName": "text", "flex": 1, "minWidth": least_text, "cellClass": "text",
-                 "tooltipField": "_text"},
-            ],
-        },
-        {
-            "headerName": "Current labels",
-            "headerClass": "line",
-            "children": [
-                {
-                    "colId": field, "headerName": label.name if label else "Label", "type": "moot",
-                    **({"flex": 0.3, **label_width} if label else {"width": max(118, role_width + 26)}),
-                    "headerComponentParams": {
-                        "name": label.name if label else "Label",
-                        "colour": shade[f"l{label.colour}"] if label else "",
-                    },
-                    "cellClass": "centre label line" if place == 0 else "centre label",
-                    "headerClass": f"centre line{upright}" if place == 0 else f"centre{upright}",
-                }
-                for place, (field, label) in enumerate(labels)
-            ],
-        },
-        {
-            "headerName": "",
-            "headerClass": "centre line",
-            "children": [{"field": "gold", "headerName": "gold", "width": reference, **squares}],
-        },
-        {
-            "headerName": "Labels by role",
-            "headerClass": "line",
-            "children": [
-                {
-                    "field": f"r_{role}", "headerName": title, "width": role_width, **squares,
-                    "headerComponentParams": {"name": title, "ink": palette.role_colour(role, shade)},
-                    **({} if place == 0 else {"cellClass": "centre", "headerClass": "centre"}),
-                }
-                for place, (role, title) in enumerate(roles.items())
-            ],
-        },
-        {
-            "headerName": "",
-            "headerClass": "line",
-            "children": [
-                {"field": "_quotes", "headerName": "quotes", "width": 70, "cellClass": "line", "headerClass": "line",
-                 "cellClassRules": {"wrong": js("moot.callback('hasUnsupportedQuotes')")}},
-                {"field": "_reason", "headerName": "reason", "width": 120, "cellRenderer": "badge",
-                 "tooltipField": "_why"},
-                {"field": "_status", "headerName": "status", "width": 82, "pinned": "right",
-                 "cellClassRules": {"muted": js("moot.callback('isPending')")}},
-                {"field": "_revision", "colId": "_revision", "hide": True,
-                 "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')")},
-            ],
-        },
+    document: list[dict[str, Any]] = [
+        {"field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 112, "pinned": "left",
+         "tooltipField": "_id", "valueFormatter": js("moot.callback('shortenId')"), "cellClass": "id",
+         "cellClassRules": {"focused": js("moot.callback('isFocused')")}},
+        {"field": "_text", "headerName": "text", "flex": 1, "minWidth": least_text, "cellClass": "text",
+         "tooltipField": "_text"},
     ]  # fmt: skip
-    for group in columns:
-        for column in group["children"]:
+    decisions: list[dict[str, Any]] = [
+        {
+            "colId": field, "headerName": label.name if label else "Label", "type": "moot",
+            **({"flex": 0.3, **label_width} if label else {"width": max(118, role_width + 26)}),
+            "headerComponentParams": {"colour": shade[f"l{label.colour}"]} if label else {},
+            "cellClass": "centre label line" if place == 0 else "centre label",
+            "headerClass": f"centre line{upright}" if place == 0 else f"centre{upright}",
+        }
+        for place, (field, label) in enumerate(labels)
+    ]  # fmt: skip
+    by_role: list[dict[str, Any]] = [
+        {
+            "field": f"r_{role}", "headerName": title, "width": role_width, **squares,
+            "headerComponentParams": {"ink": palette.role_colour(role, shade)},
+            **({} if place == 0 else {"cellClass": "centre", "headerClass": "centre"}),
+        }
+        for place, (role, title) in enumerate(roles.items())
+    ]  # fmt: skip
+    status: list[dict[str, Any]] = [
+        {"field": "_quotes", "headerName": "quotes", "width": 70, "cellClass": "line", "headerClass": "line",
+         "cellClassRules": {"wrong": js("moot.callback('hasUnsupportedQuotes')")}},
+        {"field": "_reason", "headerName": "reason", "width": 120, "cellRenderer": "badge", "tooltipField": "_why"},
+        {"field": "_status", "headerName": "status", "width": 82, "pinned": "right",
+         "cellClassRules": {"muted": js("moot.callback('isPending')")}},
+        {"field": "_revision", "colId": "_revision", "hide": True,
+         "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')")},
+    ]  # fmt: skip
+    gold: list[dict[str, Any]] = [{"field": "gold", "headerName": "gold", "width": reference, **squares}]
+    groups = (
+        ("", None, document), ("Current labels", "line", decisions), ("", "centre line", gold),
+        ("Labels by role", "line", by_role), ("", "line", status),
+    )  # fmt: skip
+    for _, _, columns in groups:
+        for column in columns:
             column["headerComponent"] = "head"
-            column.setdefault("headerComponentParams", {"name": column.get("headerName", "")})
-    return columns
+            params = column.get("headerComponentParams", {})
+            column["headerComponentParams"] = {"name": column.get("headerName", ""), **params}
+    return [{"headerName": name, "headerClass": css, "children": columns} for name, css, columns in groups]
 
 
 def disarmed(options: Any) -> Any:
