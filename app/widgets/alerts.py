@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from core.services.models import Probe
 
 Tone: TypeAlias = Literal["right", "wrong", "unres", "stale", "run", ""]
+STATE_TONES: dict[str, Tone] = {
+    "running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong",
+}  # fmt: skip
+"""Tones of the states of runs and sweeps."""
 
 
 def notice(kind: NoticeKind, head: str, text: str = "") -> None:

@@ -189,11 +189,11 @@ def project_list(workspace: Workspace, shown: Path | None) -> None:
             cells[0].html(
                 f'<div class="moot-cell" title="{escape(str(row.path), quote=True)}"><b>{escape(row.name)}</b></div>'
             )
-            for cell, count in zip(cells[1:3], (row.documents, row.reviewed), strict=True):
-                cell.html(f'<div class="moot-cell num">{"" if count is None else f"{count:,}"}</div>')
-            cells[3].html(f'<div class="moot-cell">{_run_html(row)}</div>')
-            cells[4].html(f'<div class="moot-cell">{format_date(row.opened_at) if row.opened_at else ""}</div>')
-            cells[5].html(f'<div class="moot-cell num">{format_bytes(row.size)}</div>')
+            counts = ("" if count is None else f"{count:,}" for count in (row.documents, row.reviewed))
+            opened = format_date(row.opened_at) if row.opened_at else ""
+            texts = (*counts, _run_html(row), opened, format_bytes(row.size))
+            for cell, (_, kind), text in zip(cells[1:6], HEADS[1:6], texts, strict=True):
+                cell.html(f'<div class="moot-cell{kind}">{text}</div>')
             if row.path == shown:
                 cells[6].html('<div class="moot-cell">current</div>')
             else:

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from app.state import LabState, state
-from app.widgets.alerts import Tone, badge_html, error_box, error_boxes, notice
+from app.widgets.alerts import STATE_TONES, badge_html, error_box, error_boxes, notice
 from app.widgets.elements import line, literal
 from core.debate import protocols
 from core.errors import MootError, UsageError
@@ -22,8 +22,6 @@ from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
 from core.stats.intervals import Estimate, format_interval
-
-TONES: dict[str, Tone] = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong"}
 
 
 def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
@@ -114,7 +112,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         spec = SPEC.validate_python(row.spec)
-        badge = badge_html(row.state, TONES.get(row.state, ""))
+        badge = badge_html(row.state, STATE_TONES.get(row.state, ""))
         about = (format_count(len(places), "configuration"), f"up to {spec.size} documents", row.message)
         st.html(
             f'<div class="moot-panel"><h2>Sweep {row.sweep}</h2>{badge}'

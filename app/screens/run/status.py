@@ -11,14 +11,14 @@ import streamlit as st
 from app import context
 from app.components import component
 from app.state import SessionState, state
-from app.widgets.alerts import Tone, error_box, error_notices, notice
+from app.widgets.alerts import STATE_TONES, Tone, error_box, error_notices, notice
 from app.widgets.elements import literal
 from app.widgets.labels import label_data, role_data
 from app.widgets.layout import header
 from core.debate import protocols
 from core.errors import MootError
 from core.formatting import format_clock, format_count, format_money, format_percent, plural
-from core.runs import RunRow, State
+from core.runs import RunRow
 from core.services import prompt_templates
 from core.services.data.overview import source_name
 from core.services.project_session import ProjectSession
@@ -28,9 +28,6 @@ from core.services.runs.cost_estimate import AdaptiveSavings, FromStore
 from core.stats.intervals import format_interval
 
 _LIVE_RUN = component("live_run")
-TONES: dict[State, Tone] = {
-    "queued": "", "running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong",
-}  # fmt: skip
 PENDING = {"paused": "pausing", "stopped": "stopping"}
 
 Act = Callable[..., None]
@@ -96,7 +93,7 @@ def _badge(overview: RunOverview) -> tuple[str, Tone]:
         return PENDING.get(overview.pending_state, overview.pending_state), "unres"
     if overview.stop_code == "interrupted":
         return "interrupted", "unres"
-    return overview.state, TONES[overview.state]
+    return overview.state, STATE_TONES.get(overview.state, "")
 
 
 def _subtitle(overview: RunOverview, file_name: str) -> str:
