@@ -236,6 +236,8 @@ def _draw_step(session: ProjectSession, page: str, drawn: Step | None) -> None:
     words = "Compare runs, improve definitions, or export the results."
     if step is not None:
         words = step.hint if step.page == page else step.words
+        if step.new_run and step.page == page and overview.last_state and not state.run.setup_open:
+            words = f"Press New run, then {words[0].lower()}{words[1:]}"
     st.html(_path_html(head, f"{overview.done} of {len(overview.steps)}", marks, words))
     if step is not None and step.page != page:
         _step_button(step, step.action, "path-next", stretch=True)

@@ -32,7 +32,7 @@ class Step:
     """One of the steps of a project, in order.
 
     ``words`` describe its status. ``action`` is the command of a button, and ``hint`` says what to press on the page.
-    ``new_run`` is True if the button opens the setup of a new run.
+    ``new_run`` is True if the button opens the setup of a new run, in which the hint applies.
     """
 
     name: str
@@ -161,8 +161,7 @@ def _pilot(session: ProjectSession, last: RunRow | None, state: State | None, *,
     words = _run_words(last, state)
     if not done and state in UNFINISHED:
         return Step("pilot", "run", "Pilot", "later", words, *UNFINISHED[state])
-    start = f"Start with {size:,}: a small run shows whether definitions and models work."
-    hint = f"Press {'New run, then ' if last else ''}{start}"
+    hint = f"Press Start with {size:,}: a small run shows whether definitions and models work."
     return Step("pilot", "run", "Pilot", _state(done), words, "Run a pilot", hint, new_run=True)
 
 
@@ -173,7 +172,7 @@ def _whole_run(whole: RunRow | None, documents: int, last: RunRow | None, state:
     unfinished = UNFINISHED.get("paused" if stopped else state or "")
     if whole is None and unfinished is not None:
         return Step("whole", "run", "Whole run", "later", _run_words(last, state), *unfinished)
-    hint = f"Press New run, then Start all {format_count(documents, 'document')}."
+    hint = f"Press Start all {format_count(documents, 'document')}."
     action = f"Run all {documents:,}"
     return Step("whole", "run", "Whole run", _state(whole is not None), words, action, hint, new_run=True)
 

@@ -114,6 +114,16 @@ def test_run_is_started_watched_and_finished(session: ProjectSession) -> None:
     assert "New run" in labels(at)
 
 
+def test_hint_names_the_button_of_the_setup_only_outside_of_it(session: ProjectSession) -> None:
+    fill(session)
+    (run,) = queue_runs(session, planning.Plan())
+    session.stop(run.run_id)
+    at = open_page("run")
+    assert "Press New run, then press Start with 4:" in html(at)
+    at.button(key="new-run").click().run()
+    assert "Press Start with 4:" in html(at)
+
+
 def test_end_of_a_watched_run_is_noticed_by_any_rerun(session: ProjectSession) -> None:
     fill(session)
     (first,) = queue_runs(session, planning.Plan(pace=1000.0))

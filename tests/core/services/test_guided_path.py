@@ -80,7 +80,7 @@ def test_stopped_run_is_reviewed_and_then_resumed(workspace: Workspace) -> None:
         actions.edit(session, run_id, [f"d{number}"], "b", True)
         actions.submit(session, run_id, [f"d{number}"])
     whole = next_of(session)
-    assert (whole.name, whole.hint, whole.new_run) == ("whole", "Press New run, then Start all 9 documents.", True)
+    assert (whole.name, whole.hint, whole.new_run) == ("whole", "Press Start all 9 documents.", True)
     every = session.store.runs.create(session.run(run_id).settings, session.store.documents.ids())
     session.store.runs._writer.do(set_state(every.run_id, "stopped", StopReason("user", "stopped by you"), 1.0))
     whole = next_of(session)
@@ -111,7 +111,7 @@ def test_next_step_of_a_pilot_without_verdicts_is_the_codebook(workspace: Worksp
     session.store.codebooks.save(changed)
     step = next_of(session)
     assert (step.action, step.new_run) == ("Run a pilot", True)  # the page shows the last run otherwise
-    assert step.hint.startswith("Press New run, then Start with 1:")
+    assert step.hint.startswith("Press Start with 1:")
 
 
 def test_rejected_rows_of_replaced_files_are_not_counted(workspace: Workspace) -> None:
