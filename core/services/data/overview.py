@@ -134,17 +134,16 @@ def gold_counts(
     for (item, rater), own in counts.items():
         values = {value: own.get(value, 0) for value in used[item]}
         known = sum(values.values())
-        name, colour = labels.get(item, (f"{item} (not in the codebook)", 0))
         if item == CHOICE_ITEM and item not in labels:
-            for value, count in values.items():
-                named, shade = labels.get(str(value), (f"{value} (not in the codebook)", 0))
-                bars.append((places.get(str(value), 999), GoldCount(named, shade, rater, "", count, known)))
-        elif set(values) <= {True, False} and not any(type(value) is not bool for value in values):
-            bars.append((places.get(item, 999), GoldCount(name, colour, rater, "", values.get(True, 0), known)))
+            shown = [(str(value), "", count) for value, count in values.items()]
+        elif all(isinstance(value, bool) for value in values):
+            shown = [(item, "", values.get(True, 0))]
         else:
             ordered = sorted(values.items(), key=lambda pair: (isinstance(pair[0], str), pair[0]))
-            place = places.get(item, 999)
-            bars += [(place, GoldCount(name, colour, rater, as_text(value), count, known)) for value, count in ordered]
+            shown = [(item, as_text(value), count) for value, count in ordered]
+        for label, value_text, count in shown:
+            name, colour = labels.get(label, (f"{label} (not in the codebook)", 0))
+            bars.append((places.get(label, 999), GoldCount(name, colour, rater, value_text, count, known)))
     return tuple(bar for _, bar in sorted(bars, key=lambda pair: (pair[0], pair[1].rater)))
 
 
