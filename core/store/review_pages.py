@@ -278,13 +278,12 @@ class Lines:
 class Progress:
     """A reviewer's progress with a run.
 
-    Documents by status, waiting documents with a reason, and the median seconds of the last fifty submitted (None
-    before the first).
+    Numbers of all documents, of submitted ones and of waiting ones with a reason, and the median seconds of the last
+    fifty submitted (None before the first).
     """
 
     documents: int
     submitted: int
-    discarded: int
     urgent: int
     seconds: float | None
 
@@ -375,7 +374,6 @@ class ReviewPages(Reader):
         lines, params = self._lines(view)
         counted = self._connection.rows(
             f"""WITH {lines} SELECT count(*), count(*) FILTER (review_status = 'Submitted'),
-                count(*) FILTER (review_status = 'Discarded'),
                 count(*) FILTER (reasons > 0 AND review_status IN ('Pending', 'Draft')) FROM lines""",
             params,
         )[0]
@@ -384,8 +382,8 @@ class ReviewPages(Reader):
             "AND ($actor IS NULL OR actor = $actor) AND seconds > 0 ORDER BY seq DESC LIMIT 50)",
             {"run": view.run_id, "actor": view.actor},
         )
-        documents, submitted, discarded, urgent = counted
-        return Progress(documents, submitted, discarded, urgent, pace)
+        documents, submitted, urgent = counted
+        return Progress(documents, submitted, urgent, pace)
 
     def _lines(
         self,
