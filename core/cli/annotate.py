@@ -122,7 +122,7 @@ def annotate_file(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
     ):
         console.print_message(note)
-    return _drive(session, [row.run_id for row in rows])
+    return _execute(session, [row.run_id for row in rows])
 
 
 def start_runs(
@@ -172,7 +172,7 @@ def resume_run(
             control.set_budget(session, run_id, budget)
         control.check_budget(session, run_id)
         _preflight(workspace, row.settings)
-    return _drive(session, [run_id], **retry)
+    return _execute(session, [run_id], **retry)
 
 
 def warn_ignored_options(
@@ -224,7 +224,7 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
     )
     _require_connections(workspace, settings, run_id)
     _preflight(workspace, settings)
-    return _drive(session, [rerun.create_rerun(session, before, settings, options["limit"]).run_id])
+    return _execute(session, [rerun.create_rerun(session, before, settings, options["limit"]).run_id])
 
 
 def _require_connections(workspace: Workspace, settings: RunSettings, run_id: str) -> None:
@@ -252,13 +252,14 @@ def _preflight(workspace: Workspace, settings: RunSettings) -> None:
             )
 
 
-def _drive(
+def _execute(
     session: ProjectSession, run_ids: list[str], *, retry_failed: bool = False, retry_unresolved: bool = False
 ) -> Outcome:
+    """Execute runs one after another until one does not finish, report failures, and return the outcome of all."""
     session.listen(console.ProgressLines())
     stored = [session.store.runs.known(run_id) for run_id in run_ids]
-    reported: dict[str, RunStatus] = {}
-    problem = ""
+    statuses: dict[str, RunStatus] = {}
+    has_error = False
     interrupted = 0
 
     def on_interrupt(times: int) -> None:
@@ -274,38 +275,38 @@ def _drive(
         if interrupted:
             break
         try:
-            status = console.wait_for(
-                session.start_or_resume(run_id, retry_failed=retry_failed, retry_unresolved=retry_unresolved),
-                on_interrupt,
-            )
+            future = session.start_or_resume(run_id, retry_failed=retry_failed, retry_unresolved=retry_unresolved)
+            statuses[run_id] = console.wait_for(future, on_interrupt)
         except MootError as error:
-            problem = str(error)
+            has_error = True
             console.print_error(error)
             break
-        reported[run_id] = status
-        if status.state != "done":
-            _print_stop(status)
+        if statuses[run_id].state != "done":
+            _print_stop(statuses[run_id])
             break
     # A disk that refuses writes keeps the state that was stored before.
     try:
-        found = [session.store.runs.known(run_id) for run_id in run_ids]
+        latest = [session.store.runs.known(run_id) for run_id in run_ids]
     except ProjectError as error:  # the disk failed in a write of the database, which then cannot be read either
-        known = [with_status(row, reported[row.run_id]) for row in stored if row.run_id in reported]
-        if not known:
+        reported = [with_status(row, statuses[row.run_id]) for row in stored if row.run_id in statuses]
+        if not reported:
             raise
         console.print_error(error)
-        return Outcome(session, (), totals(known, {}), console.INCOMPLETE)
-    states = {run_id: status.state for run_id, status in reported.items()}
-    rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in found)
+        return Outcome(session, (), totals(reported, {}), console.INCOMPLETE)
+    states = {run_id: status.state for run_id, status in statuses.items()}
+    rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in latest)
+    _print_failures(session, rows)
+    savings = ((row.run_id, adaptive_savings(session, row)) for row in rows)
+    result = totals(rows, {run_id: saved.to_json() for run_id, saved in savings if saved is not None})
+    return Outcome(session, rows, result, console.INCOMPLETE if has_error else _exit_code(rows))
+
+
+def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
     for row in rows:
         if warning := describe_truncation(row, session.store.transcripts.truncated_replies(row.run_id)):
             console.print_message(f"{row.run_id}: {warning}")
-        for why, count in session.store.transcripts.errors(row.run_id) if row.failed else ():
-            console.print_message(f"{row.run_id}: {count} failed: {why}")
-    code = console.INCOMPLETE if problem else _exit_code(rows)
-    savings = ((row.run_id, adaptive_savings(session, row)) for row in rows)
-    result = totals(rows, {run_id: saved.to_json() for run_id, saved in savings if saved is not None})
-    return Outcome(session, rows, result, code)
+        for message, count in session.store.transcripts.errors(row.run_id) if row.failed else ():
+            console.print_message(f"{row.run_id}: {count} failed: {message}")
 
 
 def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]:
