@@ -19,12 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from core.debate.turns import Reply, ReplyError, ReplyForm, Usage
+from core.debate.turns import ReplyError, ReplyForm, Usage
 from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
+from core.engine.model_calls import PaidCall
 from core.engine.replaying_engine import ReplayingEngine
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.llm.batch_api import (
@@ -145,7 +146,7 @@ class BatchEngine(ReplayingEngine):
         finally:
             files.drop()
 
-    async def _call_now(self, key: str, pending: PendingTurn) -> tuple[Reply, bool] | None:
+    async def _call_now(self, key: str, pending: PendingTurn) -> PaidCall | None:
         """Call a role model without a Batch API; return None for one that has it."""
         if self._batches.batchable(pending.role_model):
             return None

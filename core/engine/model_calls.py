@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Reply, Usage
@@ -103,6 +104,13 @@ class StreamBuffer:
         self._sent = [0, 0]
 
 
+class PaidCall(NamedTuple):
+    """A committed reply; ``is_shared`` is True if another debate made the call."""
+
+    reply: Reply
+    is_shared: bool
+
+
 @dataclass(slots=True)
 class ModelCaller:
     """Caller of the models of one run.
@@ -127,8 +135,8 @@ class ModelCaller:
         self._slots = asyncio.Semaphore(self.settings.concurrency)
         self._batcher = DeltaBatcher(self.dependencies.publish)
 
-    async def call(self, key: str, pending: PendingTurn) -> tuple[Reply, bool]:
-        """Make a call and return its committed reply, and True if another debate made the call.
+    async def call(self, key: str, pending: PendingTurn) -> PaidCall:
+        """Make a call, or wait for that of another debate, and return the committed reply.
 
         Debates that need the same key share the call of the first. If that one is cancelled, another makes the call
         again. Raises ModelError and BudgetSpent.
@@ -136,7 +144,7 @@ class ModelCaller:
         while (shared := self._calls.get(key)) is not None:
             await asyncio.wait((shared,))
             if not shared.cancelled():
-                return shared.result(), True
+                return PaidCall(shared.result(), is_shared=True)
         own = self._calls[key] = asyncio.get_running_loop().create_future()
         try:
             reply = await self._call(key, pending)
@@ -148,7 +156,7 @@ class ModelCaller:
         finally:
             own.cancel()  # unless it is done
             del self._calls[key]
-        return reply, False
+        return PaidCall(reply, is_shared=False)
 
     async def _call(self, key: str, pending: PendingTurn) -> Reply:
         buffer = StreamBuffer(self.run_id, pending, self._batcher)

@@ -8,6 +8,7 @@ from core.engine.base_engine import Engine
 from core.engine.debate_runner import PendingTurn, look_up, read_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
+from core.engine.model_calls import PaidCall
 from core.errors import ModelError
 
 
@@ -55,8 +56,8 @@ class ReplayingEngine(Engine):
                 return Reply(error=error)
             if called is None:
                 return key
-            reply, cached = called
-            reply = read_reply(reply, pending, self.settings)
+            cached = called.is_shared
+            reply = read_reply(called.reply, pending, self.settings)
         self._used(reply)
         self._fresh.discard(reply.key)
         if (reply.key, pending.document.id) not in self._recorded:
@@ -67,6 +68,6 @@ class ReplayingEngine(Engine):
     def _used(self, _reply: Reply) -> None:
         """Note that a debate used a stored reply; for engines whose workers need it."""
 
-    async def _call_now(self, _key: str, _pending: PendingTurn) -> tuple[Reply, bool] | None:
-        """Return a reply that is available at once, with True if another debate paid for it; None without one."""
+    async def _call_now(self, _key: str, _pending: PendingTurn) -> PaidCall | None:
+        """Return the call of a role model that is asked at once; None for one whose replies come later."""
         return None
