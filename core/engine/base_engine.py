@@ -231,7 +231,7 @@ class Engine(ABC):
         if cached:
             self.progress.cached_calls += reply.run_id != self.run_id or not self._resumed
             self.publish(TurnStarted(pending.started(self.run_id, cached=True)))
-        turn = pending.done(self.run_id, reply, self.settings.codebook.items, cached=cached)
+        turn = pending.finished(self.run_id, reply, self.settings.codebook.items, cached=cached)
         self.publish(TurnDone(turn))
         self.sink.turn(turn)
 

@@ -104,7 +104,7 @@ class PendingTurn:
             cached=cached,
         )
 
-    def done(self, run_id: str, reply: Reply, items: Sequence[str], *, cached: bool) -> Turn:
+    def finished(self, run_id: str, reply: Reply, items: Sequence[str], *, cached: bool) -> Turn:
         """Return the turn with its reply; ``items`` are those of the run's codebook."""
         request, reading = self.request, reply.reading
         own = (request.item,) if request.item else items
@@ -124,13 +124,13 @@ class Debate:
         self, document: Document, settings: RunSettings, models: Models, precedents: Precedents | None = None
     ) -> None:
         self.document = document
-        self._read = document
+        self._debated_document = document
         self.pending: tuple[PendingTurn, ...] = ()
         self.verdict: Verdict | None = None
         self._settings = settings
         self._models = models
         self._precedents = precedents or {}
-        self._seen: Counter[str] = Counter()
+        self._occurrences: Counter[str] = Counter()
         self._turns = 0
         self._cuts = 0
         self._step = self._start(document)
@@ -156,7 +156,7 @@ class Debate:
             self.pending, self.verdict = (), None
             self._conclude(end.value)
         else:
-            self.pending = tuple(self._pending(request) for request in requests)
+            self.pending = tuple(self._pending_turn(request) for request in requests)
 
     def _conclude(self, verdict: Verdict) -> None:
         """Set the verdict, or debate a shortened document again if it did not fit and the settings say so."""
@@ -164,22 +164,22 @@ class Debate:
         if error is not None and error.kind == ContextTooLong.kind and on_long != "fail":
             if on_long == "skip":
                 verdict = skipped(verdict)
-            elif (shorter := shortened(self._read, error.message)) is not None and self._cuts < MAX_CUTS:
+            elif (shorter := shortened(self._debated_document, error.message)) is not None and self._cuts < MAX_CUTS:
                 self._cuts += 1
-                self._read = shorter
+                self._debated_document = shorter
                 self._step = self._start(shorter)
                 self._advance(None)
                 return
         if self._cuts and verdict.error is None:
-            verdict = replace(verdict, notes=(*verdict.notes, note_of_cut(self.document, self._read)))
+            verdict = replace(verdict, notes=(*verdict.notes, describe_cut(self.document, self._debated_document)))
         self.verdict = verdict
 
-    def _pending(self, request: Request) -> PendingTurn:
+    def _pending_turn(self, request: Request) -> PendingTurn:
         role_model = self._settings.role_models[request.role]
         salt = self._models.salt(role_model, request, self._settings)
         hash = request_hash(role_model, request, salt, self._settings.iteration)
-        pending = PendingTurn(self._read, self._turns, request, role_model, hash, self._seen[hash])
-        self._seen[hash] += 1
+        pending = PendingTurn(self._debated_document, self._turns, request, role_model, hash, self._occurrences[hash])
+        self._occurrences[hash] += 1
         self._turns += 1
         return pending
 
@@ -245,7 +245,7 @@ def shortened(document: Document, message: str) -> Document | None:
     The rest keeps its offsets, so that evidence still points into the whole document.
     """
     fields: Mapping[str, str] = document.fields
-    name = max(fields, key=lambda one: len(fields[one]))
+    name = max(fields, key=lambda field: len(fields[field]))
     text = fields[name]
     keep = int(len(text) * share_that_fits(message))
     if keep < _SHORTEST:
@@ -253,10 +253,10 @@ def shortened(document: Document, message: str) -> Document | None:
     return replace(document, fields={**fields, name: text[:keep]})
 
 
-def note_of_cut(whole: Document, cut: Document) -> str:
+def describe_cut(document: Document, shorter: Document) -> str:
     """Return the note for a verdict on a truncated document."""
-    before = sum(map(len, whole.fields.values()))
-    after = sum(map(len, cut.fields.values()))
+    before = sum(map(len, document.fields.values()))
+    after = sum(map(len, shorter.fields.values()))
     return f"the text was cut to its first {after:,} of {before:,} characters, to fit the model's context"
 
 

@@ -77,7 +77,9 @@ def test_a_worker_debates_like_the_live_engine(protocol: str) -> None:
         for document in await world.load(["d0", "d1"]):
             turns, verdict = await debate_document(document, {}, "r1", run_settings, models)
             assert verdict == world.verdicts[document.id].verdict
-            done = [pending.done("r1", reply, run_settings.codebook.items, cached=False) for pending, reply in turns]
+            done = [
+                pending.finished("r1", reply, run_settings.codebook.items, cached=False) for pending, reply in turns
+            ]
             stored = [turn for turn in world.turns if turn.document_id == document.id]
             assert list(map(untimed, done)) == list(map(untimed, stored))
 
