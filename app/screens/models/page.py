@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -14,6 +15,7 @@ from app.widgets.layout import header
 from core.debate import protocols
 from core.services import models
 from core.services.codebooks import keyword_matches
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.planning import Plan
 from core.services.workspace import Workspace
@@ -29,10 +31,6 @@ def main() -> None:
 
     def save(changed: Plan) -> None:
         planning.save_plan(session, changed)
-        state.models.note_plan_saved()
-
-    def set_pace(pace: int) -> None:
-        planning.set_pace(session, float(pace))
         state.models.note_plan_saved()
 
     def refresh() -> None:
@@ -62,35 +60,47 @@ def main() -> None:
         heading("Connections")
         connections.connections(workspace, entries, plan)
     with right:
-        with st.container(border=True, key="add"):
-            heading("Add a connection")
-            line("Any server with the OpenAI chat API, or Ollama.", "q")
-            connections.add_form(workspace)
-        with st.container(border=True, key="builtin"):
-            heading("Built-in model")
-            line(
-                "builtin/lexical is a word-list baseline, not a language model. It looks for the keywords of each "
-                "label, its name and the words of its description, and replies in the form of a debate. It is free, "
-                "runs on this machine and gives the same reply every time. A language model should score higher."
-            )
-            st.number_input(
-                "Pace (words per second)", min_value=0, max_value=1000, step=10,
-                help="Speed of the built-in model in the studio. 0 is instant, the default after your first run. "
-                "A run that was paused continues at this speed.",
-                **bound("pace", round(plan.pace), set_pace),
-            )  # fmt: skip
-            line("Instant." if plan.pace == 0 else "Slow enough to follow. 0 is instant.", "q xs")
-        with st.container(border=True, key="vectors"):
-            heading("Text vectors")
-            connections.vectors(workspace, keyword_matches.advise_vectors(session))
-        with st.container(border=True, key="prices"):
-            heading("Your prices")
-            connections.own_prices(workspace, entries)
+        _side_cards(workspace, session, plan, entries)
     with advice:  # last, because it computes scores of all runs
         role_models.recommendations(session, plan, roles, save)
     pending = tuple(name for name in in_use if models.listing(workspace, name, wait=0.0).pending)
     if pending:
         _wait_for_listings(workspace, pending)
+
+
+def _side_cards(
+    workspace: Workspace, session: ProjectSession, plan: Plan, entries: Sequence[models.ConnectionEntry]
+) -> None:
+    """Draw the cards beside the connections: a new one, the built-in model, text vectors and own prices."""
+
+    def set_pace(pace: int) -> None:
+        planning.set_pace(session, float(pace))
+        state.models.note_plan_saved()
+
+    with st.container(border=True, key="add"):
+        heading("Add a connection")
+        line("Any server with the OpenAI chat API, or Ollama.", "q")
+        connections.add_form(workspace)
+    with st.container(border=True, key="builtin"):
+        heading("Built-in model")
+        line(
+            "builtin/lexical is a word-list baseline, not a language model. It looks for the keywords of each "
+            "label, its name and the words of its description, and replies in the form of a debate. It is free, "
+            "runs on this machine and gives the same reply every time. A language model should score higher."
+        )
+        st.number_input(
+            "Pace (words per second)", min_value=0, max_value=1000, step=10,
+            help="Speed of the built-in model in the studio. 0 is instant, the default after your first run. "
+            "A run that was paused continues at this speed.",
+            **bound("pace", round(plan.pace), set_pace),
+        )  # fmt: skip
+        line("Instant." if plan.pace == 0 else "Slow enough to follow. 0 is instant.", "q xs")
+    with st.container(border=True, key="vectors"):
+        heading("Text vectors")
+        connections.vectors(workspace, keyword_matches.advise_vectors(session))
+    with st.container(border=True, key="prices"):
+        heading("Your prices")
+        connections.own_prices(workspace, entries)
 
 
 @st.fragment(run_every=0.5)
