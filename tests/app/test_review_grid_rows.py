@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.api.review import speakers
-from app.screens.review.grid import head, options_of
+from app.screens.review.grid import grid_options, header_height
 from core.codebook import Codebook, Label, Scale
 
 ROLES = {"general_public": "General public", "coordinator": "Coordinator", "aggregator": "Aggregator"}
@@ -38,7 +38,9 @@ def book(kind: str, labels: int) -> Codebook:
 
 def least_width(codebook: Codebook) -> int:
     """Return the least width of a row in pixels, without the count of quotes."""
-    options = options_of(codebook, dict.fromkeys(("extractor", "critic", "judge"), "Role"), None, {}, lambda code: code)
+    options = grid_options(
+        codebook, dict.fromkeys(("extractor", "critic", "judge"), "Role"), None, {}, lambda code: code
+    )
     columns = [column for group in options["columnDefs"] for column in group["children"] if not column.get("hide")]
     widths = {
         column.get("colId", column.get("field")): column["minWidth"] if "flex" in column else column.get("width")
@@ -56,12 +58,12 @@ def test_row_fits_a_small_screen(kind, labels):
 
 def test_click_cycles_through_the_points_of_the_dimensions_own_scale():
     labels = (Label(name="Fluency", id="f", scale=Scale(min=0, max=2)), Label(name="Overall", id="o"))
-    options = options_of(Codebook(kind="rating", labels=labels), {}, None, {}, lambda code: code)
+    options = grid_options(Codebook(kind="rating", labels=labels), {}, None, {}, lambda code: code)
     assert options["context"]["values"] == {"v_f": ["0", "1", "2"], "v_o": ["1", "2", "3", "4", "5"]}
 
 
 def test_names_of_many_labels_and_long_names_are_vertical():
     short = [Label(name=f"label {number}") for number in range(7)]
-    assert head(Codebook(labels=tuple(short[:6]))) == head(book("choice", 8)) == 52
-    assert head(Codebook(labels=tuple(short))) > 52
-    assert head(book("multilabel", 1)) > 52
+    assert header_height(Codebook(labels=tuple(short[:6]))) == header_height(book("choice", 8)) == 52
+    assert header_height(Codebook(labels=tuple(short))) > 52
+    assert header_height(book("multilabel", 1)) > 52

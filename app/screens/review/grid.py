@@ -35,7 +35,9 @@ from core.services.review import actions, queue
 from core.services.review.queue import ReviewRow
 from core.services.runs.configuration import role_titles
 
-HEIGHT = 474  # of the grid in pixels on a small screen; keeps the controls below it visible (app.css: on a large one)
+SMALL_SCREEN_HEIGHT = (
+    474  # of the grid in pixels on a small screen; keeps the controls below it visible (app.css: on a large one)
+)
 SORT, SIZE, PAGE, DOCUMENT = "review-sort", "review-size", "review-page", "review-document-panel"
 _LEGEND = (
     '<span><b style="background:var(--wrong-bg)"></b>differs from gold</span>'
@@ -58,30 +60,32 @@ def grid_view(
 
     ``show_all`` clears the filters.
     """
-    _note_grid_state(_key(run, actor))
-    kept = st.session_state
-    here = replace(wanted, sort=kept.get(SORT, "position"), number=kept.get(PAGE, 1), size=kept.get(SIZE, 50))
+    _note_grid_state(_grid_key(run, actor))
+    widgets = st.session_state
+    filters = replace(
+        wanted, sort=widgets.get(SORT, "position"), number=widgets.get(PAGE, 1), size=widgets.get(SIZE, 50)
+    )
     read_at = time.time()
-    page = queue.review_page(session, run, here, actor=actor)
+    page = queue.review_page(session, run, filters, actor=actor)
     problem = ReviewState.problem.pop()
     if problem is not None:
         notice("error", *problem)
-    beside = page.rows and kept.get(DOCUMENT, True)
-    left, right = st.columns([1.6, 1], gap="small") if beside else (st.container(), None)
+    is_document_open = page.rows and widgets.get(DOCUMENT, True)
+    left, right = st.columns([1.6, 1], gap="small") if is_document_open else (st.container(), None)
     with left:
         if page.rows:
-            _grid(session, run, actor, page.rows, read_at, beside=bool(beside))
+            _grid(session, run, actor, page.rows, read_at, is_document_open=bool(is_document_open))
         else:
-            _nothing(run, page, show_all)
-        _under(session, run, actor, page)
+            _no_documents(run, page, show_all)
+        _controls_below(session, run, actor, page)
     by = actions.Attribution(actor)
     with counters:
-        found = format_count(page.total, "document")
+        matching = format_count(page.total, "document")
         waiting = queue.open_count(session, run, actor=actor)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-acts"):
-            st.html(f'<div class="moot-legend"><span>{found}, {waiting:,} to review</span></div>', width="stretch")
-            words = state.review.saved
-            st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width=124)
+            st.html(f'<div class="moot-legend"><span>{matching}, {waiting:,} to review</span></div>', width="stretch")
+            message = state.review.saved
+            st.html(f'<div class="moot-saved" role="status">{escape(message)}</div>', width=124)
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
             _button("Undo", lambda: actions.undo(session, by), icon=":material/undo:")
             _button("Redo", lambda: actions.redo(session, by), icon=":material/redo:")
@@ -95,7 +99,7 @@ def first_page() -> None:
     reset_widgets(PAGE)
 
 
-def _key(run: RunRow, actor: str) -> str:
+def _grid_key(run: RunRow, actor: str) -> str:
     return f"review-grid-{run.run_id}-{actor}"
 
 
@@ -116,7 +120,7 @@ def _button(label: str, act: Callable[[], actions.SavedAction | None], **widget:
     st.button(label, on_click=clicked, **{"key": f"review-{label.lower()}", **widget})
 
 
-def _nothing(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) -> None:
+def _no_documents(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) -> None:
     if page.total == 0 and not run.ended:
         empty("No verdicts yet", "The run has not finished any document.", key="review-quiet")
         return
@@ -126,12 +130,12 @@ def _nothing(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) 
         st.rerun()
 
 
-def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
+def _controls_below(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
     """Draw the controls below the grid: bulk actions, row range, order and pages."""
-    here = {row.document_id for row in page.rows}
-    _bulk(session, run, actor, [id for id in state.review.selected if id in here])
+    shown_ids = {row.document_id for row in page.rows}
+    _bulk(session, run, actor, [id for id in state.review.selected if id in shown_ids])
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
-        words = st.container(width="stretch")
+        range_line = st.container(width="stretch")
         st.selectbox(
             "Order", list(queue.SORTS), format_func=lambda sort: queue.SORTS[sort], label_visibility="collapsed",
             key=SORT, width=140, on_change=first_page,
@@ -142,9 +146,9 @@ def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewP
         )  # fmt: skip
         pagination(page.pages, key=PAGE, width=min(86 + 34 * page.pages, 330))
     first = (page.number - 1) * size + 1
-    with words:
-        shown = f"Rows {first:,} to {first + len(page.rows) - 1:,} of {page.total:,}" if page.rows else "No rows"
-        st.html(f'<div class="moot-legend"><span>{shown}</span></div>')
+    with range_line:
+        range_text = f"Rows {first:,} to {first + len(page.rows) - 1:,} of {page.total:,}" if page.rows else "No rows"
+        st.html(f'<div class="moot-legend"><span>{range_text}</span></div>')
     st.html(f'<div class="moot-legend">{_LEGEND}</div>')
 
 
@@ -183,39 +187,45 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
 
 def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
     """Draw the focused document: text with evidence, debate, and history. The page must have rows."""
-    shown, first = state.review.document, page.rows[0]
-    if shown and not queue.review_rows(session, run, [shown], actor=actor):  # the document of another run
-        shown = state.review.document = first.document_id
-    shown = shown or first.document_id
-    known = actions.load_record(session, run, shown, actor=actor)
-    if known is None:
+    document_id, first = state.review.document, page.rows[0]
+    if document_id and not queue.review_rows(session, run, [document_id], actor=actor):  # the document of another run
+        document_id = state.review.document = first.document_id
+    document_id = document_id or first.document_id
+    record = actions.load_record(session, run, document_id, actor=actor)
+    if record is None:
         return
     run_id, by = run.run_id, actions.Attribution(actor)
-    sampling = first.sampling if first.document_id == shown else None
-    set_status = partial(actions.set_status, session, run_id, [shown], by=by)
+    sampling = first.sampling if first.document_id == document_id else None
+    set_status = partial(actions.set_status, session, run_id, [document_id], by=by)
 
     def to_focus() -> None:
-        state.review.document = shown  # a change of the view starts there
+        state.review.document = document_id  # a change of the view starts there
         state.review.view = "Focus"
 
-    about = f"row {known.document.position + 1:,}, {known.review_status}"
-    with layout.panel(shown, about, key="review-detail") as head:
-        with head:
-            _button("Submit", partial(actions.submit, session, run_id, [shown], by, sampling=sampling), type="primary",
-                    disabled=known.review_status == "Submitted")  # fmt: skip
-            if known.review_status in actions.RESOLVED:
+    subtitle = f"row {record.document.position + 1:,}, {record.review_status}"
+    with layout.panel(document_id, subtitle, key="review-detail") as panel_header:
+        with panel_header:
+            submit = partial(actions.submit, session, run_id, [document_id], by, sampling=sampling)
+            _button("Submit", submit, type="primary", disabled=record.review_status == "Submitted")
+            if record.review_status in actions.RESOLVED:
                 _button("Reopen", partial(set_status, "Draft"))
-            if known.review_status != "Discarded":
+            if record.review_status != "Discarded":
                 _button("Discard", partial(set_status, "Discarded"), type="tertiary")
             if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=to_focus):
                 st.rerun()
         document_drawer(
-            session, [run], run.settings.codebook, document=shown, inline=True, actions=(), key="review-drawer"
+            session, [run], run.settings.codebook, document=document_id, inline=True, actions=(), key="review-drawer"
         )
 
 
 def _grid(
-    session: ProjectSession, run: RunRow, actor: str, rows: Sequence[ReviewRow], read_at: float, *, beside: bool
+    session: ProjectSession,
+    run: RunRow,
+    actor: str,
+    rows: Sequence[ReviewRow],
+    read_at: float,
+    *,
+    is_document_open: bool,
 ) -> None:
     """Draw the grid with a page of documents. ``read_at`` is a Unix time: the rows were read then or later."""
     import pandas as pd
@@ -223,14 +233,16 @@ def _grid(
 
     codebook, roles = run.settings.codebook, speakers(rows, role_titles(run.settings))
     client = {"address": REVIEW, "head": {"run": context.live_name(session, run.run_id), "actor": actor}}
-    height = head(codebook) + LINE * max(len(rows), 2) + SCROLLBAR + 3
-    with st.container(key="review-grid-tall" if height > HEIGHT else None):
+    height = header_height(codebook) + ROW_HEIGHT * max(len(rows), 2) + SCROLLBAR + 3
+    with st.container(key="review-grid-tall" if height > SMALL_SCREEN_HEIGHT else None):
         AgGrid(
             pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows]),
             gridOptions=disarmed(
-                options_of(codebook, roles, state.review.start_document, client, JsCode, beside=beside)
+                grid_options(
+                    codebook, roles, state.review.start_document, client, JsCode, is_document_open=is_document_open
+                )
             ),
-            height=min(HEIGHT, height),
+            height=min(SMALL_SCREEN_HEIGHT, height),
             data_return_mode="CUSTOM",
             custom_jscode_for_grid_return=JsCode("moot.callback('collectState')"),
             should_grid_return=JsCode("moot.callback('shouldReturn')"),
@@ -241,7 +253,7 @@ def _grid(
             show_toolbar=False,
             theme="streamlit",
             pro_assets=[{"js": review_grid_loader(), "css": css(codebook)}],
-            key=_key(run, actor),
+            key=_grid_key(run, actor),
         )
 
 
@@ -259,31 +271,31 @@ FONTS = {
     "Moot Text": ("source-serif-4-latin-opsz-normal.woff2", "200 900"),
     "JetBrains Mono": ("jetbrains-mono-latin-wght-normal.woff2", "100 800"),
 }
-LINE = 30
+ROW_HEIGHT = 30
 SCROLLBAR = 10  # in pixels; without a width, the scrollbar covers the last row
-GROUPS = 24
-ROOMY, SHORT = 6, 7
+GROUP_HEADER_HEIGHT = 24
+MOST_HORIZONTAL_NAMES, LONGEST_HORIZONTAL_NAME = 6, 7
 """Numbers of labels and of letters in a name up to which names are horizontal. Others are vertical, to be whole on a
 small screen with the document beside the grid."""
 SQUARES = 16
 """Maximum number of labels with a square each in a role's cell. With more labels, only present labels are shown."""
 
 
-def head(codebook: Codebook) -> int:
+def header_height(codebook: Codebook) -> int:
     """Return the height of the grid's header in pixels."""
-    return GROUPS + _names(codebook)
+    return GROUP_HEADER_HEIGHT + _names_height(codebook)
 
 
-def _names(codebook: Codebook) -> int:
-    if not _tight(codebook):
+def _names_height(codebook: Codebook) -> int:
+    if not _has_vertical_names(codebook):
         return 28
     longest = max(len(label.name) for label in codebook.labels)
     return min(150, max(64, 26 + 6 * longest))
 
 
-def _tight(codebook: Codebook) -> bool:
-    long = any(len(label.name) > SHORT for label in codebook.labels)
-    return codebook.kind != "choice" and (long or len(codebook.labels) > ROOMY)
+def _has_vertical_names(codebook: Codebook) -> bool:
+    long = any(len(label.name) > LONGEST_HORIZONTAL_NAME for label in codebook.labels)
+    return codebook.kind != "choice" and (long or len(codebook.labels) > MOST_HORIZONTAL_NAMES)
 
 
 def _widths(codebook: Codebook) -> tuple[int, int]:
@@ -296,30 +308,32 @@ def _widths(codebook: Codebook) -> tuple[int, int]:
         case "rating":  # gold values may be means of several raters
             return min(150, max(68, 12 + 26 * count)), min(150, max(68, 16 + 13 * count))
         case "multilabel":
-            squares = count * (7 if _tight(codebook) else 10)
+            squares = count * (7 if _has_vertical_names(codebook) else 10)
             return (max(64, 8 + squares), max(68, 8 + squares)) if count <= SQUARES else (110, 110)
 
 
-def options_of(
+def grid_options(
     codebook: Codebook,
     roles: Mapping[str, str],
     focus: str | None,
     client: Mapping[str, Any],
     js: Any,
     *,
-    beside: bool = False,
+    is_document_open: bool = False,
 ) -> dict[str, Any]:
     """Return the grid's options.
 
     ``client`` has the address and the common fields of the requests that save edits. ``js`` marks a string as code.
-    ``beside`` is True if the document is open beside the grid: it shows all values, so a narrow grid leaves them out.
+    ``is_document_open`` is True if the document is open beside the grid: it shows all values, so a narrow grid leaves
+    them out.
     """
     shade = palette.colours()
     labels: list[tuple[str, Label | None]] = [
         (f"v_{item}", None if codebook.kind == "choice" else codebook.label(item)) for item in codebook.items
     ]
+    shown_in_document = [*(f"r_{role}" for role in roles), "gold", "_reason"]
     return {
-        "columnDefs": _columns(codebook, roles, labels, shade, js, least_text=140 if beside else 80),
+        "columnDefs": _columns(codebook, roles, labels, shade, js, least_text=140 if is_document_open else 80),
         "defaultColDef": {
             "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
             "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
@@ -346,7 +360,7 @@ def options_of(
             "values": {f"v_{item}": _values(codebook, item) for item in codebook.items},
             "boxes": codebook.kind == "multilabel",
             "all": len(codebook.labels) <= SQUARES,
-            "optional": ["_quotes", *([*(f"r_{role}" for role in roles), "gold", "_reason"] if beside else [])],
+            "optional": ["_quotes", *shown_in_document] if is_document_open else ["_quotes"],
             "label_names": {label.id: label.name for label in codebook.labels},
             "names": [label.name for label in codebook.labels],
             "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
@@ -361,10 +375,10 @@ def options_of(
             "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
         },
         "selectionColumnDef": {"width": 32, "suppressHeaderMenuButton": True, "resizable": False, "pinned": "left"},
-        "rowHeight": LINE,
+        "rowHeight": ROW_HEIGHT,
         "scrollbarWidth": SCROLLBAR,
-        "headerHeight": _names(codebook),
-        "groupHeaderHeight": GROUPS,
+        "headerHeight": _names_height(codebook),
+        "groupHeaderHeight": GROUP_HEADER_HEIGHT,
         "tooltipShowDelay": 700,
         "suppressCellFocus": False,
         "animateRows": False,
@@ -389,10 +403,10 @@ def _columns(
     squares = {
         "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
     }  # fmt: skip
-    tight, (reference, role_width) = _tight(codebook), _widths(codebook)
+    is_vertical, (gold_width, role_width) = _has_vertical_names(codebook), _widths(codebook)
     least = 36 if codebook.kind == "rating" else 30  # means have two decimals
-    label_width = {"minWidth": least, "maxWidth": 56} if tight else {"minWidth": 54, "maxWidth": 92}
-    upright = " upright" if tight else ""
+    label_width = {"minWidth": least, "maxWidth": 56} if is_vertical else {"minWidth": 54, "maxWidth": 92}
+    upright = " upright" if is_vertical else ""
     document: list[dict[str, Any]] = [
         {"field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 112, "pinned": "left",
          "tooltipField": "_id", "valueFormatter": js("moot.callback('shortenId')"), "cellClass": "id",
@@ -427,7 +441,7 @@ def _columns(
         {"field": "_revision", "colId": "_revision", "hide": True,
          "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')")},
     ]  # fmt: skip
-    gold: list[dict[str, Any]] = [{"field": "gold", "headerName": "gold", "width": reference, **squares}]
+    gold: list[dict[str, Any]] = [{"field": "gold", "headerName": "gold", "width": gold_width, **squares}]
     groups = (
         ("", None, document), ("Current labels", "line", decisions), ("", "centre line", gold),
         ("Labels by role", "line", by_role), ("", "line", status),
@@ -473,4 +487,4 @@ def css(codebook: Codebook) -> str:
         for name, (file, weight) in FONTS.items()
     )
     names = "; ".join(f"--{name}: {colour}" for name, colour in palette.colours().items())
-    return f":root {{ {names}; --upright: {_names(codebook)}px }}{fonts}{read(FOLDER / 'review_grid.css')}"
+    return f":root {{ {names}; --upright: {_names_height(codebook)}px }}{fonts}{read(FOLDER / 'review_grid.css')}"
