@@ -31,10 +31,21 @@ CHUNK = 10_000
 Progress: TypeAlias = Callable[[int], None]
 """Called with the number of documents read so far."""
 
-_DOCUMENT = ("id", "position", "import_id", "field", "text", "context", "words", "source", "group_name", "group_order")
-_READ = "id, position, field, text, context, source, group_name, group_order"
-_GOLD = ("document_id", "rater", "item", "value")
-_FOUND = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(id), $search))"
+_DOCUMENT_COLUMNS = (
+    "id",
+    "position",
+    "import_id",
+    "field",
+    "text",
+    "context",
+    "words",
+    "source",
+    "group_name",
+    "group_order",
+)
+_READ_COLUMNS = "id, position, field, text, context, source, group_name, group_order"
+_GOLD_COLUMNS = ("document_id", "rater", "item", "value")
+_MATCHES_SEARCH = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(id), $search))"
 
 
 GOLD_MARK = "bit_xor(hash(concat_ws(chr(31), document_id, rater, item, value)))"
@@ -95,22 +106,22 @@ class Documents(Repository):
                 cursor.execute("DELETE FROM documents")
             number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
             added = sum(_add_chunk(cursor, number, *chunk) for chunk in chunks)
-            otherwise = sum(_complete_gold(cursor, gold) for _, gold in chunks) if added < read else 0
+            conflicts = sum(_complete_gold(cursor, gold) for _, gold in chunks) if added < read else 0
             counts = {
                 "documents": added,
                 "repeated": read - added,
-                "gold_conflicts": otherwise,
+                "gold_conflicts": conflicts,
                 "rejected": len(rejected),
             } | ({"replaced": True} if replace else {})
-            made = Import(number, clean(file_name), at, dict(options or {}), counts)
-            add_row(cursor, "imports", number, made.file_name, at, dump(made.options), dump(made.counts))
+            stored = Import(number, clean(file_name), at, dict(options or {}), counts)
+            add_row(cursor, "imports", number, stored.file_name, at, dump(stored.options), dump(stored.counts))
             insert(
                 cursor,
                 "rejected_rows",
                 ("import_id", "line", "reason", "raw"),
                 [(number, row.line, row.reason, row.raw) for row in rejected],
             )
-            return made
+            return stored
 
         return self._writer.do(run)
 
@@ -135,7 +146,7 @@ class Documents(Repository):
                 " AND document_id IN (SELECT unnest($documents::VARCHAR[])))",
                 {"dropped": list(dropped), "raters": list(raters), "documents": list(documents)},
             )
-            insert(cursor, "gold", _GOLD, rows)
+            insert(cursor, "gold", _GOLD_COLUMNS, rows)
 
         self._writer.do(run)
 
@@ -145,14 +156,14 @@ class Documents(Repository):
 
     def count(self, search: str | None = None) -> int:
         """Return the number of documents, or of those with ``search`` in text or id (case-insensitive)."""
-        sql = f"SELECT count(*) FROM documents WHERE {_FOUND}"
-        return int(self._connection.value(sql, {"search": _needle(search)}))
+        sql = f"SELECT count(*) FROM documents WHERE {_MATCHES_SEARCH}"
+        return int(self._connection.value(sql, {"search": _search_text(search)}))
 
     def page(self, offset: int = 0, limit: int = 100, search: str | None = None) -> list[Document]:
         """Return documents in position order, ``limit`` of them after the first ``offset``; empty past the end."""
         return self._select(
-            f"WHERE {_FOUND} ORDER BY position LIMIT $limit OFFSET $offset",
-            {"search": _needle(search), "limit": limit, "offset": offset},
+            f"WHERE {_MATCHES_SEARCH} ORDER BY position LIMIT $limit OFFSET $offset",
+            {"search": _search_text(search), "limit": limit, "offset": offset},
             gold=True,
         )
 
@@ -197,15 +208,15 @@ class Documents(Repository):
             return []
         marks = ", ".join("?" * len(ids)) if len(ids) <= 200 else "SELECT unnest(?)"
         params = list(ids) if len(ids) <= 200 else [list(ids)]
-        found = {document.id: document for document in self._select(f"WHERE id IN ({marks})", params, gold=gold)}
-        return [found[id] for id in ids if id in found]
+        by_id = {document.id: document for document in self._select(f"WHERE id IN ({marks})", params, gold=gold)}
+        return [by_id[id] for id in ids if id in by_id]
 
     def texts(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the text of each of these documents, in the given order; unknown ids are left out."""
-        found = dict(
+        text_by_id = dict(
             self._connection.rows("SELECT id, text FROM documents WHERE id IN (SELECT unnest(?))", [list(ids)])
         )
-        return {id: found[id] for id in ids if id in found}
+        return {id: text_by_id[id] for id in ids if id in text_by_id}
 
     def get(self, document_id: str) -> Document | None:
         """Return one document with its gold, or None."""
@@ -246,7 +257,7 @@ class Documents(Repository):
     def _select(
         self, tail: str, params: list[Any] | dict[str, Any] | None = None, *, gold: bool = False
     ) -> list[Document]:
-        rows = self._connection.rows(f"SELECT {_READ} FROM documents {tail}", params or ())
+        rows = self._connection.rows(f"SELECT {_READ_COLUMNS} FROM documents {tail}", params or ())
         gold_by_id: dict[str, list[tuple[Any, ...]]] = {row[0]: [] for row in rows}
         if gold and rows:
             for document_id, *values in self._connection.rows(
@@ -259,7 +270,7 @@ class Documents(Repository):
 
 
 def document_of(row: Sequence[Any], gold: Mapping[str, Mapping[str, Value]]) -> Document:
-    """Return the document in a row of ``_READ``."""
+    """Return the document in a row of ``_READ_COLUMNS``."""
     id, position, field, text, context, source, group, order = row
     fields = {field: text, **load(context)} if field else {}
     return Document(id, fields, position, load(source), gold, group, order)
@@ -270,7 +281,7 @@ def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> int:
     return _add_chunk(cursor, None, *_tables(documents)) if documents else 0
 
 
-def _needle(search: str | None) -> str | None:
+def _search_text(search: str | None) -> str | None:
     return clean(search).lower() if search else None
 
 
@@ -289,8 +300,8 @@ def _tables(documents: Sequence[Document]) -> tuple[Columns, Columns]:
         rows.append(
             (document.id, number, 0, name, text, dump(dict(fields)), words, source, document.group, document.order)
         )
-    return columns_of(_DOCUMENT, rows), columns_of(
-        _GOLD, _gold_rows((document.id, document.gold) for document in documents)
+    return columns_of(_DOCUMENT_COLUMNS, rows), columns_of(
+        _GOLD_COLUMNS, _gold_rows((document.id, document.gold) for document in documents)
     )
 
 
@@ -310,7 +321,7 @@ def _complete_gold(cursor: Cursor, gold: Columns) -> int:
     """
     with incoming(cursor, gold):
         cursor.execute(
-            f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD)} FROM incoming "
+            f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD_COLUMNS)} FROM incoming "
             "ANTI JOIN gold USING (document_id, rater, item)"
         )
         return scalar(
@@ -325,21 +336,22 @@ def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: 
     base = scalar(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
     with incoming(cursor, documents):
         cursor.execute(
-            "CREATE OR REPLACE TEMP TABLE fresh AS "
+            "CREATE OR REPLACE TEMP TABLE new_documents AS "
             "SELECT id, min(position) AS nth FROM incoming WHERE id NOT IN (SELECT id FROM documents) GROUP BY id"
         )
         cursor.execute(
-            f"INSERT INTO documents ({', '.join(_DOCUMENT)}) "
+            f"INSERT INTO documents ({', '.join(_DOCUMENT_COLUMNS)}) "
             "SELECT id, ? + row_number() OVER (ORDER BY position) - 1, ?, field, text, context, words, source, "
-            "group_name, group_order FROM incoming JOIN fresh USING (id) WHERE nth = position ORDER BY position",
+            "group_name, group_order FROM incoming JOIN new_documents USING (id) WHERE nth = position "
+            "ORDER BY position",
             [base, import_id],
         )
     if len(gold["document_id"]):
         with incoming(cursor, gold):
             cursor.execute(
-                f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD)} "
-                "FROM incoming SEMI JOIN fresh ON document_id = fresh.id"
+                f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD_COLUMNS)} "
+                "FROM incoming SEMI JOIN new_documents ON document_id = new_documents.id"
             )
-    added = scalar(cursor, "SELECT count(*) FROM fresh")
-    cursor.execute("DROP TABLE fresh")
+    added = scalar(cursor, "SELECT count(*) FROM new_documents")
+    cursor.execute("DROP TABLE new_documents")
     return added
