@@ -57,19 +57,19 @@ def majority_reference(gold: Mapping[str, Mapping[str, Value]], items: Iterable[
 
     The value is the majority's, without an entry on a tie; for ratings it is the mean.
     """
-    found: dict[str, Value] = {}
+    majority: dict[str, Value] = {}
     for item in items:
-        given = [values[item] for values in gold.values() if item in values]
-        numbers = [value for value in given if not isinstance(value, bool | str)]
-        if given and len(numbers) == len(given):
+        answers = [values[item] for values in gold.values() if item in values]
+        numbers = [value for value in answers if not isinstance(value, bool | str)]
+        if answers and len(numbers) == len(answers):
             mean = sum(numbers) / len(numbers)
-            found[item] = int(mean) if mean == int(mean) else mean
+            majority[item] = int(mean) if mean == int(mean) else mean
             continue
-        votes = {value: given.count(value) for value in given}
+        votes = {value: answers.count(value) for value in answers}
         leaders = [value for value, count in votes.items() if count == max(votes.values())]
         if len(leaders) == 1:
-            found[item] = leaders[0]
-    return found
+            majority[item] = leaders[0]
+    return majority
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,19 +46,19 @@ class Lesson:
 
     def is_in(self, label: Label) -> bool:
         """Return True if the label still is as the lesson made it."""
-        now = getattr(label, self.part)
-        if isinstance(now, str):
-            return now == self.added
-        return self.added in (*now, "") and self.removed not in now
+        current = getattr(label, self.part)
+        if isinstance(current, str):
+            return current == self.added
+        return self.added in (*current, "") and self.removed not in current
 
     def undo(self, label: Label) -> Label:
         """Return the label without the lesson; a description that was edited since stays."""
-        now = getattr(label, self.part)
-        if isinstance(now, str):
-            return label.model_copy(update={self.part: self.removed}) if now == self.added else label
-        kept = [text for text in now if text != self.added]
-        back = [self.removed] if self.removed and self.removed not in kept else []
-        return label.model_copy(update={self.part: (*kept, *back)})
+        current = getattr(label, self.part)
+        if isinstance(current, str):
+            return label.model_copy(update={self.part: self.removed}) if current == self.added else label
+        kept = [text for text in current if text != self.added]
+        restored = [self.removed] if self.removed and self.removed not in kept else []
+        return label.model_copy(update={self.part: (*kept, *restored)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,16 @@ class AcceptedLessons:
 
 def record(session: ProjectSession, before: Codebook, after: Codebook) -> None:
     """Note the lessons by which ``after``, now the draft or the latest version, differs, and try all of them."""
-    now = codebooks.codebook_status(session).codebook
-    known = {label.id: label for label in before.labels}
-    fresh = [one for label in after.labels if label.id in known for one in _differences(known[label.id], label)]
-    earlier = [one for one in _stored(session) if _is_in(one, before) or _is_in(one, now)]
-    _store_and_try(session, _merged(earlier, fresh))
+    current = codebooks.codebook_status(session).codebook
+    labels_before = {label.id: label for label in before.labels}
+    new = [
+        lesson
+        for label in after.labels
+        if label.id in labels_before
+        for lesson in _differences(labels_before[label.id], label)
+    ]
+    earlier = [lesson for lesson in _stored(session) if _is_in(lesson, before) or _is_in(lesson, current)]
+    _store_and_try(session, _merge(earlier, new))
 
 
 def try_when_due(session: ProjectSession) -> None:
@@ -101,14 +106,14 @@ def accepted(session: ProjectSession) -> AcceptedLessons | None:
         return None
     kind, split = codebooks.codebook_status(session).codebook.kind, document_samples.holdout_split(session)
     measure = "share of correct values" if kind == "rating" else "macro F1"
-    found = AcceptedLessons(lessons, measure, split.development + split.held_out)
+    lessons_without_result = AcceptedLessons(lessons, measure, split.development + split.held_out)
     number = session.store.settings.get(SETTING)["trial"]
     trial = trials.find_trial(session, SUBJECT, number) if number is not None else None
     if trial is None:
-        return found
+        return lessons_without_result
     if trials.is_trial_active(session, trial):
-        return replace(found, is_running=True)
-    return replace(found, result=_result(session, trial.trial))
+        return replace(lessons_without_result, is_running=True)
+    return replace(lessons_without_result, result=_result(session, trial.trial))
 
 
 @cached_until_commit
@@ -124,13 +129,13 @@ def undo(session: ProjectSession) -> int:
     Lessons in the latest saved version are undone by a new version, those in the draft in the draft. Raises
     PromptError if a prompt cannot be rendered without them.
     """
-    lessons, now = _applied(session), codebooks.codebook_status(session)
-    saved = now.saved.codebook if now.saved is not None else None
-    if saved is not None and (back := without(saved, lessons)) != saved:
-        codebooks.save(session, back, f"Undo {format_count(len(lessons), 'accepted lesson')}")
+    lessons, status = _applied(session), codebooks.codebook_status(session)
+    saved = status.saved.codebook if status.saved is not None else None
+    if saved is not None and (undone := without(saved, lessons)) != saved:
+        codebooks.save(session, undone, f"Undo {format_count(len(lessons), 'accepted lesson')}")
         session.trainer.schedule()
-    if now.dirty:
-        codebooks.save_draft(session, without(now.codebook, lessons))
+    if status.dirty:
+        codebooks.save_draft(session, without(status.codebook, lessons))
     keep(session)
     return len(lessons)
 
@@ -143,9 +148,9 @@ def keep(session: ProjectSession) -> None:
 def without(codebook: Codebook, lessons: Iterable[Lesson]) -> Codebook:
     """Return the codebook without lessons, the last one undone first; labels that are gone are ignored."""
     labels = {label.id: label for label in codebook.labels}
-    for one in reversed(tuple(lessons)):
-        if one.label_id in labels:
-            labels[one.label_id] = one.undo(labels[one.label_id])
+    for lesson in reversed(tuple(lessons)):
+        if lesson.label_id in labels:
+            labels[lesson.label_id] = lesson.undo(labels[lesson.label_id])
     return codebook.model_copy(update={"labels": tuple(labels.values())})
 
 
@@ -160,30 +165,30 @@ def _differences(before: Label, after: Label) -> Iterator[Lesson]:
             yield from (Lesson(after.id, part, "", text) for text in old if text not in new)
 
 
-def _merged(earlier: Iterable[Lesson], fresh: Iterable[Lesson]) -> list[Lesson]:
-    """Return all lessons, each fresh one in place of the one that it overwrites; those that cancel out are dropped.
+def _merge(earlier: Iterable[Lesson], new: Iterable[Lesson]) -> list[Lesson]:
+    """Return all lessons, each new one in place of the one that it overwrites; those that cancel out are dropped.
 
     A merged lesson removed what was there before the earlier one, so that undo returns to it.
     """
     merged = list(earlier)
-    for one in fresh:
+    for lesson in new:
         overwritten = [
             old for old in merged
-            if (old.label_id, old.part, old.added) == (one.label_id, one.part, one.removed)
-            and (one.part == "description" or old.removed == one.added)
+            if (old.label_id, old.part, old.added) == (lesson.label_id, lesson.part, lesson.removed)
+            and (lesson.part == "description" or old.removed == lesson.added)
         ]  # fmt: skip
-        removed = one.removed
+        removed = lesson.removed
         for old in overwritten:
             merged.remove(old)
             removed = old.removed
-        if removed != one.added:
-            merged.append(replace(one, removed=removed))
+        if removed != lesson.added:
+            merged.append(replace(lesson, removed=removed))
     return merged
 
 
 def _stored(session: ProjectSession) -> tuple[Lesson, ...]:
     stored = session.store.settings.get(SETTING) or {"lessons": []}
-    return tuple(Lesson(**one) for one in stored["lessons"])
+    return tuple(Lesson(**row) for row in stored["lessons"])
 
 
 def _applied(session: ProjectSession) -> tuple[Lesson, ...]:
@@ -191,8 +196,8 @@ def _applied(session: ProjectSession) -> tuple[Lesson, ...]:
     stored = _stored(session)
     if not stored:
         return ()
-    now = codebooks.codebook_status(session).codebook
-    return tuple(one for one in stored if _is_in(one, now))
+    codebook = codebooks.codebook_status(session).codebook
+    return tuple(lesson for lesson in stored if _is_in(lesson, codebook))
 
 
 def _is_in(lesson: Lesson, codebook: Codebook) -> bool:
@@ -201,7 +206,7 @@ def _is_in(lesson: Lesson, codebook: Codebook) -> bool:
 
 def _store_and_try(session: ProjectSession, lessons: Sequence[Lesson]) -> None:
     trial, reviewed = _start_trial(session, lessons), session.store.classifiers.count_reviewed()
-    stored = {"lessons": [asdict(one) for one in lessons], "trial": trial, "reviewed": reviewed}
+    stored = {"lessons": [asdict(lesson) for lesson in lessons], "trial": trial, "reviewed": reviewed}
     session.store.settings.set(SETTING, stored)
 
 
@@ -212,7 +217,7 @@ def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | No
         trials.stop_trial(session, latest)  # of fewer lessons
     used = {document for document, *_ in session.store.classifiers.codebook_examples()}
     labelled = [id for id in document_samples.labelled_ids(session, held_out=False) if id not in used]
-    reviewed = {one.document_id for one in session.store.classifiers.training_examples()}
+    reviewed = {example.document_id for example in session.store.classifiers.training_examples()}
     chosen = sorted(labelled, key=reviewed.__contains__)[-MAX_DOCUMENTS:]
     after = codebooks.codebook_status(session).codebook
     protocol = keyword_matches.protocol_for(after, planning.Plan().protocol)
