@@ -97,8 +97,8 @@ def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = 
     store, run_id, codebook = session.store, run.run_id, run.settings.codebook
     if reference == GOLD:
         return load_arrays(store, run_id, codebook)
-    known = verdict_arrays(session, run)  # verdicts stay while references change
-    return replace(known, reference=load_reference(store, run_id, codebook, known.documents, reference))
+    loaded = verdict_arrays(session, run)  # verdicts stay while references change
+    return replace(loaded, reference=load_reference(store, run_id, codebook, loaded.documents, reference))
 
 
 @cached_until_commit
@@ -107,12 +107,12 @@ def group_codes(session: ProjectSession, run: RunRow) -> npt.NDArray[np.int64] |
 
     A document without a group is a group of its own.
     """
-    known: dict[str, int] = {}
+    code_of_group: dict[str, int] = {}
     groups = session.store.annotations.groups(run.run_id)
     if not any(groups):
         return None
-    codes = [known.setdefault(group or f"\0{row}", len(known)) for row, group in enumerate(groups)]
-    return np.array(codes, dtype=np.int64) if len(known) < len(codes) else None
+    codes = [code_of_group.setdefault(group or f"\0{row}", len(code_of_group)) for row, group in enumerate(groups)]
+    return np.array(codes, dtype=np.int64) if len(code_of_group) < len(codes) else None
 
 
 def given_labels(codebook: Codebook, verdicts: Grid) -> Mask:
@@ -147,41 +147,47 @@ def sampling_design(
     of them; those that the review queue drew carry their probabilities. Other references represent a larger population
     of independent documents or groups.
     """
-    own = verdict_arrays(session, run).documents
+    run_documents = verdict_arrays(session, run).documents
     if source_of(reference).kind != REVIEWED:
         groups = group_codes(session, run)
-        return Design() if groups is None else Design(groups=groups[rows_in(own, documents)])
-    places = {document: row for row, document in enumerate(own)}
-    rows = np.array([places[document] for document in documents], dtype=np.int64)
+        return Design() if groups is None else Design(groups=groups[rows_in(run_documents, documents)])
+    row_of = {document: row for row, document in enumerate(run_documents)}
+    rows = np.array([row_of[document] for document in documents], dtype=np.int64)
     left_out = [
         *session.store.annotations.example_documents(run.run_id), *session.store.classifiers.discarded_documents()
     ]  # fmt: skip
-    able = np.zeros(len(places), dtype=np.bool_)
-    able[rows] = np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
-    able[[places[document] for document in left_out if document in places]] = False
-    counted = able.copy()
+    represented = np.zeros(len(row_of), dtype=np.bool_)
+    represented[rows] = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
+    represented[[row_of[document] for document in left_out if document in row_of]] = False
+    counted = represented.copy()
     counted[rows] &= ~np.isnan(judged).any(axis=1)  # a codebook with further items leaves gaps
     submitted = session.store.sampling_frames.selections()
-    chosen = [one for one in submitted if one.document_id in places and counted[places[one.document_id]]]
-    population = int(able.sum())
+    chosen = [
+        selection
+        for selection in submitted
+        if selection.document_id in row_of and counted[row_of[selection.document_id]]
+    ]
+    population = int(represented.sum())
     sizes: dict[tuple[str, int], Numbers | None] = {("", 0): np.ones(population)}
 
-    def known_sizes(one: Selection) -> Numbers | None:
+    def draw_sizes(selection: Selection) -> Numbers | None:
         """Return the sizes of a draw over the population, None where they are unknown."""
-        if one.how == "audit":
+        if selection.how == "audit":
             return sizes["", 0]
-        if one.how != "drawn" or one.run_id is None or one.frame is None:
+        if selection.how != "drawn" or selection.run_id is None or selection.frame is None:
             return None
-        if (key := (one.run_id, one.frame)) not in sizes:
-            frame = frame_sizes(session, run, *key)[able]
+        if (key := (selection.run_id, selection.frame)) not in sizes:
+            frame = frame_sizes(session, run, *key)[represented]
             sizes[key] = None if np.isnan(frame).any() else frame
         return sizes[key]
 
-    order = np.array([places[one.document_id] for one in chosen], dtype=np.int64)
-    sample = Sample.of_draws((np.cumsum(able) - 1)[order], [known_sizes(one) for one in chosen], population)
+    order = np.array([row_of[selection.document_id] for selection in chosen], dtype=np.int64)
+    sample = Sample.of_draws(
+        (np.cumsum(represented) - 1)[order], [draw_sizes(selection) for selection in chosen], population
+    )
     codebook = run.settings.codebook
-    variables = [one if codebook.kind == "rating" else given_labels(codebook, one) for one in verdicts]
-    known = np.where(able[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
+    variables = [values if codebook.kind == "rating" else given_labels(codebook, values) for values in verdicts]
+    known = np.where(represented[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
     return Design(sample=sample, order=np.searchsorted(rows, order), known=known)
 
 
@@ -260,25 +266,25 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     codebook = run.settings.codebook
     rounds = session.store.annotations.debate_rounds(run.run_id)
     table = session.store.annotations.round_values(run.run_id, rounds, codebook)
-    which, rows, columns, values = (table[name] for name in ("place", "row", "column", "value"))
+    step_numbers, rows, columns, values = (table[name] for name in ("place", "row", "column", "value"))
     shape = (run.documents, len(codebook.items))
     groups: dict[tuple[str, int], dict[str, Grid]] = {}
-    for place, (role, round) in enumerate(rounds):
+    for number, (role, round) in enumerate(rounds):
         grid = np.full(shape, np.nan)
-        own = which == place
-        grid[rows[own], columns[own]] = values[own]
+        in_step = step_numbers == number
+        grid[rows[in_step], columns[in_step]] = values[in_step]
         groups.setdefault((turns.family(role), round), {})[role] = grid
     titles = step_titles(run)
     several = {family for family, round in groups if round}
-    found = []
+    stages_found = []
     for family, round in _in_rounds(list(groups)):
         members = groups[family, round]
         title = titles.get(next(iter(members)), family) if len(members) == 1 else f"{title_of(family)}s"
         numbered = f"{title}, round {round + 1}" if family in several else title
         name = f"{family} {round + 1}" if family in several else family
         predicted = vote_of(list(members.values()), measured=codebook.kind == "rating")
-        found.append(Stage(name, numbered, family, round, members, predicted))
-    return tuple(found)
+        stages_found.append(Stage(name, numbered, family, round, members, predicted))
+    return tuple(stages_found)
 
 
 def _in_rounds(order: list[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -290,13 +296,13 @@ def _in_rounds(order: list[tuple[str, int]]) -> list[tuple[str, int]]:
     return [next(ascending[family]) for family, _ in order]
 
 
-def last_lists(found: Iterable[Stage]) -> dict[str, Grid]:
+def last_lists(stages_in_order: Iterable[Stage]) -> dict[str, Grid]:
     """Return the last list of each role, by role, from the steps of a run in order.
 
     For each document, a list of a later round replaces the whole list of an earlier round.
     """
     last: dict[str, Grid] = {}
-    for stage in found:
+    for stage in stages_in_order:
         for role, predicted in stage.members.items():
             spoke = ~np.isnan(predicted).all(axis=1, keepdims=True)
             last[role] = np.where(spoke, predicted, last[role]) if role in last else predicted
@@ -316,16 +322,16 @@ def decider(run: RunRow) -> str:
         return VERDICT
 
 
-def steps(run: RunRow, found: tuple[Stage, ...], verdict: Grid) -> list[tuple[str, str, Grid]]:
+def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> list[tuple[str, str, Grid]]:
     """Return (name, title, values) of the steps of a debate; the last one is the verdict.
 
     The verdict replaces the deciding step, because a role's own list may contain labels that were not up for decision.
     One entry means that nothing was debated.
     """
-    last = found[-1] if found else None
+    last = stages_in_order[-1] if stages_in_order else None
     decides = decider(run)
     is_last = last is not None and (decides in last.members or (decides == VERDICT and len(last.members) > 1))
-    before = found[:-1] if is_last else found
+    before = stages_in_order[:-1] if is_last else stages_in_order
     name, title = (last.name, last.title) if is_last and last is not None else (decides, step_titles(run)[decides])
     return [*((stage.name, stage.title, stage.predicted) for stage in before), (name, title, verdict)]
 
@@ -337,5 +343,5 @@ def coded(reference: Grid, *annotations: Grid, measured: bool) -> list[Codes]:
     mean may lie between two points.
     """
     grids = [reference, *annotations]
-    codes = [is_right(reference, own, measured=True) for own in grids] if measured else grids
-    return [np.where(np.isnan(own), -1, code).astype(np.int64) for own, code in zip(grids, codes, strict=True)]
+    codes = [is_right(reference, values, measured=True) for values in grids] if measured else grids
+    return [np.where(np.isnan(values), -1, code).astype(np.int64) for values, code in zip(grids, codes, strict=True)]
