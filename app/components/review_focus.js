@@ -82,6 +82,15 @@ function failureNode(error) {
 }
 
 /**
+ * Return what a reviewer can change in a document, to compare two of its versions.
+ *
+ * @param {ReviewDocument} document
+ */
+function stateOf({ status, values, flagged, tags, comment, hidden }) {
+  return JSON.stringify([status, values, flagged, tags, comment, hidden]);
+}
+
+/**
  * Return the number of settled rows that the studio does not list as waiting. It still lists those whose decisions were
  * on their way when it answered.
  *
@@ -326,15 +335,24 @@ class FocusView {
     this.draw();
   }
 
-  /** Load the shown document again: the reviewer comes back to this tab and may have changed it in another one. */
+  /**
+   * Load the shown document again: the reviewer comes back to this tab and may have changed it in another one. It is
+   * redrawn only then, because the reviewer may be pressing one of its buttons.
+   */
   async refreshShown() {
-    const { id } = this;
-    if (id === null || this.isInNote) return;
+    const { id, document: shown } = this;
+    if (id === null || !shown || this.isInNote) return;
     this.documents.clear();
-    await this.refresh(id);
+    const document = await this.load(id);
+    if (!document || this.document !== shown || this.isInNote || stateOf(document) === stateOf(shown)) {
+      this.documents.set(id, Promise.resolve(shown));
+      return;
+    }
+    this.document = document;
     const row = this.findRow(id);
-    if (row && this.document?.id === id) row.status = this.document.status;
+    if (row) row.status = document.status;
     this.drawQueue();
+    this.draw();
   }
 
   async loadProgress() {
