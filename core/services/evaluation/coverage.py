@@ -38,7 +38,7 @@ REASONS: Mapping[Reason, str] = {
 _ORDER = tuple(REASONS)
 _COUNTS = -1
 """Code of a document that counts; others have the index of their reason in ``REASONS``."""
-_Places: TypeAlias = npt.NDArray[np.int64]
+_ReasonCodes: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ class Coverage:
             over = f" in each of {self.runs:,} runs" if self.runs > 1 else ""
             text = f"n = {format_count(self.n, 'document')}{over}"
         missing = reference_names(reference).missing
-        out = [f"{count:,} {REASONS[name].format(reference=missing)}" for name, count in self.left_out.items()]
-        return f"{text}; left out: {', '.join(out)}" if out else text
+        excluded = [f"{count:,} {REASONS[reason].format(reference=missing)}" for reason, count in self.left_out.items()]
+        return f"{text}; left out: {', '.join(excluded)}" if excluded else text
 
 
 @cached_scores
@@ -85,20 +85,20 @@ def of_documents(
     session: ProjectSession,
     run: RunRow,
     reference: Reference,
-    drawn: Mask,
-    further: Mapping[Reason, Mask] | None = None,
+    is_counted: Mask,
+    extra_reasons: Mapping[Reason, Mask] | None = None,
     unshared: int = 0,
 ) -> Coverage:
-    """Return the coverage of a chart that uses the documents where ``drawn`` (``[document]``) is True.
+    """Return the coverage of a chart that uses the documents where ``is_counted`` (``[document]``) is True.
 
-    ``further`` maps additional reasons to the documents that the chart excludes for them. ``unshared`` is the number of
-    documents that only another run contains.
+    ``extra_reasons`` maps additional reasons to the documents that the chart excludes for them. ``unshared`` is the
+    number of documents that only another run contains.
     """
-    places = _reasons(session, run, reference, drawn)
-    for name, mask in (further or {}).items():
-        places = np.maximum(places, np.where(mask, _ORDER.index(name), _COUNTS))
-    alone = np.full(unshared, _ORDER.index("one_run_only"))
-    return _summed(np.concatenate([np.where(drawn, _COUNTS, places), alone]))
+    reason_codes = _reason_codes(session, run, reference, is_counted)
+    for name, mask in (extra_reasons or {}).items():
+        reason_codes = np.maximum(reason_codes, np.where(mask, _ORDER.index(name), _COUNTS))
+    outside = np.full(unshared, _ORDER.index("one_run_only"))
+    return _count_codes(np.concatenate([np.where(is_counted, _COUNTS, reason_codes), outside]))
 
 
 @cached_scores
@@ -113,7 +113,7 @@ def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold
     """Return the coverage of debate steps: documents with complete values in the first step and the verdict."""
     found = run_data.stages(session, run)
     ends = [run_data.verdict_arrays(session, run, reference).verdicts, *(stage.predicted for stage in found[:1])]
-    return _summed(_reasons(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
+    return _count_codes(_reason_codes(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
 
 
 @cached_scores
@@ -132,70 +132,75 @@ def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Refere
     A document counts if all runs contain it, with a reference label and a complete verdict in each run. A document
     excluded for one run is excluded. If several reasons apply, the last one in ``REASONS`` is used.
     """
-    worst: dict[str, int] = {}
-    seen: Counter[str] = Counter()
+    code_of_document: dict[str, int] = {}
+    runs_with_document: Counter[str] = Counter()
     for run in runs:
         loaded = run_data.verdict_arrays(session, run, reference)
-        places = _reasons(session, run, reference, np.all(~np.isnan(loaded.verdicts), axis=1))
-        seen.update(loaded.documents)
-        for document, place in zip(loaded.documents, places.tolist(), strict=True):
-            worst[document] = max(place, worst.get(document, _COUNTS))
-    alone = _ORDER.index("one_run_only")
-    return _summed(np.array([alone if seen[one] < len(runs) else place for one, place in worst.items()], dtype=int))
+        codes = _reason_codes(session, run, reference, np.all(~np.isnan(loaded.verdicts), axis=1))
+        runs_with_document.update(loaded.documents)
+        for document, code in zip(loaded.documents, codes.tolist(), strict=True):
+            code_of_document[document] = max(code, code_of_document.get(document, _COUNTS))
+    for document in code_of_document:
+        if runs_with_document[document] < len(runs):
+            code_of_document[document] = _ORDER.index("one_run_only")
+    return _count_codes(np.array(list(code_of_document.values()), dtype=np.int64))
 
 
 def of_rerun(
-    session: ProjectSession, run: RunRow, later: RunRow, before: AnnotationArrays, now: AnnotationArrays
+    session: ProjectSession, run: RunRow, later: RunRow, before: AnnotationArrays, after: AnnotationArrays
 ) -> Coverage:
     """Return the coverage of the changes in a later run on some of a run's documents.
 
-    ``before`` and ``now`` are the annotations of both runs. A document counts if it has a complete verdict in both. No
-    reference label is needed. Documents outside the later run are excluded, and documents without a complete verdict.
+    ``before`` and ``after`` are the annotations of both runs. A document counts if it has a complete verdict in both.
+    No reference label is needed. Documents outside the later run are excluded, and documents without a complete
+    verdict.
     """
-    rows = run_data.rows_in(now.documents, before.documents)
-    drawn = rows >= 0
-    places = np.where(drawn, _COUNTS, _ORDER.index("not_sampled"))
-    for of, loaded, own in ((run, before, np.flatnonzero(drawn)), (later, now, rows[drawn])):
-        open_, ended = np.isnan(loaded.verdicts[own]).any(axis=1), run_data.debate_statuses(session, of)[own]
-        found = np.where(open_, _ORDER.index("incomplete"), _COUNTS)
+    rows = run_data.rows_in(after.documents, before.documents)
+    is_sampled = rows >= 0
+    codes = np.where(is_sampled, _COUNTS, _ORDER.index("not_sampled"))
+    sources = ((run, before, np.flatnonzero(is_sampled)), (later, after, rows[is_sampled]))
+    for source_run, loaded, source_rows in sources:
+        is_open = np.isnan(loaded.verdicts[source_rows]).any(axis=1)
+        ended = run_data.debate_statuses(session, source_run)[source_rows]
+        source_codes = np.where(is_open, _ORDER.index("incomplete"), _COUNTS)
         for name in ("unresolved", "failed", "waiting"):
-            found[open_ & (ended == name)] = _ORDER.index(name)
-        places[drawn] = np.maximum(places[drawn], found)
-    return _summed(places)
+            source_codes[is_open & (ended == name)] = _ORDER.index(name)
+        codes[is_sampled] = np.maximum(codes[is_sampled], source_codes)
+    return _count_codes(codes)
 
 
-def merge(each: Sequence[Coverage]) -> Coverage:
+def merge(coverages: Sequence[Coverage]) -> Coverage:
     """Return the coverage of a chart that pools runs.
 
     It is that of each run if all are the same, as with iterations. Otherwise, a document counts once for each run.
     """
-    runs = sum(one.runs for one in each)
-    if len({(one.n, one.pooled, tuple(one.left_out.items())) for one in each}) == 1 and not each[0].pooled:
-        return Coverage(each[0].n, each[0].left_out, runs)
+    runs = sum(coverage.runs for coverage in coverages)
+    numbers = {(coverage.n, coverage.pooled, tuple(coverage.left_out.items())) for coverage in coverages}
+    if len(numbers) == 1 and not coverages[0].pooled:
+        return Coverage(coverages[0].n, coverages[0].left_out, runs)
     totals: Counter[Reason] = Counter()
-    for one in each:
-        totals.update(one.left_out)
-    return Coverage(
-        sum(one.n for one in each), {name: totals[name] for name in _ORDER if totals[name]}, runs, pooled=True
-    )
+    for coverage in coverages:
+        totals.update(coverage.left_out)
+    left_out = {reason: totals[reason] for reason in _ORDER if totals[reason]}
+    return Coverage(sum(coverage.n for coverage in coverages), left_out, runs, pooled=True)
 
 
-def _reasons(session: ProjectSession, run: RunRow, reference: Reference, predicted: Mask) -> _Places:
-    """Return for each document the position of the reason for its exclusion, ``_COUNTS`` if it counts.
+def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, predicted: Mask) -> _ReasonCodes:
+    """Return for each document the code of the reason for its exclusion, ``_COUNTS`` if it counts.
 
     ``predicted`` is True where all compared values are present.
     """
     ended = run_data.debate_statuses(session, run)
     loaded = run_data.verdict_arrays(session, run, reference)
-    places = np.where(predicted, _COUNTS, _ORDER.index("incomplete"))
+    codes = np.where(predicted, _COUNTS, _ORDER.index("incomplete"))
     for name in ("unresolved", "failed", "waiting"):
-        places[ended == name] = _ORDER.index(name)
-    places[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
-    places[~run_data.test_documents(session.store, run.run_id, loaded.documents)] = _ORDER.index("used_as_example")
-    return places
+        codes[ended == name] = _ORDER.index(name)
+    codes[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
+    codes[~run_data.test_documents(session.store, run.run_id, loaded.documents)] = _ORDER.index("used_as_example")
+    return codes
 
 
-def _summed(places: _Places) -> Coverage:
-    totals = np.bincount(places - _COUNTS, minlength=len(_ORDER) + 1).tolist()
+def _count_codes(codes: _ReasonCodes) -> Coverage:
+    totals = np.bincount(codes - _COUNTS, minlength=len(_ORDER) + 1).tolist()
     left_out = {name: count for name, count in zip(_ORDER, totals[1:], strict=True) if count}
     return Coverage(totals[0], left_out)
