@@ -43,15 +43,8 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
-    _, page = open_studio(width=1600, height=1000)
-
-    # the sample project is open and lists the next steps
-    page.get_by_text("Next steps in hotel-aspects").wait_for()
-    # with reduced motion: the list of a select box stayed open if its transition was cancelled, however short it was
-    assert page.evaluate("getComputedStyle(document.body).transitionDuration") == "0s"
-
-    # the user's file is previewed before the import
+def import_previewed_file(page: Page) -> None:
+    """Import the user's file, whose preview counts a rejected row."""
     page.locator("input[type=file]").first.set_input_files(
         {"name": "reviews.csv", "mimeType": "text/csv", "buffer": REVIEWS.encode("latin-1")}
     )
@@ -60,7 +53,9 @@ def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
     press(page, "Import 5")
     page.get_by_text("5 documents imported from reviews.csv").wait_for()
 
-    # the gold columns became two labels; describe one of them
+
+def describe_label(page: Page) -> None:
+    """Describe one of the two labels that the gold columns became, and save a version."""
     visit(page, "Codebook")
     page.get_by_role("textbox", name="Description").fill("How clean or dirty the place is.")
     page.get_by_role("textbox", name="Description").press("Tab")
@@ -68,13 +63,17 @@ def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
     press(page, "Save as v2")
     expect(page.get_by_role("button", name="Save as v3")).to_be_disabled()
 
-    # set the pace of the built-in model
+
+def set_pace(page: Page) -> None:
+    """Set the pace of the built-in model."""
     visit(page, "Models")
     pace = page.get_by_role("spinbutton", name="Pace (words per second)")
     pace.fill("20")
     pace.press("Tab")
 
-    # replies are streamed
+
+def run_with_streamed_replies(page: Page) -> None:
+    """Start a run whose replies grow word by word, and reload the page while it runs."""
     visit(page, "Run")
     press(page, "Start all 5")
     page.evaluate("window.lengths = new Set()")
@@ -83,11 +82,15 @@ def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
     page.reload()
     page.get_by_text("All debates have finished.").wait_for(timeout=90_000)
 
-    # without reviews, gold is the reference
+
+def evaluate_against_gold(page: Page) -> None:
+    """Open Evaluate: without reviews, gold is the reference."""
     visit(page, "Evaluate")
     page.get_by_text("Macro F1", exact=True).wait_for()
 
-    # the flips are downloadable as a standalone SVG and as a table
+
+def download_flips(page: Page) -> None:
+    """Download the flips as a standalone SVG and as a table."""
     with page.expect_download() as download:
         page.locator(".st-key-evaluate-flips-svg button").first.click()
     picture = ElementTree.parse(download.value.path()).getroot()
@@ -101,7 +104,9 @@ def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
         ("Critic", "Judge"),
     ]
 
-    # charts follow a change of the system theme
+
+def follow_system_theme(page: Page) -> None:
+    """Change the system theme; charts and their downloads follow."""
     dark = f'fill="{palette.palette(True)["bg"]}"'
     name = page.locator(".stVegaLiteChart text", has_text="Macro").first
     light = name.evaluate("node => getComputedStyle(node).fill")
@@ -119,7 +124,9 @@ def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
     page.emulate_media(color_scheme="light")
     expect(name).to_have_css("fill", light)
 
-    # correct a verdict and submit the document
+
+def correct_and_submit(page: Page) -> None:
+    """Correct a verdict in the grid and submit the document."""
     visit(page, "Review")
     page.get_by_role("radio", name="Grid").click()
     grid = page.frame_locator("iframe")
@@ -133,13 +140,17 @@ def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
     press(page, "Submit")
     expect(grid.locator('[row-id="1"] [col-id="_status"]')).to_have_text("Submitted")
 
-    # evaluate against the reviewed labels
+
+def evaluate_against_review(page: Page) -> None:
+    """Evaluate against the reviewed labels."""
     visit(page, "Evaluate")
     page.get_by_text("Reviewed 1", exact=True).click()
     page.get_by_text("rows: review", exact=False).first.wait_for()
     expect(page.get_by_text("0 of 1", exact=False).first).to_be_visible()  # no exact match, as one label was corrected
 
-    # export the result
+
+def export_labels(page: Page) -> None:
+    """Download the labels, with the corrected document first."""
     visit(page, "Export")
     with page.expect_download() as download:
         press(page, "Download")
@@ -150,3 +161,22 @@ def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
     assert corrected["reviewed_Cleanliness"]
     assert corrected["reviewed_Service"]
     assert (corrected["gold_Cleanliness"], corrected["gold_Service"]) == ("1", "1")
+
+
+def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
+    _, page = open_studio(width=1600, height=1000)
+
+    # the sample project is open and lists the next steps
+    page.get_by_text("Next steps in hotel-aspects").wait_for()
+    # with reduced motion: the list of a select box stayed open if its transition was cancelled, however short it was
+    assert page.evaluate("getComputedStyle(document.body).transitionDuration") == "0s"
+    import_previewed_file(page)
+    describe_label(page)
+    set_pace(page)
+    run_with_streamed_replies(page)
+    evaluate_against_gold(page)
+    download_flips(page)
+    follow_system_theme(page)
+    correct_and_submit(page)
+    evaluate_against_review(page)
+    export_labels(page)
