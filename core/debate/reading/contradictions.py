@@ -119,17 +119,17 @@ def check_lines(
 
     A footnote of the decision may only be a comment.
     """
-    after = Statements(names)
+    statements = Statements(names)
     starred = any(map(_is_starred, marked.text[start:end].split("\n")))
     for line in marked.statement_lines(end):
         footnote = _FOOTNOTE.match(line.text) or (starred and line.text.lstrip().startswith("*"))
         if footnote and not is_comment(line.text, names):
             raise residue(line.text)
         try:
-            after.read(line.text)
+            statements.read(line.text)
         except Unreadable:
             continue
-        for item, values in after.values.items():
+        for item, values in statements.values.items():
             doubted = item in decided and item not in undecided
             if doubted if None in values else (True in values) != (item in decided):
                 raise residue(line.text)
@@ -165,12 +165,12 @@ def _rates_again(sentence: str, _: Decided, names: Names) -> bool:
 
 def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another number: "The critic is right that Fluency is 2"."""
-    named = names.mentions(sentence)
-    for mention, after in zip(named, [*(each.start for each in named[1:]), len(sentence)], strict=False):
-        given = _STATED_NUMBER.match(sentence, mention.end, after)
+    mentions = names.mentions(sentence)
+    for mention, limit in zip(mentions, [*(each.start for each in mentions[1:]), len(sentence)], strict=False):
+        number = _STATED_NUMBER.match(sentence, mention.end, limit)
         if (
-            given is not None
-            and float(given[1]) != decided.get(mention.item, float(given[1]))
+            number is not None
+            and float(number[1]) != decided.get(mention.item, float(number[1]))
             and (is_agreed(sentence.casefold()) or not is_reporting(sentence[: mention.start].casefold()))
         ):
             return True

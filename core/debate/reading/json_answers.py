@@ -59,16 +59,18 @@ def answer_of(value: Any, names: Names) -> Value | str:
     """
     if isinstance(value, dict):
         folded = {key.strip().casefold(): entry for key, entry in value.items()}
-        given = {answer_of(entry, names) for key, entry in folded.items() if key in _ANSWER_KEYS}
-        others = any(is_claim(entry, names) for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES)
+        answers = {answer_of(entry, names) for key, entry in folded.items() if key in _ANSWER_KEYS}
+        others = [entry for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES]
         scores = (folded.get("score"), folded.get("confidence"))
-        others = others or "low" in scores or any(isinstance(score, int | float) and score < 0.5 for score in scores)
-        return "none" if others or len(given) > 1 or not value else given.pop() if given else True
+        is_doubted = "low" in scores or any(isinstance(score, int | float) and score < 0.5 for score in scores)
+        if not value or len(answers) > 1 or is_doubted or any(is_claim(entry, names) for entry in others):
+            return "none"
+        return answers.pop() if answers else True
     if isinstance(value, bool | int | float):
         return bool(value) if value in (0, 1) else "none"
     if isinstance(value, list):
-        evidence = all(isinstance(entry, str) and sole_answer(entry, names) == "none" for entry in value)
-        return True if value and evidence else "none"
+        is_evidence = all(isinstance(entry, str) and sole_answer(entry, names) == "none" for entry in value)
+        return True if value and is_evidence else "none"
     if not isinstance(value, str):
         return value if value is None else "none"
     answer = sole_answer(value, names)
