@@ -71,21 +71,22 @@ def authors_command(
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    made = report["collection"]
+    collection = report["collection"]
+    completion = collection["completion"]
     console.print_line(
-        f"{format_count(made['texts'], 'text')} by {format_count(made['authors'], 'author')}, "
-        f"{sum(made['excluded'].values())} excluded; {made['asked']} questions: {made['answered']} answered, "
-        f"{made['abstained']} abstentions, {made['declined']} put off "
-        f"(completion {_share(made['completion']['value'], made['completion']['interval'])}; 95% intervals in brackets)"
+        f"{format_count(collection['texts'], 'text')} by {format_count(collection['authors'], 'author')}, "
+        f"{sum(collection['excluded'].values())} excluded; {collection['asked']} questions: "
+        f"{collection['answered']} answered, {collection['abstained']} abstentions, {collection['declined']} put off "
+        f"(completion {_share(completion['value'], completion['interval'])}; 95% intervals in brackets)"
     )
     console.print_table(
         ("label", "asked", "answered", "abstained", "predicted right", "uncertainty"),
         [
             (
-                name, str(one["asked"]), str(one["answered"]), str(one["abstained"]),
-                _share(one["accuracy"], one["accuracy_interval"]), format_number(one["uncertainty"], 2),
+                name, str(row["asked"]), str(row["answered"]), str(row["abstained"]),
+                _share(row["accuracy"], row["accuracy_interval"]), format_number(row["uncertainty"], 2),
             )
-            for name, one in report["labels"].items()
+            for name, row in report["labels"].items()
         ],
     )  # fmt: skip
     if report["annotators"]:
@@ -94,13 +95,13 @@ def _print_report(report: dict[str, Any]) -> None:
             ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per label", "cost per label"),
             [
                 (
-                    name, str(one["labels"]), _share(one["accuracy"]["value"], one["accuracy"]["interval"]),
-                    console.format_with_interval(partial(format_number, digits=2), one["kappa"], one["kappa_interval"]),
-                    format_number(one["kl_meaning"], 2),
-                    format_number(one["kl_position"], 2), format_number(one["seconds"], 1),
-                    format_money(one["cost_usd"]),
+                    name, str(row["labels"]), _share(row["accuracy"]["value"], row["accuracy"]["interval"]),
+                    console.format_with_interval(partial(format_number, digits=2), row["kappa"], row["kappa_interval"]),
+                    format_number(row["kl_meaning"], 2),
+                    format_number(row["kl_position"], 2), format_number(row["seconds"], 1),
+                    format_money(row["cost_usd"]),
                 )
-                for name, one in report["annotators"].items()
+                for name, row in report["annotators"].items()
             ],
         )  # fmt: skip
     if report["predictivity"]["sources"]:
@@ -109,19 +110,19 @@ def _print_report(report: dict[str, Any]) -> None:
             ("earlier labels by", "predictions", "accuracy", "std"),
             [
                 (
-                    name, str(one["predictions"]), _share(one["accuracy"], one["interval"]),
-                    format_percent(one["deviation"], 1),
+                    name, str(row["predictions"]), _share(row["accuracy"], row["interval"]),
+                    format_percent(row["deviation"], 1),
                 )
-                for name, one in report["predictivity"]["sources"].items()
+                for name, row in report["predictivity"]["sources"].items()
             ],
         )  # fmt: skip
-    totals = [one for one in report["clicks"] if not one["day"]]
-    if any(one["impressions"] for one in totals):
+    totals = [row for row in report["clicks"] if not row["day"]]
+    if any(row["impressions"] for row in totals):
         console.print_line()
-        for one in totals:
+        for row in totals:
             console.print_line(
-                f"{one['arm']}: {format_count(one['clicks'], 'click')} on "
-                f"{format_count(one['impressions'], 'impression')} ({_share(one['rate'], one['interval'])})"
+                f"{row['arm']}: {format_count(row['clicks'], 'click')} on "
+                f"{format_count(row['impressions'], 'impression')} ({_share(row['rate'], row['interval'])})"
             )
 
 

@@ -103,12 +103,14 @@ def models_command(connections: dict[str, str], probe: bool, as_json: bool) -> N
     if as_json:
         console.print_json({"connections": listed})
         return
-    for one in listed:
-        console.print_line(f"{one['connection']}  {one['base_url'] or 'built in'}  {one['error'] or 'reachable'}")
-        for model in one["models"]:
-            console.print_line(f"  {one['connection']}/{model['name']}{models.describe_model(model)}")
-        if "probe" in one:
-            console.print_line(f"  tested {one['connection']}/{models.describe_probe(one['probe'])}")
+    for report in listed:
+        console.print_line(
+            f"{report['connection']}  {report['base_url'] or 'built in'}  {report['error'] or 'reachable'}"
+        )
+        for model in report["models"]:
+            console.print_line(f"  {report['connection']}/{model['name']}{models.describe_model(model)}")
+        if "probe" in report:
+            console.print_line(f"  tested {report['connection']}/{models.describe_probe(report['probe'])}")
 
 
 @click.command("install-minilm")
@@ -138,9 +140,9 @@ def doctor_command(project: Path | None, as_json: bool) -> None:
         checks = list(diagnose(workspace, project))
     if as_json:
         console.print_json(
-            {"checks": [{"name": one.name, "result": one.result, "remedy": one.remedy} for one in checks]}
+            {"checks": [{"name": check.name, "result": check.result, "remedy": check.remedy} for check in checks]}
         )
     else:
-        for one in checks:
-            console.print_line(f"{'!' if one.remedy else ' '} {one.name}: {one.result}. {one.remedy}".rstrip())
-    raise SystemExit(1 if any(one.remedy for one in checks) else 0)
+        for check in checks:
+            console.print_line(f"{'!' if check.remedy else ' '} {check.name}: {check.result}. {check.remedy}".rstrip())
+    raise SystemExit(1 if any(check.remedy for check in checks) else 0)

@@ -48,15 +48,16 @@ def differences(runs: Sequence[RunRow]) -> dict[str, tuple[str, ...]]:
     Models and prompts are compared role by role for the roles that all runs have. The summary of models or prompts is
     left out where these show the whole difference.
     """
-    each = [configuration(run.settings, run.documents) for run in runs]
-    shared = [heading for heading in each[0] if all(heading in one for one in each)] if each else []
-    rows = {heading: tuple(one[heading] for one in each) for heading in shared}
-    found = {heading: values for heading, values in rows.items() if len(set(values)) > 1}
-    same_roles = all(one.keys() == each[0].keys() for one in each)
+    configurations = [configuration(run.settings, run.documents) for run in runs]
+    first = configurations[0] if configurations else {}
+    shared = [heading for heading in first if all(heading in values for values in configurations)]
+    rows = {heading: tuple(values[heading] for values in configurations) for heading in shared}
+    differing = {heading: values for heading, values in rows.items() if len(set(values)) > 1}
+    same_roles = all(values.keys() == first.keys() for values in configurations)
     for summary, part in ((MODELS, " model"), (PROMPTS, " prompt")):
-        if same_roles and any(heading.endswith(part) for heading in found):
-            found.pop(summary, None)
-    return found
+        if same_roles and any(heading.endswith(part) for heading in differing):
+            differing.pop(summary, None)
+    return differing
 
 
 def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow]) -> str:
@@ -66,22 +67,26 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
     earlier run has gets a number.
     """
     parts = [protocol_name(settings.protocol), _models(settings)]
-    own = configuration(settings, documents)
-    base = next((run for run in earlier if _start(run.settings) == _start(settings)), None)
-    if base is not None:
-        before = configuration(base.settings, base.documents)
-        words = {
-            PROMPTS: own[PROMPTS] if own[PROMPTS] != SHIPPED else "default prompts",
-            CODEBOOK: f"codebook {own[CODEBOOK]}",
-            "Parameters": own["Parameters"] if own["Parameters"] != "default" else "default parameters",
+    current = configuration(settings, documents)
+    nearest = next((run for run in earlier if _start(run.settings) == _start(settings)), None)
+    if nearest is not None:
+        earlier_configuration = configuration(nearest.settings, nearest.documents)
+        changes_in_words = {
+            PROMPTS: current[PROMPTS] if current[PROMPTS] != SHIPPED else "default prompts",
+            CODEBOOK: f"codebook {current[CODEBOOK]}",
+            "Parameters": current["Parameters"] if current["Parameters"] != "default" else "default parameters",
             DOCUMENTS: format_count(documents, "document"),
-            "Seed": f"seed {own['Seed']}",
-            "Iteration": f"iteration {own['Iteration']}",
-            "Engine": own["Engine"],
+            "Seed": f"seed {current['Seed']}",
+            "Iteration": f"iteration {current['Iteration']}",
+            "Engine": current["Engine"],
         }
-        parts += [changed for heading, changed in words.items() if own[heading] != before[heading]]
-    elif own[PROMPTS] != SHIPPED:
-        parts.append(own[PROMPTS])
+        parts += [
+            changed
+            for heading, changed in changes_in_words.items()
+            if current[heading] != earlier_configuration[heading]
+        ]
+    elif current[PROMPTS] != SHIPPED:
+        parts.append(current[PROMPTS])
     name = ", ".join(parts)[:100]
     taken = {run.details.name for run in earlier}
     number = next(number for number in range(1, len(taken) + 2) if _numbered(name, number) not in taken)
