@@ -58,7 +58,7 @@ def is_faster(work: Work) -> bool:
         and not settings.pace
         and settings.handling.requests_per_minute is None
         and settings.handling.tokens_per_minute is None
-        and all((each.connection, each.model) == LEXICAL for each in settings.role_models.values())
+        and all((role_model.connection, role_model.model) == LEXICAL for role_model in settings.role_models.values())
     )
 
 
@@ -92,7 +92,7 @@ class WorkerPoolEngine(Engine):
     async def _debate_blocks(self, workers: Sequence[asyncio.subprocess.Process]) -> None:
         """Send blocks to the workers in turn, and record what they return in the same order."""
         sent: deque[tuple[asyncio.subprocess.Process, list[Document]]] = deque()
-        ends: deque[asyncio.Task[None]] = deque()
+        conclusions: deque[asyncio.Task[None]] = deque()
         next_worker = cycle(workers)
         try:
             while self.pending_state is None:
@@ -108,14 +108,14 @@ class WorkerPoolEngine(Engine):
                 for document, (turns, verdict) in zip(block, debates, strict=True):
                     for pending, reply in turns:
                         await self._record(pending, reply)
-                    ends.append(asyncio.create_task(self._conclude(document, verdict)))
+                    conclusions.append(asyncio.create_task(self._conclude(document, verdict)))
                 self.progress.in_flight -= len(block)
-                while len(ends) > UNCOMMITTED:
-                    await ends.popleft()
-            while ends:
-                await ends.popleft()
+                while len(conclusions) > UNCOMMITTED:
+                    await conclusions.popleft()
+            while conclusions:
+                await conclusions.popleft()
         finally:
-            await asyncio.gather(*ends, return_exceptions=True)
+            await asyncio.gather(*conclusions, return_exceptions=True)
 
     async def _block(self) -> list[Document]:
         """Return the next documents, none if no more are left."""
@@ -164,8 +164,10 @@ async def debate_document(
         replies = []
         for pending in debate.pending:
             began, request = time.monotonic(), pending.request
-            about = request.document or pending.document
-            reply = await models.ask(pending.role_model, request, settings, about, lambda _text, _is_reasoning: None)
+            document_of_request = request.document or pending.document
+            reply = await models.ask(
+                pending.role_model, request, settings, document_of_request, lambda _text, _is_reasoning: None
+            )
             reply = paid_reply(reply, pending.key(0), seconds=time.monotonic() - began, run_id=run_id)
             replies.append(read_reply(reply, pending, settings))
             turns.append((replace(pending, request=replace(request, inputs={})), replies[-1]))

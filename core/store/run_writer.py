@@ -111,7 +111,7 @@ def _insert_texts(cursor: Cursor, texts: Sequence[tuple[str, str]], keys_may_exi
     append_keyed(cursor, "texts", _TEXT, texts, keys_may_exist)
 
 
-def _insert_attempts(cursor: Cursor, attempts: Sequence[FailedAttempt], _careful: bool) -> None:
+def _insert_attempts(cursor: Cursor, attempts: Sequence[FailedAttempt], _keys_may_exist: bool) -> None:
     rows = [
         (
             row.run_id, row.document_id, row.role, row.key, row.kind, row.message, row.text, row.usage.prompt_tokens,
