@@ -31,7 +31,6 @@ def test_plain_csv_is_read() -> None:
     assert table.line_numbers == (2, 3)
     assert table.row_numbers == (1, 2)
     assert (table.format, table.encoding, table.delimiter, table.read, len(table)) == ("csv", "utf-8", ",", 2, 2)
-    assert table.head(1) == [{"id": "1", "text": "Nice room"}]
     with pytest.raises(KeyError):
         table.column("nope")
 
