@@ -36,45 +36,20 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     Raises ``Unreadable`` if the words after the label name another one, or take it back.
     """
     tokens = tokenise(text, names, codes=codes)
-    at = past(tokens, 0, set(), {"option", "choice", "letter"})
-    at += _past_letter(tokens[at:])
-    while at < len(tokens) and (tokens[at].kind in ("fill", "no") or tokens[at].text in _LEADING):
-        if tokens[at].kind == "no" and (at + 1 >= len(tokens) or tokens[at + 1].kind != "code"):
-            break
-        at += 1
-    if at < len(tokens) and (tokens[at].text in ("not", "neither") or tokens[at].kind in ("neg", "negation")):
-        found = _contrasted(tokens[at:])
-        if found is None:
-            return None
-        item, end = found
-    elif at < len(tokens) and tokens[at].kind in _NAMED:
-        item, end = tokens[at].item, at + 1
-        while end < len(tokens) and tokens[end].kind in _NAMED and tokens[end].item == item:
-            end += 1
-        end = _past_contrast(tokens, end, item)
-    else:
+    choice = _first_choice(tokens)
+    if choice is None:
         return None
+    item, end = choice
     rest = tokens[end:]
     if fitting := _FITS.match(text, tokens[end - 1].end):  # "X fits the text better than Y"
         rest = tuple(token for token in rest if token.start >= fitting.end())
     elif rest and rest[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
         raise residue(text)
-    denied = len(rest) > 1 and (
-        rest[1].kind in ("neg", "negation", "absent", "no", "hedge") or (rest[1].kind == "mark" and not rest[1].value)
-    )
-    remark = (
-        rest[2:]
-        and rest[0].kind == "link"
-        and rest[1].text in ("no", "nothing", "neither")
-        and rest[2].kind in ("word", "name", "fill")
-    )
-    if denied and not remark and rest[0].kind in ("verb", "link"):
-        raise residue(text)  # "Hawkish is wrong", "Hawkish: no"
-    if rest and _goes_on(rest, text, names):
+    if _is_denied(rest) or (rest and _goes_on(rest, text, names)):
         raise residue(text)
-    own = names.written(item)
-    beside = [token.text for token in every(rest[:3]) if token.text]
-    if any(names.find(f"{one} {own}") or names.find(f"{own} {one}") for one in beside):
+    name = names.written(item)
+    neighbours = [token.text for token in every(rest[:3]) if token.text]
+    if any(names.find(f"{word} {name}") or names.find(f"{name} {word}") for word in neighbours):
         raise residue(text)  # "Positive, very.", if there is a label "Very positive", too
     if others := [token.item for token in _listed(rest) if token.item != item]:
         raise Unreadable(f"more than one label: {quoted_names(map(names.written, [item, *others]))}")
@@ -82,6 +57,40 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     check_comment(comment)
     check_following(comment, {item: True}, "choice", names)
     return item
+
+
+def _first_choice(tokens: Sequence[Token]) -> tuple[str, int] | None:
+    """Return the label that the tokens begin with and the position after it, None if they begin otherwise."""
+    start = past(tokens, 0, set(), {"option", "choice", "letter"})
+    start += _past_letter(tokens[start:])
+    while start < len(tokens) and (tokens[start].kind in ("fill", "no") or tokens[start].text in _LEADING):
+        if tokens[start].kind == "no" and (start + 1 >= len(tokens) or tokens[start + 1].kind != "code"):
+            break
+        start += 1
+    if start >= len(tokens):
+        return None
+    if tokens[start].text in ("not", "neither") or tokens[start].kind in ("neg", "negation"):
+        return _contrasted(tokens[start:])
+    if tokens[start].kind not in _NAMED:
+        return None
+    item, end = tokens[start].item, start + 1
+    while end < len(tokens) and tokens[end].kind in _NAMED and tokens[end].item == item:
+        end += 1
+    return item, _past_contrast(tokens, end, item)
+
+
+def _is_denied(rest: Sequence[Token]) -> bool:
+    """Return True if the words after a label deny it: "Hawkish is wrong", "Hawkish: no"."""
+    if len(rest) < 2 or rest[0].kind not in ("verb", "link"):
+        return False
+    is_remark = (  # "Hawkish: nothing else fits"
+        rest[2:]
+        and rest[0].kind == "link"
+        and rest[1].text in ("no", "nothing", "neither")
+        and rest[2].kind in ("word", "name", "fill")
+    )
+    denies = rest[1].kind in ("neg", "negation", "absent", "no", "hedge")
+    return not is_remark and (denies or (rest[1].kind == "mark" and not rest[1].value))
 
 
 def _past_letter(tokens: Sequence[Token]) -> int:
