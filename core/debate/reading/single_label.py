@@ -70,7 +70,8 @@ def _first_choice(tokens: Sequence[Token]) -> tuple[str, int] | None:
     if start >= len(tokens):
         return None
     if tokens[start].text in ("not", "neither") or tokens[start].kind in ("neg", "negation"):
-        return _contrasted(tokens[start:])
+        contrasted = _contrasted(tokens[start:])
+        return None if contrasted is None else (contrasted[0], start + contrasted[1])
     if tokens[start].kind not in _NAMED:
         return None
     item, end = tokens[start].item, start + 1

@@ -128,6 +128,7 @@ NEVER = [
     '"Label: {x}" is what the critic would write.',
     "If rates rise, the label is {x}.",
     "The label is not {x}.",
+    "The label is a not {y} but {x} person.",
     "Not {x}.",
     "Neither {x} nor {y}.",
     "I would not choose {x}.",
