@@ -99,18 +99,18 @@ def is_right(reference: Ratings, predicted: Ratings, *, measured: bool) -> Mask:
 
 def vote_of(predicted: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
     """Return the vote of several agents: the most common value, NaN on a tie; for ratings the median."""
-    stack = np.stack([ratings(one) for one in predicted])
+    stack = np.stack([ratings(values_of_agent) for values_of_agent in predicted])
     if len(stack) == 1:
         return ratings(predicted[0])
-    there: Mask = np.any(~np.isnan(stack), axis=0)
+    has_value: Mask = np.any(~np.isnan(stack), axis=0)
     result = np.full(stack.shape[1:], np.nan)
     if measured:
-        result[there] = np.nanmedian(stack[:, there], axis=0)
+        result[has_value] = np.nanmedian(stack[:, has_value], axis=0)
         return result
     values, votes = _votes(stack)
     if not len(values):
         return result
-    chosen = there & ((votes == votes.max(axis=0)).sum(axis=0) == 1)
+    chosen = has_value & ((votes == votes.max(axis=0)).sum(axis=0) == 1)
     result[chosen] = values[votes.argmax(axis=0)[chosen]]
     return result
 
@@ -130,21 +130,25 @@ def rounds(
     which depend on each other, by default all are independent. ``groups`` are those of all documents, ``[document]``.
     Raises ValueError for shapes that differ.
     """
-    judged, every = design or Design(), Design(groups=groups)
+    reference_design, document_design = design or Design(), Design(groups=groups)
     gold = ratings(reference)
-    found: list[Round] = []
+    debate_rounds: list[Round] = []
     tables: list[dict[str, Ratings]] = []
     for name, agents in steps:
         predicted = {agent: ratings(values) for agent, values in agents.items()}
         check_shapes(gold, *predicted.values())
-        table = next((one for one in tables if not one.keys().isdisjoint(predicted)), None)
+        table = next(
+            (earlier_table for earlier_table in tables if not earlier_table.keys().isdisjoint(predicted)), None
+        )
         if table is None:
             table = {}
             tables.append(table)
-        before = dict(table)
-        table |= {agent: _latest(grid, before.get(agent)) for agent, grid in predicted.items()}
-        found.append(_round(name, gold, dict(table), predicted, before, measured, judged, every))
-    return tuple(found)
+        earlier = dict(table)
+        table |= {agent: _latest(grid, earlier.get(agent)) for agent, grid in predicted.items()}
+        debate_rounds.append(
+            _round(name, gold, dict(table), predicted, earlier, measured, reference_design, document_design)
+        )
+    return tuple(debate_rounds)
 
 
 def bound(
@@ -165,22 +169,23 @@ def bound(
     cells, reached, undefined = int(counted.sum()), _share(right, counted, chosen), Estimate(None, None)
     if not cells or not steps:
         return Bound(cells, undefined, undefined, reached, undefined)
-    each = [
-        np.any(np.stack([is_right(gold, ratings(one), measured=measured) for one in step]), axis=0) for step in steps
+    right_by_step = [
+        np.any(np.stack([is_right(gold, ratings(values), measured=measured) for values in step]), axis=0)
+        for step in steps
     ]
-    lost = (each[0] & counted).sum(axis=1) - (right & counted).sum(axis=1)
+    losses = (right_by_step[0] & counted).sum(axis=1) - (right & counted).sum(axis=1)
     return Bound(
         cells,
-        _share(each[0], counted, chosen),
-        _share(np.any(np.stack(each), axis=0), counted, chosen),
+        _share(right_by_step[0], counted, chosen),
+        _share(np.any(np.stack(right_by_step), axis=0), counted, chosen),
         reached,
-        ratio(lost, counted.sum(axis=1), chosen, signed=True),
+        ratio(losses, counted.sum(axis=1), chosen, signed=True),
     )
 
 
-def _latest(now: Ratings, before: Ratings | None) -> Ratings:
+def _latest(current: Ratings, earlier: Ratings | None) -> Ratings:
     """Return the last values that an agent gave for each document."""
-    return now if before is None else np.where(_spoken(now)[:, None], now, before)
+    return current if earlier is None else np.where(_spoken(current)[:, None], current, earlier)
 
 
 def _spoken(predicted: Ratings) -> Mask:
@@ -191,88 +196,91 @@ def _spoken(predicted: Ratings) -> Mask:
 def _round(
     name: str,
     gold: Ratings,
-    predicted: Mapping[str, Ratings],
-    now: Mapping[str, Ratings],
-    before: Mapping[str, Ratings],
+    current: Mapping[str, Ratings],
+    in_round: Mapping[str, Ratings],
+    earlier: Mapping[str, Ratings],
     measured: bool,
-    judged: Design,
-    every: Design,
+    reference_design: Design,
+    document_design: Design,
 ) -> Round:
     """Return a round.
 
-    ``predicted`` are the current values, ``now`` those given in this round, ``before`` the earlier ones. ``judged`` is
-    the design of shares that need a reference, ``every`` that of the others, which concern all documents.
+    ``current`` are the latest values by agent, ``in_round`` those given in this round, ``earlier`` those before it.
+    ``reference_design`` is the design of shares that need a reference, ``document_design`` that of the others, which
+    concern all documents.
     """
-    stack = np.stack(list(predicted.values()))
+    stack = np.stack(list(current.values()))
     known = ~np.isnan(stack)
-    right = np.stack([is_right(gold, grid, measured=measured) for grid in predicted.values()])
+    right = np.stack([is_right(gold, grid, measured=measured) for grid in current.values()])
     has_gold = ~np.isnan(gold)
-    full: Mask = np.all(known, axis=(0, 2))
-    together = vote_of(list(predicted.values()), measured=measured)
-    several = known.sum(axis=0) >= 2
-    cells = stack.reshape(len(stack), -1).T
-    groups = every.groups
-    if stack.shape[2] > 1:  # the cells of a document depend on each other
-        groups = np.repeat(np.arange(stack.shape[1]) if groups is None else groups, stack.shape[2])
-    unlike = np.any(stack != stack[:1], axis=(0, 2))
-    with_vote = is_right(together[None, ...], stack, measured=measured).sum(axis=0)
-    # On a tie count the agents that gave one of the leading values: at least one.
-    leading = with_vote if measured else _votes(stack)[1].max(axis=0, initial=0)
-    per_cell = np.where(several, leading / np.maximum(known.sum(axis=0), 1), 0.0)
-    agents = tuple(
-        _agent(agent, gold, grid, now.get(agent), before.get(agent), measured, judged)
-        for agent, grid in predicted.items()
-    )
+    is_complete: Mask = np.all(known, axis=(0, 2))
+    differs = np.any(stack != stack[:1], axis=(0, 2))
+    vote = vote_of(list(current.values()), measured=measured)
     answered = known & has_gold
     voted = has_gold & np.any(known, axis=0)
     return Round(
         name=name,
-        agents=agents,
-        asked=int(np.any([_spoken(grid) for grid in now.values()], axis=0).sum()),
-        documents=int(full.sum()),
-        unanimous=ratio(full & ~unlike, full, every),
-        agreement=with_interval(
-            lambda answers, times: (
-                krippendorff_alpha(answers, "ordinal", times) if measured else fleiss_kappa(answers, times)
-            ),
-            cells,
-            groups,
+        agents=tuple(
+            _agent(agent, gold, grid, in_round.get(agent), earlier.get(agent), measured, reference_design)
+            for agent, grid in current.items()
         ),
-        with_majority=ratio(per_cell.sum(axis=1), several.sum(axis=1), every),
+        asked=int(np.any([_spoken(grid) for grid in in_round.values()], axis=0).sum()),
+        documents=int(is_complete.sum()),
+        unanimous=ratio(is_complete & ~differs, is_complete, document_design),
+        agreement=_agreement(stack, document_design.groups, measured),
+        with_majority=_share_with_majority(stack, vote, measured, document_design),
         consecutive=tuple(
-            (
-                one,
-                two,
-                _share(
-                    is_right(predicted[one], predicted[two], measured=measured),
-                    ~np.isnan(predicted[one] + predicted[two]),
-                    every,
-                ),
-            )
-            for one, two in pairwise(predicted)
+            (first, second, _share(
+                is_right(current[first], current[second], measured=measured),
+                ~np.isnan(current[first] + current[second]),
+                document_design,
+            ))
+            for first, second in pairwise(current)
         ),
-        vote=_share(is_right(gold, together, measured=measured), voted, judged),
-        mean=ratio((right & answered).sum(axis=2).T, answered.sum(axis=2).T, judged),
-        upper_bound=_share(np.any(right, axis=0), voted, judged),
-    )
+        vote=_share(is_right(gold, vote, measured=measured), voted, reference_design),
+        mean=ratio((right & answered).sum(axis=2).T, answered.sum(axis=2).T, reference_design),
+        upper_bound=_share(np.any(right, axis=0), voted, reference_design),
+    )  # fmt: skip
+
+
+def _agreement(stack: Ratings, groups: Codes | None, measured: bool) -> Estimate:
+    """Return Krippendorff's alpha of ratings or Fleiss' kappa of labels, ``[agent, document, item]``."""
+    if stack.shape[2] > 1:  # the cells of a document depend on each other
+        groups = np.repeat(np.arange(stack.shape[1]) if groups is None else groups, stack.shape[2])
+
+    def coefficient(answers: Ratings, times: Ratings) -> float | None:
+        return krippendorff_alpha(answers, "ordinal", times) if measured else fleiss_kappa(answers, times)
+
+    return with_interval(coefficient, stack.reshape(len(stack), -1).T, groups)
+
+
+def _share_with_majority(stack: Ratings, vote: Ratings, measured: bool, design: Design) -> Estimate:
+    """Return the mean share of agents with the most common value, over cells with values of two or more agents."""
+    count = (~np.isnan(stack)).sum(axis=0)
+    several = count >= 2
+    with_vote = is_right(vote[None, ...], stack, measured=measured).sum(axis=0)
+    # On a tie count the agents that gave one of the leading values: at least one.
+    leading = with_vote if measured else _votes(stack)[1].max(axis=0, initial=0)
+    shares = np.where(several, leading / np.maximum(count, 1), 0.0)
+    return ratio(shares.sum(axis=1), several.sum(axis=1), design)
 
 
 def _agent(
     name: str,
     gold: Ratings,
-    stands: Ratings,
-    now: Ratings | None,
-    was: Ratings | None,
+    current: Ratings,
+    in_round: Ratings | None,
+    earlier: Ratings | None,
     measured: bool,
     design: Design,
 ) -> AgentRound:
-    accuracy = _share(is_right(gold, stands, measured=measured), ~np.isnan(gold) & ~np.isnan(stands), design)
-    if now is None or was is None:
+    accuracy = _share(is_right(gold, current, measured=measured), ~np.isnan(gold) & ~np.isnan(current), design)
+    if in_round is None or earlier is None:
         return AgentRound(name, accuracy, 0, 0, 0, 0)
-    right = is_right(gold, now, measured=measured)
-    both = ~np.isnan(was) & ~np.isnan(now)
-    changed = both & (was != now)
-    was_right = is_right(gold, was, measured=measured)
+    right = is_right(gold, in_round, measured=measured)
+    both = ~np.isnan(earlier) & ~np.isnan(in_round)
+    changed = both & (earlier != in_round)
+    was_right = is_right(gold, earlier, measured=measured)
     return AgentRound(
         name,
         accuracy,
