@@ -247,13 +247,14 @@ class BatchLibrary:
             )
         return self._servers[name]
 
-    def body(self, role_model: RoleModel, ask: Request, settings: RunSettings) -> Mapping[str, Any]:
+    def body(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, Any]:
         """Return the body of a live call, adapted to the server and not streamed."""
-        request = self._library.request(self._connection_of(role_model), None, role_model, ask, settings)
-        capabilities = self._library.capabilities.of(request.connection, role_model.model)
+        connection = self._connection_of(role_model)
+        model_request = self._library.build_request(connection, None, role_model, request, settings)
+        capabilities = self._library.capabilities.of(connection, role_model.model)
         refused = {*capabilities.refused_params, "stream", "stream_options"}
-        optional = {name: value for name, value in openai_chat.optional(request).items() if name not in refused}
-        return openai_chat.body(request, capabilities, optional, request.schema_for(capabilities))
+        optional = {name: value for name, value in openai_chat.optional(model_request).items() if name not in refused}
+        return openai_chat.body(model_request, capabilities, optional, model_request.schema_for(capabilities))
 
     def reply(
         self,
@@ -265,7 +266,7 @@ class BatchLibrary:
     ) -> Reply:
         """Return the reply in a row, at half the list price. Raises ModelError."""
         connection, key = self._connection_of(role_model), self._keys.get(role_model.base_url)
-        request = self._library.request(connection, key, role_model, Request("", (), form=form), settings)
+        request = self._library.build_request(connection, key, role_model, Request("", (), form=form), settings)
         builder = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
         try:
             openai_chat.take(body_of(row, role_model), role_model, builder)

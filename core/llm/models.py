@@ -109,33 +109,33 @@ class ModelLibrary:
         return role_model
 
     async def ask(
-        self, role_model: RoleModel, ask: Request, settings: RunSettings, document: Document, on_delta: OnDelta
+        self, role_model: RoleModel, request: Request, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> Reply:
         """Send one request and return its reply, without retries. Raises ModelError."""
         if self.connection(role_model.connection).dialect == "builtin":
-            return await self._ask_builtin(role_model.model, ask, settings, document, on_delta)
-        return await self._send(self._connection_of(role_model), role_model, ask, settings, on_delta)
+            return await self._ask_builtin(role_model.model, request, settings, document, on_delta)
+        return await self._send(self._connection_of(role_model), role_model, request, settings, on_delta)
 
     async def _ask_builtin(
-        self, model: str, ask: Request, settings: RunSettings, document: Document, on_delta: OnDelta
+        self, model: str, request: Request, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> Reply:
         name, _, suffix = model.partition("@")
         codebook = settings.codebook
         if name not in PLAIN:
             classifier = await asyncio.to_thread(self._classifier, suffix)
-            part = ask.narrow(codebook)
-            text = await asyncio.to_thread(classifier_replies.write_reply, ask, part, document, classifier)
+            part = request.narrow(codebook)
+            text = await asyncio.to_thread(classifier_replies.write_reply, request, part, document, classifier)
         elif (near := self._near_of(suffix)) is not None or len(document.text) > LONG_TEXT:
-            text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document, near)
+            text = await asyncio.to_thread(baseline.write_reply, request, codebook, document, near)
         else:  # the words of a short text are found sooner than a thread is started
-            text = baseline.write_reply(ask, codebook, document)
+            text = baseline.write_reply(request, codebook, document)
         if settings.pace > 0:
             for word in re.findall(r"[^ ]* |[^ ]+", text):
                 on_delta(word, False)
                 await asyncio.sleep(1 / settings.pace)
         else:
             on_delta(text, False)
-        return Reply(text, usage=estimate_usage(ask.characters, len(text)), cost_usd=0.0)
+        return Reply(text, usage=estimate_usage(request.characters, len(text)), cost_usd=0.0)
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
         """Record if a role's model answered a probe in the requested form."""
@@ -159,9 +159,11 @@ class ModelLibrary:
             return capabilities
         probe_settings = settings.model_copy(update={"codebook": probe.BOOK})
 
-        async def send(ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply:
+        async def send(request: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply:
             probed = role_model.model_copy(update={"sampling": sampling})
-            return await self._send(connection, probed, ask, probe_settings, lambda _text, _is_reasoning: None, more)
+            return await self._send(
+                connection, probed, request, probe_settings, lambda _text, _is_reasoning: None, more
+            )
 
         await probe.examine(send, capabilities)
         return await self.look_up(role_model)
@@ -173,23 +175,23 @@ class ModelLibrary:
         self,
         connection: Connection,
         role_model: RoleModel,
-        ask: Request,
+        request: Request,
         settings: RunSettings,
         on_delta: OnDelta,
         more: Mapping[str, Any] = _NOTHING,
     ) -> Reply:
         key = await self.key(connection)
         capabilities = self.capabilities.of(connection, role_model.model)
-        if capabilities.logprobs and ask.form != "text":
+        if capabilities.logprobs and request.form != "text":
             more = {**more, "logprobs": True}
-        request = self.request(connection, key, role_model, ask, settings, more)
+        model_request = self.build_request(connection, key, role_model, request, settings, more)
         dialect: chat.Dialect = ollama_chat if connection.dialect == "ollama" else openai_chat
 
         def on_redacted_delta(text: str, is_reasoning: bool) -> None:
             on_delta(redacted(text, key), is_reasoning)
 
         try:
-            reply = await chat.ask(self.session, dialect, request, capabilities, on_redacted_delta)
+            reply = await chat.ask(self.session, dialect, model_request, capabilities, on_redacted_delta)
         except ModelError as raised:
             # Only before the first reply: a server that has replied uses the protocol of its address.
             error = raised if capabilities.at else await failures.explain_tls_error(raised, connection)
@@ -202,12 +204,12 @@ class ModelLibrary:
             capabilities.reasons = True
         return replace(reply, text=redacted(reply.text, key), reasoning=redacted(reply.reasoning, key))
 
-    def request(
+    def build_request(
         self,
         connection: Connection,
         key: str | None,
         role_model: RoleModel,
-        ask: Request,
+        request: Request,
         settings: RunSettings,
         more: Mapping[str, Any] = _NOTHING,
     ) -> ModelRequest:
@@ -217,18 +219,18 @@ class ModelLibrary:
             connection=connection,
             key=key,
             role_model=role_model,
-            ask=ask,
-            seed=None if seed is None else seed + settings.iteration + SEEDS_APART * ask.sample,
-            schema=schemas.request_schema(role_model.sampling, ask, settings.codebook),
+            ask=request,
+            seed=None if seed is None else seed + settings.iteration + SEEDS_APART * request.sample,
+            schema=schemas.request_schema(role_model.sampling, request, settings.codebook),
             silence=(silence := settings.handling.silence or streaming.SILENCE_SECONDS),
-            deadline=settings.handling.deadline or silence + streaming.reply_seconds(ask.output_limit(role_model)),
+            deadline=settings.handling.deadline or silence + streaming.reply_seconds(request.output_limit(role_model)),
             price=lambda usage: self.prices.cost(connection, role_model.model, usage),
             more=more,
         )
 
-    def max_cost(self, role_model: RoleModel, ask: Request) -> float:
+    def max_cost(self, role_model: RoleModel, request: Request) -> float:
         """Return the highest price of a request in dollars; 0 for a free model or an unknown price."""
-        usage = Usage(prompt_tokens=ask.characters, completion_tokens=ask.output_limit(role_model))
+        usage = Usage(prompt_tokens=request.characters, completion_tokens=request.output_limit(role_model))
         return self.cost(role_model, usage) or 0.0
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
@@ -248,16 +250,16 @@ class ModelLibrary:
         """Return the user's rate limits for the role model's connection."""
         return self.own_limits.get(role_model.connection, Limits())
 
-    def salt(self, role_model: RoleModel, ask: Request, settings: RunSettings) -> Mapping[str, object]:
+    def salt(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, object]:
         """Return the values in addition to the messages that belong in the key of a reply.
 
         The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role
         belong in the key. A server's reply depends only on the request, so only the intended schema is added.
         """
         if role_model.connection != BUILTIN:
-            schema = schemas.request_schema(role_model.sampling, ask, settings.codebook)
+            schema = schemas.request_schema(role_model.sampling, request, settings.codebook)
             return {} if schema is None else {"schema": schema}
-        salt = {"builtin": baseline.VERSION, "codebook": settings.codebook.hash, "role": ask.role}
+        salt = {"builtin": baseline.VERSION, "codebook": settings.codebook.hash, "role": request.role}
         name, _, suffix = role_model.model.partition("@")
         if name in PLAIN:
             return {**salt, "vectors": suffix} if suffix else salt

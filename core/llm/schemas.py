@@ -29,18 +29,18 @@ INSTRUCTION = (
 )
 
 
-def request_schema(sampling: Sampling, ask: Request, codebook: Codebook) -> Schema | None:
+def request_schema(sampling: Sampling, request: Request, codebook: Codebook) -> Schema | None:
     """Return the schema for a request, None for a plain-text reply."""
-    if ask.form == "text" or not codebook.labels:
+    if request.form == "text" or not codebook.labels:
         return None
-    if sampling.json_schema == "on" or (sampling.json_schema == "auto" and ask.retry > 0):
-        return schema_for(ask, ask.narrow(codebook))
+    if sampling.json_schema == "on" or (sampling.json_schema == "auto" and request.retry > 0):
+        return schema_for(request, request.narrow(codebook))
     return None
 
 
-def schema_for(ask: Request, codebook: Codebook) -> Schema:
+def schema_for(request: Request, codebook: Codebook) -> Schema:
     """Return the schema of a reply form. Every key is required and no other is allowed, as strict servers demand."""
-    match ask.form:
+    match request.form:
         case "choice":
             decision: Schema = {"quotes": _quotes(), "label": {"type": "string", "enum": list(codebook.names)}}
         case "ratings":
