@@ -28,7 +28,7 @@ CLAIM = re.compile(r"\bis (better|worse)\b")
 def sentences(kind: Kind, gold: np.ndarray, one: np.ndarray, two: np.ndarray, design: Design):
     """Yield (sentence, p value, difference) for the main score and each label of a comparison of two runs."""
     book = Codebook(kind=kind, labels=tuple(Label(name=name) for name in NAMES))
-    data = compare._Shared(book, gold, design, None)
+    data = compare._SharedDocuments(book, gold, design, None)
     scores = data.difference(one, two)
     p = data.main_p(scores, one, two)
     main = compare.MainTest("macro_f1", scores.main, p, p, compare._verdict(scores.main, p))
