@@ -26,6 +26,7 @@ from core.services.review.queue import DEFAULT_EVEN
 from core.services.review.sampling_frames import comparison_sizes
 from core.stats import metrics, sampling, sequential_tests
 from core.stats.corrected_regression import Family, Rows, regression
+from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
 from core.stats.sampling import Sample
 from core.stats.significance import holm, mcnemar_of
@@ -77,7 +78,7 @@ def values(scores: metrics.Scores) -> dict[str, float]:
     return {name: estimate.value or 0.0 for name, estimate in tabulated(scores)}
 
 
-def tabulated(scores: metrics.Scores) -> Iterator[tuple[str, metrics.Estimate]]:
+def tabulated(scores: metrics.Scores) -> Iterator[tuple[str, Estimate]]:
     """Yield the tabulated metrics with their names."""
     for key in OVERALL:
         yield key, scores[key]
@@ -99,7 +100,7 @@ class Table:
         for name, estimate in tabulated(scores):
             self.count(name, estimate, true[name])
 
-    def count(self, name: str, estimate: metrics.Estimate, true: float) -> None:
+    def count(self, name: str, estimate: Estimate, true: float) -> None:
         """Count one interval."""
         interval = estimate.interval
         if interval is None:
