@@ -185,8 +185,9 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, 
         ]
         if len(named) == 1 and not inside and _stands_alone(marked, named[0], position, end):
             current.section = named[0].item
-        pointed = _spoken_for(marked.text, named, inside)
-        noted = [(name.start, name.end, name) for name in named if name not in pointed.values()]
+        pointed = _spoken_for(marked.text, named, inside, end)
+        taken = {name.start for name in pointed.values()}
+        noted = [(name.start, name.end, name) for name in named if name.start not in taken]
         for start, stop, name in sorted([*noted, *((*span, None) for span in inside)], key=itemgetter(0)):
             if name is not None:
                 current.note(name)
@@ -205,19 +206,21 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, 
         position = end + 1
 
 
-def _spoken_for(text: str, named: Sequence[_Name], spans: Sequence[tuple[int, int]]) -> dict[int, _Name]:
+def _spoken_for(text: str, named: Sequence[_Name], spans: Sequence[tuple[int, int]], line_end: int) -> dict[int, _Name]:
     """Return the label after each quote of a line that speaks for it, by the start of the quote.
 
     In ``"tasty soup" and "good eggs" support #Food`` both do.
     """
     found: dict[int, _Name] = {}
-    following = len(text)
+    starts = [name.start for name in named]
+    following = line_end
     name = None
     for start, stop in reversed(spans):
-        ahead = next((one for one in named if stop <= one.start < following), None)
-        if ahead is not None:
-            speaks = _SPEAKS_FOR.fullmatch(text, stop, ahead.start)
-            name = ahead if speaks and _ENDS_CLAUSE.match(text, ahead.end) else None
+        index = bisect_left(starts, stop)
+        if index < len(starts) and starts[index] < following:
+            speaks = _SPEAKS_FOR.fullmatch(text, stop, starts[index])
+            ends = _ENDS_CLAUSE.match(text, named[index].end, line_end)
+            name = named[index] if speaks and ends else None
         elif not _NEXT_QUOTE.fullmatch(text, stop, following):
             name = None
         if name is not None:

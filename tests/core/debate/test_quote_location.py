@@ -50,6 +50,10 @@ def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, st
         # A quote may stand before the label that it speaks for.
         ('"Good eggs" speak for #Food, "soft bed" for none', [("Food", "Good eggs")]),
         ('- "great soup" supports Food', [("Food", "great soup")]),
+        (
+            '- "great soup" supports Food\n- "friendly staff" supports Service\n\nThat is all.',
+            [("Food", "great soup"), ("Service", "friendly staff")],
+        ),
         ('"great soup" and "good eggs" clearly support #Food.', [("Food", "great soup"), ("Food", "good eggs")]),
         ('"great soup" (Food), "friendly staff" (Service)', [("Food", "great soup"), ("Service", "friendly staff")]),
         ('1. "near the beach" -> **Location**', [("Location", "near the beach")]),
@@ -351,7 +355,18 @@ def test_folding_agrees_with_nfkc_but_for_hyphens_and_maps_back(text: str) -> No
 
 
 @pytest.mark.parametrize(
-    "piece", ['"', "“", "'a ", 'Food "x" ', '#Food: "abc def ghi jklm"\n', "“a Food” ", '{"labels": [', "… "]
+    "piece",
+    [
+        '"',
+        "“",
+        "'a ",
+        'Food "x" ',
+        '"good food" supports Food, ',
+        '#Food: "abc def ghi jklm"\n',
+        "“a Food” ",
+        '{"labels": [',
+        "… ",
+    ],
 )
 def test_hostile_replies_take_linear_time(piece: str) -> None:
     fields = {"text": "the room was nice and tidy " * 4000}
