@@ -28,7 +28,7 @@ _ENOUGH = 20
 class UnknownGold:
     """A gold value that is not understood: it is ignored until the user maps it to a meaning.
 
-    The empty value stands for empty cells, which may mean that labels are absent, or that nobody has looked.
+    The empty value stands for empty cells: the labels may be absent, or may not have been checked.
     """
 
     value: str
@@ -279,7 +279,7 @@ class _Gold:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lines: dict[tuple[str, str], int] = {}
         self._conclusive: set[str] = set()
-        """Columns whose empty cells have no gold for sure: others say absent, or one is mapped to a meaning."""
+        """Columns whose empty cells need no question: other cells say absent, or empty cells have a meaning."""
         self._filled: set[str] = set()
         if not mapping.gold:
             return
@@ -313,9 +313,10 @@ class _Gold:
 
     def unknown(self) -> tuple[UnknownGold, ...]:
         """Return the values that are not understood, the most frequent first."""
+        unclear = self._filled - self._conclusive
         alike: dict[str, list[tuple[str, str]]] = {}
         for column, value in self._counts:
-            if value or column in self._filled - self._conclusive:
+            if value or column in unclear:
                 alike.setdefault(normalise_cell(value), []).append((column, value))
         found = (
             UnknownGold(

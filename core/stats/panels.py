@@ -117,7 +117,7 @@ MOST = 1_000
 def estimate(values: Ratings) -> Estimate:
     """Return the first value with the percentile interval of the others, which are those of resamples.
 
-    NaN is no value. A resample without a value leaves no interval.
+    NaN stands for no value. A resample without a value leaves no interval.
     """
     if np.isnan(values[0]):
         return Estimate(None, None)

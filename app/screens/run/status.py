@@ -171,7 +171,7 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
             rest = spent / run.ended * overview.left if run.ended else None
             cost = f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
             paused = f"Paused at {format_money(spent)} of {format_money(run.budget_usd)}"
-            notice("warn", paused, f"{at} done. What is left may not cover another call.{cost}")
+            notice("warn", paused, f"{at} done. The rest may not cover another call.{cost}")
             _budget(run, act)
             return
         case "interrupted":
