@@ -169,26 +169,15 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     if not len(rows):
         return whole
     match plan.claim:
-        case "share" | "correct" | "better":
-            low, unsure = 0.0, None
-            if plan.claim == "better":
-                whole = replace(whole, names=(run.title, session.run(plan.other).title))
-                also = others[0][rows]
-                y, f, over_all = _gains(reference, predicted, also), np.zeros(len(rows)), 0.0
-                low, unsure = -1.0, np.any(np.abs(predicted - also) >= 0.5, axis=1)
-            else:
-                y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
-            found = sequential_tests.confidence_sequence(
-                sample, y, f, over_all, planned=plan.reviews or 100, low=low, unsure=unsure
-            )
-            if not found:
-                return whole
-            value, ends = over_all + float(sample.estimates(y - f).mean()), found[-1]
-            estimate = Estimate(min(1.0, max(low, value)), ends)
-            small = -plan.points < ends.low <= ends.high < plan.points
-            narrow = ends.high - ends.low <= 2 * plan.points
-            enough = bool(estimate.clear) or small if plan.claim == "better" else narrow
-            return replace(whole, estimate=estimate, enough=enough)
+        case "share" | "correct":
+            y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
+            return _estimated_mean(whole, sample, y, f, over_all)
+        case "better":
+            whole = replace(whole, names=(run.title, session.run(plan.other).title))
+            other = others[0][rows]
+            gains = _gains(reference, predicted, other)
+            differ = np.any(np.abs(predicted - other) >= 0.5, axis=1)
+            return _estimated_mean(whole, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, unsure=differ)
         case "f1":
             if sample.drawn < plan.reviews and not sample.complete:
                 return whole
@@ -204,6 +193,34 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
             return replace(whole, estimate=estimate, enough=estimate.interval is not None)
         case "error":
             return _accepted(loaded, _world(session, run, complete_only=False).levels, whole)
+
+
+def _estimated_mean(
+    whole: PlanStatus,
+    sample: Sample,
+    y: Grid,
+    f: Grid,
+    over_all: float,
+    *,
+    low: float = 0.0,
+    unsure: Mask | None = None,
+) -> PlanStatus:
+    """Return the status of a claim on a mean (arguments as in ``confidence_sequence``); unchanged without interval."""
+    plan = whole.plan
+    found = sequential_tests.confidence_sequence(
+        sample, y, f, over_all, planned=plan.reviews or 100, low=low, unsure=unsure
+    )
+    if not found:
+        return whole
+    ends = found[-1]
+    value = over_all + float(sample.estimates(y - f).mean())
+    estimate = Estimate(min(1.0, max(low, value)), ends)
+    if plan.claim == "better":
+        is_small = -plan.points < ends.low <= ends.high < plan.points
+        enough = bool(estimate.clear) or is_small
+    else:
+        enough = ends.high - ends.low <= 2 * plan.points
+    return replace(whole, estimate=estimate, enough=enough)
 
 
 def _accepted(loaded: ReviewedSample, levels: Grid, whole: PlanStatus) -> PlanStatus:
