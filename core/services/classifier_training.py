@@ -268,22 +268,25 @@ def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], vecto
 
 
 def train(
-    latest: CodebookVersion, examples: Sequence[TrainingExample], read: Sequence[classifier.Example], used: set[str]
+    latest: CodebookVersion,
+    examples: Sequence[TrainingExample],
+    read: Sequence[classifier.Example],
+    used_as_example: set[str],
 ) -> tuple[classifier.Classifier, dict[str, Any]]:
     """Train a classifier and return it with plain facts about it, including cross-validated scores.
 
     The facts have the scores, the gain from twice as many documents and the learning curve: the score by number of
     training documents, from none (the words alone) on, all on the same held-out documents.
 
-    ``read`` are the documents as the classifier sees them, in order of appearance. Documents in ``used`` (as examples)
-    are training examples but not test documents, because the codebook contains their words.
+    ``read`` are the documents as the classifier sees them, in order of appearance. Documents in ``used_as_example`` are
+    training examples but not test documents, because the codebook contains their words.
     """
     codebook = latest.codebook
     documents = list(dict.fromkeys(example.document_id for example in examples))
     reference = decision_matrix(codebook, examples, documents)
     task = classifier.Task.of(codebook)
     trained = classifier.train(task, read, reference)
-    tested = np.array([document not in used for document in documents])
+    tested = np.array([document not in used_as_example for document in documents])
     held_out = {
         share: classifier.cross_val_predict(task, read, reference, share=share)[tested] for share in CURVE_SHARES
     }
@@ -363,17 +366,21 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
     columns = {item: column for column, item in enumerate(own.items)}
 
     def predict(codebook: Codebook, document: Document) -> list[Prediction]:
+        if codebook.kind != own.kind:
+            return [Prediction(item, None) for item in codebook.items]
         (example,) = read(own, [document.text], vectors_of(facts))
-        predicted = trained.predict([example])
-
-        def prediction(item: str) -> Prediction:
-            column = columns.get(item) if codebook.kind == own.kind else None
+        predictions = trained.predict([example])
+        predicted = []
+        for item in codebook.items:
+            column = columns.get(item)
             if column is None:
-                return Prediction(item, None)
-            number, certainty = float(predicted.values[0, column]), float(predicted.certainty[0, column])
-            return Prediction(item, decode_value(own, number), certainty, trained.explain(example, column, number))
-
-        return list(map(prediction, codebook.items))
+                predicted.append(Prediction(item, None))
+                continue
+            value = float(predictions.values[0, column])
+            certainty = float(predictions.certainty[0, column])
+            reason = trained.explain(example, column, value)
+            predicted.append(Prediction(item, decode_value(own, value), certainty, reason))
+        return predicted
 
     return ClassifierModel(int(facts["documents"]), predict)
 

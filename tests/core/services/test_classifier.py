@@ -349,3 +349,21 @@ def test_classifier_with_vectors_starts_from_the_definitions_that_are_near(sessi
         found = {each.item: each for each in model.predict(BOOK, unseen)}[CLEAN]
         chances.append(found.certainty if found.value else 1 - found.certainty)
     assert chances[1] > 0.5 > chances[0], "no reviewed document has Cleanliness"
+
+
+def test_classifier_embeds_no_text_for_a_codebook_of_another_kind(session: ProjectSession) -> None:
+    embedded: list[str] = []
+
+    def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        embedded.extend(texts)
+        return np.ones((len(texts), 2), np.float32)
+
+    session.trainer._find_vectors = lambda _: Vectors("test", embed)
+    _review(session, _run(session), [f"d{n:02}" for n in range(24)])
+    model = session.trainer.find("")
+    assert model is not None
+    single = BOOK.model_copy(update={"kind": "choice"})
+    found = model.predict(single, Document("new", {"text": "midges over my bed"}))
+    assert [(one.item, one.value) for one in found] == [(item, None) for item in single.items]
+    assert embedded
+    assert "midges over my bed" not in embedded
