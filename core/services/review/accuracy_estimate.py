@@ -92,15 +92,16 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         scores = score(codebook, found.reference, verdicts, design=found.design)
     labels = []
     for column, label in enumerate(codebook.labels if len(everything) else ()):
-        own, naive = y[:, column], float(everything[:, column].mean())
+        reviewed = y[:, column]
+        naive = float(everything[:, column].mean())
         labels.append(
             LabelEstimate(
                 name=label.name,
                 colour=label.colour,
                 f1=scores.labels[label.name]["f1"] if scores else Estimate(None, None),
                 naive=naive,
-                sampled=sampling.share(sample, own),
-                powered=sampling.powered(sample, own, f[:, column], naive),
+                sampled=sampling.share(sample, reviewed),
+                powered=sampling.powered(sample, reviewed, f[:, column], naive),
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )

@@ -86,15 +86,18 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
     largest = max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
     roles = []
     for role in spec.roles(settings.params):
-        role_model, calls = settings.role_models[role.name], documents * iterations * asks[role.name].maximum
+        role_model = settings.role_models[role.name]
+        calls = documents * iterations * asks[role.name].maximum
         each = tokens.get(role.name, largest)  # the prompts of some roles depend on earlier turns
         prompt = max(each.prompt_tokens // 10, each.prompt_tokens + extra_tokens)  # at least a tenth
         used = Usage(prompt * calls, each.completion_tokens * calls)
-        cost = session.models.prices.cost(session.models.connection(role_model.connection), role_model.model, used)
+        connection = session.models.connection(role_model.connection)
+        cost = session.models.prices.cost(connection, role_model.model, used)
         if cost is not None and settings.engine.name == "batch":
             cost *= BATCH_SHARE
-        tokens_used = used.prompt_tokens, used.completion_tokens
-        roles.append(RoleEstimate(role.name, role.title, role_model, calls, *tokens_used, cost))
+        roles.append(
+            RoleEstimate(role.name, role.title, role_model, calls, used.prompt_tokens, used.completion_tokens, cost)
+        )
     if any(count.minimum < count.maximum for count in asks.values()):
         source += "; the number of calls is an upper bound, because a debate may end early"
     basis = _basis(session.models, roles, source)
