@@ -56,7 +56,8 @@ class SettingsChange:
     @property
     def unchanged(self) -> bool:
         """True if both sides send the same requests."""
-        return len(set(self.asks)) == 1
+        before, after = self.asks
+        return before == after
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +147,16 @@ def draft_change(session: ProjectSession, slot: Slot | None, plan: planning.Plan
 
 
 def held_out_change(session: ProjectSession, slot: Slot | None, plan: planning.Plan) -> SettingsChange:
-    """Return the change that is scored on the held-out split: as ``draft_change``, or of the latest version.
+    """Return the change that is scored on the held-out split: that of the draft, as ``draft_change``.
 
-    Without a draft, the version in the editor is compared with its parent. Raises PromptError, and UsageError for the
-    shipped version, which has no parent.
+    Without a draft of a prompt, the version in the editor is compared with its parent. Raises PromptError, and
+    UsageError for the shipped version, which has no parent.
     """
-    if slot is None or (now := prompt_templates.template_status(session, slot, plan.protocol)).changed:
-        return draft_change(session, slot, plan)
+    if slot is None:
+        return definition_change(session, plan)
+    now = prompt_templates.template_status(session, slot, plan.protocol)
+    if now.changed:
+        return prompt_change(session, slot, plan)
     versions = prompt_templates.versions(session, slot, plan.protocol)
     parent = next((version for version in versions if version.name == now.base.parent), None)
     if parent is None:
@@ -184,8 +188,20 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
     )
     trial = None if sample.held_out else next(same, None)
     if trial is None:
-        names = change.subject, change.before_name, change.after_name
-        new = Trial(0, time.time(), *names, before, after, *asks, asdict(sample), sample.held_out)
+        before_asks, after_asks = asks
+        new = Trial(
+            trial=0,
+            at=time.time(),
+            subject=change.subject,
+            before=change.before_name,
+            after=change.after_name,
+            before_run=before,
+            after_run=after,
+            before_asks=before_asks,
+            after_asks=after_asks,
+            sample=asdict(sample),
+            held_out=sample.held_out,
+        )
         trial = session.store.lab.record(new)
     for run_id in (before, after):
         row = session.run(run_id)
