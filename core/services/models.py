@@ -114,11 +114,9 @@ def try_vectors(workspace: Workspace) -> tuple[int, float]:
 def known_capabilities(workspace: Workspace, role_model: RoleModel) -> ModelCapabilities | None:
     """Return the known capabilities of a role's model, None if it never answered."""
     connection = workspace.models.connections.get(role_model.connection)
-    return (
-        None
-        if connection is None or not role_model.model
-        else workspace.models.capabilities.seen(connection, role_model.model)
-    )
+    if connection is None or not role_model.model:
+        return None
+    return workspace.models.capabilities.seen(connection, role_model.model)
 
 
 def connection_report(workspace: Workspace, name: str, *, probe: bool = False) -> dict[str, Any]:

@@ -252,7 +252,8 @@ def answer(
     question, submission = found.question, found.source
     if group == AUTHOR and by != submission.author:
         raise UsageError("Only the author of the text answers as its author.", "Answer as an annotator instead.")
-    if found.author is not None if group == AUTHOR else by in found.annotators.get(group, {}):
+    is_answered = found.author is not None if group == AUTHOR else by in found.annotators.get(group, {})
+    if is_answered:
         raise UsageError("This question is already answered.", "Go on with the next one.")
     if not declined and seconds < settings.reading_seconds:
         raise UsageError("The reading time is not over.", f"Read for {settings.reading_seconds:g} seconds first.")

@@ -155,8 +155,9 @@ def _numbered(name: str, number: int) -> str:
 
 def describe_param(name: str, value: object) -> str:
     """Return a parameter in words: "extra rounds 2", "adaptive yes"."""
-    words = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
-    return f"{name.replace('_', ' ')} {words}"
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    return f"{name.replace('_', ' ')} {value}"
 
 
 def changed_params(settings: RunSettings) -> list[str]:
