@@ -203,7 +203,7 @@ def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOpti
 
 
 def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any]) -> Outcome:
-    """Create a run like another one, with the models and prompts in the options changed, and drive it."""
+    """Create a run like another one, with the models and prompts in the options changed, and execute it."""
     session = workspace.open(path, create=False)
     before = console.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name

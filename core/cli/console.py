@@ -49,7 +49,7 @@ def print_line(text: object = "") -> None:
 
 
 def print_message(text: object) -> None:
-    """Print a message of Moot on stderr."""
+    """Print a message on stderr, after ``moot:``."""
     click.echo(f"moot: {printable(text)}", err=True)
 
 

@@ -34,8 +34,8 @@ class ItemAgreement:
     """Agreement on one item over ``n`` documents that at least two reviewers decided independently.
 
     ``observed`` is the share of documents with equal values. ``kappa`` is Cohen's for two reviewers, Fleiss' for more,
-    undefined for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is undefined. For
-    the intervals documents of one group depend on each other.
+    undefined for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is undefined. The
+    intervals treat the documents of one group as dependent.
     """
 
     item: str

@@ -175,22 +175,22 @@ def viewpoint(session: ProjectSession, run: RunRow, actor: str | None = None) ->
     return Viewpoint(run.run_id, actor, codebooks.outdated(session))
 
 
-def list_queue(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str | None) -> QueuePage:
-    """Return ``wanted.size`` lines from ``wanted.number`` on for a reviewer.
+def list_queue(session: ProjectSession, run: RunRow, filters: QueueFilter, *, actor: str | None) -> QueuePage:
+    """Return ``filters.size`` lines from ``filters.number`` on for a reviewer.
 
     The queue order holds the documents that wait for the reviewer as they are drawn: those that are likely to be wrong
-    or rare come sooner (``frames``). With a filter the order is plain.
+    or rare come sooner (``sampling_frames``). With a filter the order is plain.
     """
     view = viewpoint(session, run, actor)
-    offset = (max(1, wanted.number) - 1) * wanted.size
-    if wanted.sort == "queue" and not wanted.narrowed:
-        draws, total = _sample_queue(session, run, view, offset, wanted.size)
+    offset = (max(1, filters.number) - 1) * filters.size
+    if filters.sort == "queue" and not filters.narrowed:
+        draws, total = _sample_queue(session, run, view, offset, filters.size)
         ids = Filter(ids=tuple(draw.document_id for draw in draws))
-        listed = session.store.review_pages.lines(view, filter=ids, sort="given", limit=wanted.size)
+        listed = session.store.review_pages.lines(view, filter=ids, sort="given", limit=filters.size)
         return QueuePage(listed.rows, {draw.document_id: draw for draw in draws}, total)
     listed = session.store.review_pages.lines(
-        view, offset=offset, limit=wanted.size, search=wanted.search.strip() or None,
-        filter=_filter(run.settings.codebook, wanted), sort="reasons" if wanted.sort == "queue" else wanted.sort,
+        view, offset=offset, limit=filters.size, search=filters.search.strip() or None,
+        filter=_filter(run.settings.codebook, filters), sort="reasons" if filters.sort == "queue" else filters.sort,
     )  # fmt: skip
     return QueuePage(listed.rows, {}, listed.total)
 
@@ -263,13 +263,13 @@ def _sample_queue(
     return [SamplingRecord(*one, frame.frame) for one in found], total
 
 
-def _filter(codebook: Codebook, wanted: QueueFilter) -> Filter:
+def _filter(codebook: Codebook, filters: QueueFilter) -> Filter:
     return Filter(
-        reasons=(wanted.reason,) if wanted.reason else (),
-        review_statuses=(wanted.status,) if wanted.status else (),
-        verdict_value=_label_filter(codebook, wanted.label) if wanted.label else None,
-        words=LENGTHS[wanted.length] if wanted.length else None,
-        by_others=wanted.by_others,
+        reasons=(filters.reason,) if filters.reason else (),
+        review_statuses=(filters.status,) if filters.status else (),
+        verdict_value=_label_filter(codebook, filters.label) if filters.label else None,
+        words=LENGTHS[filters.length] if filters.length else None,
+        by_others=filters.by_others,
     )
 
 

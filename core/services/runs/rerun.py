@@ -24,9 +24,10 @@ def changed_settings(
     budget_usd: float | None,
     engine: EngineSettings,
 ) -> RunSettings:
-    """Return the settings of a run with other models by role, template texts by role or shared name, and so on.
+    """Return the settings of a run with some of them replaced.
 
-    None keeps a setting.
+    ``role_models`` are by role, ``prompts`` are template texts by role or shared name; others stay. None keeps a
+    setting.
 
     Raises UsageError for a role or template that the run does not have, and for a budget with an unpriced model;
     PromptError for a template that cannot be rendered on some documents of the run.
