@@ -490,10 +490,17 @@ class _Sentence:
             self.out.none = True
         elif self.out.heading == "unknown":
             self._fail()
-        following = self._kind(1) if self._kind() == "comma" else self._kind()
-        if following in ("or", "neg") or self._kind() == "and" or (self._kind() == "comma" and following == "word"):
+        if self._kind() in ("and", "or") or (self._kind() == "comma" and self._kind(1) in ("word", "or")):
             self._fail()  # "none and Pool"
-        self._comment("", implicit=False)
+        # The comment may deny ("none, not a single one") and ends at a semicolon: "none; Pool" lists another label.
+        start = self.position
+        while self._kind() not in ("", "semicolon") and not (
+            self._kind() in ("name", "present", "absent", "mark")
+            and self.tokens[self.position - 1].kind in (*_BREAKS, "and")
+        ):
+            self.position += 1
+        if _takes_back(self.tokens[start : self.position], "", implicit=False):
+            self._fail()
 
     def _flush(self) -> None:
         """Give the pending names the value of the heading; "A, B: absent" leaves A unclear."""

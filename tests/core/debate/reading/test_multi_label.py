@@ -75,6 +75,7 @@ def test_decisions_per_label_are_read(text: str) -> None:
         ('{"Food": false, "Service": false, "Q: Price": false}', set()),
         ("Food: no\nService: no\nQ: Price: no", set()),
         ("none", set()),
+        ("Final Decision: none, not a single one.", set()),
         ("[]", None),
         ("Food, Service", {"Food", "Service"}),
         ("- Food\n- Service", {"Food", "Service"}),

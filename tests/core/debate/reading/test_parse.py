@@ -292,6 +292,8 @@ def test_unknown_names_are_reported_as_written() -> None:
         ("Final Decision: Service-level", "Service-level"),
         ("Final Decision: none, Food", 'says none and also names "Food"'),
         ("Final Decision: none and Pool", 'not in the codebook: "Pool"'),
+        ("Final Decision: none; Pool", 'not in the codebook: "Pool"'),
+        ("Final Decision: none (nothing fits); Pool", 'not in the codebook: "Pool"'),
         ("Final Decision:", "names no label"),
         ("Final Decision: not Food", "names no label"),
         ("Final Decision: possibly Food", "not say plainly"),
