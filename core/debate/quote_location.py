@@ -209,18 +209,21 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, 
 def _spoken_for(text: str, named: Sequence[_Name], spans: Sequence[tuple[int, int]], line_end: int) -> dict[int, _Name]:
     """Return the label after each quote of a line that speaks for it, by the start of the quote.
 
-    In ``"tasty soup" and "good eggs" support #Food`` both do.
+    In ``"tasty soup" and "good eggs" support #Food`` both do. A word that is also the name of a label does not count
+    after a marked label: ``#Service: "kind and quick" (food)``.
     """
     found: dict[int, _Name] = {}
     starts = [name.start for name in named]
+    first_strong = next((name.start for name in named if name.strong), line_end)
     following = line_end
     name = None
     for start, stop in reversed(spans):
         index = bisect_left(starts, stop)
         if index < len(starts) and starts[index] < following:
-            speaks = _SPEAKS_FOR.fullmatch(text, stop, starts[index])
-            ends = _ENDS_CLAUSE.match(text, named[index].end, line_end)
-            name = named[index] if speaks and ends else None
+            ahead = named[index]
+            speaks = _SPEAKS_FOR.fullmatch(text, stop, ahead.start)
+            ends = _ENDS_CLAUSE.match(text, ahead.end, line_end)
+            name = ahead if speaks and ends and (ahead.strong or first_strong > start) else None
         elif not _NEXT_QUOTE.fullmatch(text, stop, following):
             name = None
         if name is not None:

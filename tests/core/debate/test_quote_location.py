@@ -60,6 +60,8 @@ def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, st
         ('#Service: "quick" - "kind" (Price not mentioned)', [("Service", "quick"), ("Service", "kind")]),
         ('#Food: "eggs" - Service: "quick"', [("Food", "eggs"), ("Service", "quick")]),
         ('#Food: "eggs" does not support Service', [("Food", "eggs")]),
+        ('- #Service: "quick and kind" (food)', [("Service", "quick and kind")]),
+        ('"quick and kind" (service)', [("Service", "quick and kind")]),
         # Inner quotation marks and apostrophes belong to the quote.
         ("#Price: \"a 'junior suite' for $75\"", [("Price", "a 'junior suite' for $75")]),
         ('#Price: "a "junior suite" for $75"', [("Price", 'a "junior suite" for $75')]),
