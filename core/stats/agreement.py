@@ -5,8 +5,9 @@ mean no rating. Negatives of an integer array also mean no rating (as in ``array
 measured (alpha on ordinal data): there -1 is a rating.
 
 Observed agreement is computed on units with at least two ratings. Chance agreement may use all ratings, as each
-function states. Coefficients are 1 for full agreement, 0 for chance agreement and negative for less than that. Written
-from the formulas: the package ``krippendorff`` is GPL, this project Apache-2.0.
+function states. Coefficients are 1 for full agreement, 0 for chance agreement and negative for less than that. They are
+None if they are 0/0: no unit to compare, or full chance agreement, as only one value was used. Written from the
+formulas: the package ``krippendorff`` is GPL, this project Apache-2.0.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from core.stats.metric_intervals import interval
 
 _PATTERNS, _PARTS = 1_000, 200
 """Distinct rows of answers up to which a jackknife leaves out each, and the random parts that it else leaves out."""
-
 
 Coefficient: TypeAlias = Callable[[npt.NDArray[Any], Ratings], float | None]
 """Function of answers ``[unit, rater]`` and weights ``[unit]``."""

@@ -230,17 +230,18 @@ def _round(
         agreement=_agreement(stack, document_design.groups, measured),
         with_majority=_share_with_majority(stack, vote, measured, document_design),
         consecutive=tuple(
-            (first, second, _share(
-                is_right(current[first], current[second], measured=measured),
-                ~np.isnan(current[first] + current[second]),
-                document_design,
-            ))
+            (first, second, _share_alike(current[first], current[second], measured, document_design))
             for first, second in pairwise(current)
         ),
         vote=_share(is_right(gold, vote, measured=measured), voted, reference_design),
         mean=ratio((right & answered).sum(axis=2).T, answered.sum(axis=2).T, reference_design),
         upper_bound=_share(np.any(right, axis=0), voted, reference_design),
-    )  # fmt: skip
+    )
+
+
+def _share_alike(first: Ratings, second: Ratings, measured: bool, design: Design) -> Estimate:
+    """Return the share of cells with values of both agents on which they agree."""
+    return _share(is_right(first, second, measured=measured), ~np.isnan(first + second), design)
 
 
 def _agreement(stack: Ratings, groups: Codes | None, measured: bool) -> Estimate:

@@ -179,9 +179,12 @@ def sentence(change: Flip, *, who: str, than: str, noun: str = "label") -> str:
         return f"{who} cannot be compared with {than}: no {noun} has gold and a value from both."
     if not total.corrected and not total.regressed:
         return f"{who} changed no {noun} from wrong to right or back: exactly as many right as {than}."
-    changes = f"{who} corrected {format_count(total.corrected, noun)} and introduced"
-    more = f"{abs(total.net):,} {'more' if total.net > 0 else 'fewer'} right than" if total.net else "as many right as"
-    return f"{changes} {format_count(total.regressed, 'error')}: {more} {than} ({_points(change.gain)})."
+    corrected, errors = format_count(total.corrected, noun), format_count(total.regressed, "error")
+    if total.net == 0:
+        outcome = "as many right as"
+    else:
+        outcome = f"{abs(total.net):,} {'more' if total.net > 0 else 'fewer'} right than"
+    return f"{who} corrected {corrected} and introduced {errors}: {outcome} {than} ({_points(change.gain)})."
 
 
 def _change(path: Trace, before: int, after: int, labels: Sequence[str], design: Design) -> Flip:

@@ -161,9 +161,14 @@ class Design:
 
 
 def interval(
-    shape: Shape, value: float, variance: float, cases: float, units: float, quantile: float | None,
+    shape: Shape,
+    value: float,
+    variance: float,
+    cases: float,
+    units: float,
+    quantile: float | None,
     level: float = LEVEL,
-) -> Interval | None:  # fmt: skip
+) -> Interval | None:
     """Return the interval of a metric; None without a quantile, and if the variance is 0 and gives no width.
 
     Of a share, ``cases`` is the largest effective number of cases. ``units`` is the number of independent units among
@@ -171,12 +176,13 @@ def interval(
     """
     if quantile is None:
         return None
-    if shape in ("share", "f1"):
-        star, slope = (value / (2 - value), 2 / (2 - value) ** 2) if shape == "f1" else (value, 1.0)
+    if shape == "share":
+        return _wilson(value, _effective(value, variance, cases, units), quantile, level)
+    if shape == "f1":
+        star = value / (2 - value)
+        slope = 2 / (2 - value) ** 2
         found = _wilson(star, _effective(star, variance * slope**2, cases, units), quantile, level)
-        if shape == "share" or found is None:
-            return found
-        return Interval(2 * found.low / (1 + found.low), 2 * found.high / (1 + found.high), level)
+        return found and Interval(2 * found.low / (1 + found.low), 2 * found.high / (1 + found.high), level)
     if variance <= _NOTHING or (shape == "correlation" and abs(value) >= 1 - _NOTHING):
         return None
     half = quantile * sqrt(variance)

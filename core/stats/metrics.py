@@ -842,8 +842,10 @@ class _Data:
                 quantile = self.design.quantile(int(units[1][place]), self.level)
                 if metric.interval == "correlation" and units[1][place] < _CORRELATED:
                     quantile = None
-            spread = (variance, most, float(units[1][place]), quantile)
-            found.append(Estimate(value, metric_intervals.interval(metric.interval, value, *spread, self.level)))
+            interval = metric_intervals.interval(
+                metric.interval, value, variance, most, float(units[1][place]), quantile, self.level
+            )
+            found.append(Estimate(value, interval))
         return _Estimated(found, roots)
 
     def _roots(self, influence: Ratings, *, single: bool) -> Ratings:
