@@ -93,7 +93,7 @@ def extract_personas(
             f"No stakeholder was found in {names}.",
             "Use documents that say what people want of such texts, or write the personas yourself.",
         )
-    spelt = {normalise(one.stakeholder): one.stakeholder for one in reversed(found)}
+    spelt = {normalise(one.stakeholder): one.stakeholder for one in reversed(found)}  # as spelt first
     kept = [replace(one, stakeholder=spelt[normalise(one.stakeholder)]) for one in found]
     if len(spelt) > 1:
         (reply,) = yield from _ask_for_json((_merger(found, task, templates, groups, dimensions),), templates)

@@ -72,8 +72,10 @@ def debate(context: DebateContext) -> Step[Verdict]:
     if not first.reading.readable:
         return context.verdict(first)
     disputes, note = yield from _disputes(context, first)
-    narrowed = (context if each.item == CHOICE_ITEM else context.about(each.item) for each in disputes)
-    trials = (run_protocol(partial(_trial, dispute=each), part) for each, part in zip(disputes, narrowed, strict=True))
+    trials = (
+        run_protocol(partial(_trial, dispute=each), context if each.item == CHOICE_ITEM else context.about(each.item))
+        for each in disputes
+    )
     verdicts = yield from run_parallel(*trials)
     return _concluded(context, first, {each.item: one for each, one in zip(disputes, verdicts, strict=True)}, note)
 

@@ -80,9 +80,12 @@ class Names:
     def mentions(self, text: str) -> list[Mention]:
         """Return every name that occurs as whole words, in order; a longer name hides a shorter one inside it."""
         folded = fold(text)
-        found = [match.span() for match in (self._anywhere.finditer(folded.text) if self._anywhere else ())]
-        named = ((self.find(folded.text[start:end]), start, end) for start, end in found if folded.whole(start, end))
-        return [Mention(item, *folded.source(start, end)) for item, start, end in named if item is not None]
+        mentions = []
+        for match in self._anywhere.finditer(folded.text) if self._anywhere else ():
+            item = self.find(match.group())
+            if item is not None and folded.whole(*match.span()):
+                mentions.append(Mention(item, *folded.source(*match.span())))
+        return mentions
 
 
 @lru_cache(maxsize=64)

@@ -66,12 +66,15 @@ _IS_ABOUT = (
     r"|deals ++with|is ++about)"
 )
 
+# "Final Decision: A", "the final answer is A"
 _FINAL = (
     rf"{_START}(?:final[ _]++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
     rf"(?:{_VERB}| *+(?P<mark>:)| ++(?P<dash>[-–—]|->|=>?|→) )"
 )
+# "## Final Decision" on a line of its own
 _FINAL_HEADING = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})[ ._]*+$"
 _BOXED = r"\\boxed *+\{ *+(?:\\(?:text|textbf|mathrm) *+\{)?+"
+# "I would go with A", "we classify it as A"
 _CHOSEN = (
     rf"{_START}(?:i|we)(?: ++(?:would|will|must|am|therefore|thus|hence|finally|now|still)|['’](?:d|ll|m))*+ ++"
     r"(?:choos(?:e|ing)|select(?:ing)?|pick(?:ing)?|(?:go|stay|stick)(?:ing|k?ing)? ++with|settl(?:e|ing) ++on"
@@ -79,13 +82,17 @@ _CHOSEN = (
     r"|(?:classify|label|categori[sz]e|annotate|mark) ++(?:it|this(?: ++\w++)?|the ++\w++) ++as"
     r"(?: ++expressing)?) *+(?P<mark>:)?+"
 )
+# "Answer:" with the label on the next line
 _TITLED = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[ _]*+$"
+# "Answer: A", "My label -> A", "=> A"
 _LED = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>->|=>|[:=→]|[-–—] )|^[ _]*+(?:=>|->|[→⇒])"
+# "Die Antwort ist A", "the label is A", "答案是A"
 _ANSWERED = (
     r"^[ >#•\d.)_-]*+(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
     r"(?:antwort|réponse|respuesta|risposta|resposta|antwoord|label|étiquette|etiqueta|etichetta)"
     r" ++(?:ist|lautet|est|es|è|é|is)\b|(?:最终|最終|正确)?(?:答案|回答|标签)[是为]) *+(?P<mark>:)?+"
 )
+# "Undecided: A, B"
 _UNDECIDED = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
 # "A is the better fit", "both are plausible, but A fits best": the name comes first
 _NAME_FIRST = (
@@ -103,6 +110,7 @@ _CONCLUDED = (
 )
 # "I agree with annotator 2: A"
 _AGREED = r"(?:^|[.!?] ++)(?:so ++)?(?:i|we) ++(?:agree|side ++with)\b[^:.\n]{0,60}:"
+# "Les aspects présents dans cet avis sont : A", "提到的方面:A"
 _ASPECTS_TRANSLATED = (
     rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{_SOME} ++)?(?:vorhandenen ++|aanwezige ++)?"
     r"(?:aspe[ck]\w++|labels|etiquetas|étiquettes|etichette) ++(?:(?:presentes|présente?s|presenti) ++)?"
@@ -184,7 +192,7 @@ def _plainly_stated(place: str, noun: str) -> str:
     )
 
 
-def _told(noun: str) -> str:
+def _mentioning(noun: str) -> str:
     """Return the pattern of "this text mentions two aspects:", "it covers nothing but"."""
     return (
         rf"{_START}(?:this|the) ++{noun} ++{_CLEARLY}(?:mentions|discusses|addresses|covers|contains)"
@@ -246,18 +254,24 @@ def marker_patterns(unit: str) -> tuple[MarkerPattern, ...]:
     place = rf"(?: ++(?:in|of|for) ++(?:(?:this|the|that) ++{own}|{_SOME}))?"
     noun = rf"(?:{own}|{UNITS})"
     forms: tuple[tuple[MarkerKind, str, tuple[str, ...]], ...] = (
-        ("aspects", _present(place), ("present", *_SEEN)), ("label", _named(place), _CHOICE_WORDS),
-        ("final", _FINAL, _FINAL_WORDS), ("final", _FINAL_HEADING, _FINAL_WORDS),
-        ("ratings", _rating(place), ("final",)), ("ratings", _rated(place), ("ratings", "scores")),
-        ("undecided", _UNDECIDED, ("undecided",)), ("label", _BOXED, ("\\boxed",)), ("label", _CHOSEN, _CHOOSING_WORDS),
-        ("label", _classed(noun), _SORTING_WORDS), ("revised", _revised(place), _CHOICE_WORDS),
+        ("aspects", _present(place), ("present", *_SEEN)),
+        ("label", _named(place), _CHOICE_WORDS),
+        ("final", _FINAL, _FINAL_WORDS),
+        ("final", _FINAL_HEADING, _FINAL_WORDS),
+        ("ratings", _rating(place), ("final",)),
+        ("ratings", _rated(place), ("ratings", "scores")),
+        ("undecided", _UNDECIDED, ("undecided",)),
+        ("label", _BOXED, ("\\boxed",)),
+        ("label", _CHOSEN, _CHOOSING_WORDS),
+        ("label", _classed(noun), _SORTING_WORDS),
+        ("revised", _revised(place), _CHOICE_WORDS),
         ("sentence", _stated(place, noun),
          (",", " is ", "the ", "this ", "i ", "i'd", "i’d", "we ", "agree", " best", " better")),
         ("heading", _TITLED, (*_CHOICE_WORDS, "conclusion", "result")),
         ("sentence", _plainly_stated(place, noun), (" is ", "it's ", "it’s ")),
         ("heading", _LED, (":", "=", " - ", " – ", " — ", "→", "->")),
         ("heading", _ANSWERED, ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签")),
-        ("aspects", _told(noun), ("mentions", "discusses", "addresses", "covers", "contains")),
+        ("aspects", _mentioning(noun), ("mentions", "discusses", "addresses", "covers", "contains")),
         ("list", _listed(place, noun),
          (" mention", " discuss", " address", " cover", " contain", " includ", " concern", " touch", " talk", " deal",
           " about", "assign", "tag", "label", "annotate", "mark", "code", "found", "find", "identif", " see ", "detect",

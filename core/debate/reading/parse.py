@@ -624,9 +624,8 @@ class _Reader:
                 statements.values.setdefault(item_named, set()).update(stated)
         if foreign_names:
             raise residue(foreign_names[0], foreign_names)
-        statements.none = none or not any(
-            True in values for values in statements.values.values()
-        )  # an empty list is an answer
+        any_present = any(True in values for values in statements.values.values())
+        statements.none = none or not any_present  # an empty list is an answer
         return self._labels_reading(statements, end)
 
     # Ratings
