@@ -323,9 +323,11 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     has_intervals = any(row.get("high") is not None for row in rows)
     solid = alt.value(0.55 if has_intervals else 1.0)  # so that the line of the interval is visible on the bar
     marks = base.mark_bar(size=13, cornerRadiusEnd=2, cursor="pointer" if select else "default").encode(
-        x=x, color=alt.Color("fill:N", scale=None), tooltip=tooltip(name="Name", words="Value"),
+        x=x,
+        color=alt.Color("fill:N", scale=None),
+        tooltip=tooltip(name="Name", words="Value"),
         opacity=alt.condition(chosen, solid, alt.value(0.35)) if select else solid,
-    )  # fmt: skip
+    )
     layers = [marks.add_params(chosen) if select else marks]
     if has_intervals:
         spans = base.mark_rule(color=shade["tx"], strokeWidth=1.5)
@@ -346,10 +348,11 @@ def consistency_bars(rows: Rows) -> Spec:
     base = alt.Chart(inline_data([{**row, "place": known.index(row["consistency"])} for row in rows]))
     chart = base.mark_bar(size=15).encode(
         x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
-        y=named_axis("name", names), order="place:Q",
+        y=named_axis("name", names),
+        order="place:Q",
         color=named_colours("consistency", {name: shade[colour] for name, colour in colours.items()}),
         tooltip=tooltip(name="Label", consistency="In every iteration", count=("Documents", ",")),
-    )  # fmt: skip
+    )
     return styled(chart, ROW * len(names) + 70)
 
 
@@ -366,8 +369,9 @@ def confusion_heatmap(
             share = count / (sum(line) or 1)
             above = f"{count:,}\n" if len(names) <= MAX_WITH_COUNTS else ""
             words = f"{above}{format_percent(share)}" if count else ""
-            rows.append({"row": name, "column": other, "count": count, "share": share, "words": words,
-                         "marked": name == other})  # fmt: skip
+            rows.append(
+                {"row": name, "column": other, "count": count, "share": share, "words": words, "marked": name == other}
+            )
     return heat(rows, names, key=key, x_title="verdict", y_title=reference, slanted=len(names) > 6)
 
 
@@ -387,10 +391,14 @@ def heat(
 def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted: bool) -> Spec:
     shade = palette.colours()
     frame = inline_data(
-        {**one, "fill": palette.both(partial(_fill, one["share"])), "ink": palette.both(partial(_ink, one["share"])),
-         "shift": -7 if "\n" in one["words"] else 0}
+        {
+            **one,
+            "fill": palette.both(partial(_fill, one["share"])),
+            "ink": palette.both(partial(_ink, one["share"])),
+            "shift": -7 if "\n" in one["words"] else 0,
+        }
         for one in rows
-    )  # fmt: skip
+    )
     axis = alt.Axis(title=x_title or None, orient="top", labelAngle=-40 if slanted else 0, grid=False)
     x = alt.X("column:N", sort=list(names), axis=axis)
     y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))

@@ -38,10 +38,14 @@ def document_drawer(
     ``actions`` are keys of ``ACTIONS``.
     """
     shown = [
-        {"id": run.run_id, "live": context.live_name(session, run.run_id), "title": titles.get(run.run_id, run.title),
-         "roles": role_data(role_titles(run.settings))}
+        {
+            "id": run.run_id,
+            "live": context.live_name(session, run.run_id),
+            "title": titles.get(run.run_id, run.title),
+            "roles": role_data(role_titles(run.settings)),
+        }
         for run in runs
-    ]  # fmt: skip
+    ]
     _DRAWER(
         key=key,
         data={
@@ -93,9 +97,15 @@ def document_list(
     """
     _DOCUMENT_LIST(
         key=key,
-        data={"rows": rows, "title": title, "note": note, "heading": heading, "roles": role_data(roles),
-              "listing": listing or title},
-    )  # fmt: skip
+        data={
+            "rows": rows,
+            "title": title,
+            "note": note,
+            "heading": heading,
+            "roles": role_data(roles),
+            "listing": listing or title,
+        },
+    )
 
 
 def excerpt(text: str) -> str:

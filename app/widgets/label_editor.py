@@ -92,9 +92,16 @@ class Fields:
             st.html(f'<div class="moot-wrong" role="alert">{escape(refused[1])}</div>')
 
     def draw(
-        self, widget: Callable[..., Any], title: str, name: str, stored: Any, edit: Edit, note: str = "", end: str = "",
+        self,
+        widget: Callable[..., Any],
+        title: str,
+        name: str,
+        stored: Any,
+        edit: Edit,
+        note: str = "",
+        end: str = "",
         **options: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Draw a field: its title with a note, the widget, and the reason of a rejected input."""
         field_name(title, note, end)
         widget(title, **self.bind(name, stored, edit), label_visibility="collapsed", **options)

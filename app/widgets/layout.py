@@ -37,8 +37,9 @@ def header(
     """
     return _head(
         f'<div class="moot-head"><h1>{escape(title)}</h1>{badge_html(badge, tone, dot=dot) if badge else ""}'
-        f'<span class="sub" title="{escape(sub)}">{escape(sub)}</span></div>', key,
-    )  # fmt: skip
+        f'<span class="sub" title="{escape(sub)}">{escape(sub)}</span></div>',
+        key,
+    )
 
 
 def _head(html: str, key: str) -> DeltaGenerator:
@@ -59,8 +60,9 @@ def panel(title: str, sub: str = "", *, note: str = "", counted: str = "", key: 
     with st.container(border=True, key=key, gap="small"):
         yield _head(
             f'<div class="moot-panel"><h2>{escape(title)}</h2><span>{escape(sub)}</span>'
-            f'<span class="end">{escape(note)}</span>{_counted(counted)}</div>', f"{key}-head",
-        )  # fmt: skip
+            f'<span class="end">{escape(note)}</span>{_counted(counted)}</div>',
+            f"{key}-head",
+        )
 
 
 def counted(words: str) -> None:

@@ -26,9 +26,11 @@ def prompt_preview(roles: Sequence[RolePreview], *, height: int, key: str = "pro
     rows = [
         {
             "role": role_data({role.role: role.title})[0] if role.role else None,
-            "title": role.title, "tokens": role.tokens, "token_change": role.more,
+            "title": role.title,
+            "tokens": role.tokens,
+            "token_change": role.more,
             "parts": [{"speaker": part.speaker, "pieces": part.pieces} for part in role.parts],
         }
         for role in roles
-    ]  # fmt: skip
+    ]
     _PROMPT_PREVIEW(key=key, data={"height": height, "roles": rows})

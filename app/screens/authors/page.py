@@ -181,8 +181,8 @@ def _questions(session: ProjectSession, current: AuthorLabelling, submission: Su
         feature = current.feature(effect.question.item)
         given = effect.answer.choice or effect.answer.abstention or "not now"
         change = ", unchanged" if effect.loss is None else f" → {format_number(effect.after, 2)}"
-        rows.append((feature.name if feature else "", given, effect.question.predicted or "nothing",
-                     f"{format_number(effect.before, 2)}{change}"))  # fmt: skip
+        uncertainty = f"{format_number(effect.before, 2)}{change}"
+        rows.append((feature.name if feature else "", given, effect.question.predicted or "nothing", uncertainty))
     with panel("Labels", "your answers and their effect", key="authors-labels"):
         table(("Label", "Your answer", "Predicted", "Uncertainty"), rows)
         if question is None:
@@ -310,15 +310,21 @@ def _settings(session: ProjectSession) -> None:
         )  # fmt: skip
         line(labelling.model_notice(now.model))
         first, second = st.columns(2)
-        for column, title, least, most, name, help in (
-            (first, "Questions per text", 1, MAX_ASKED, "m", "The most uncertain labels are asked."),
-            (second, "Reading time (s)", 0.0, 60.0, "reading_seconds", "A question can be answered after this time."),
-            (first, "Selected labels (k)", 1, 100, "k",
-             "The most relevant labels; only these are asked and used for suggestions."),
-            (second, "Relevant labels needed", 1, 100, "min_relevant",
-             "No questions about a text with fewer relevant labels."),
-        ):  # fmt: skip
-            column.number_input(title, least, most, step=type(least)(1), **field(name), help=help)
+        first.number_input(
+            "Questions per text", 1, MAX_ASKED, **field("m"), help="The most uncertain labels are asked."
+        )
+        second.number_input(
+            "Reading time (s)", 0.0, 60.0, step=1.0, **field("reading_seconds"),
+            help="A question can be answered after this time.",
+        )  # fmt: skip
+        first.number_input(
+            "Selected labels (k)", 1, 100, **field("k"),
+            help="The most relevant labels; only these are asked and used for suggestions.",
+        )  # fmt: skip
+        second.number_input(
+            "Relevant labels needed", 1, 100, **field("min_relevant"),
+            help="No questions about a text with fewer relevant labels.",
+        )  # fmt: skip
         st.toggle(
             "Select predictors before they run", **field("predictors_first"),
             help="Runs only k predictors per text: cheaper with many labels and a paid model.",

@@ -50,10 +50,16 @@ def draw(session: ProjectSession) -> None:
 def _labels(found: AuthorReport) -> None:
     with panel("Labels", "what authors were asked", key="authors-features"):
         rows = [
-            (one.name, f"{one.asked:,}", f"{one.answered:,}", f"{one.abstained:,}", share_html(one.accuracy),
-             format_number(one.uncertainty, 2))
+            (
+                one.name,
+                f"{one.asked:,}",
+                f"{one.answered:,}",
+                f"{one.abstained:,}",
+                share_html(one.accuracy),
+                format_number(one.uncertainty, 2),
+            )
             for one in found.features
-        ]  # fmt: skip
+        ]
         table(("Label", "Asked", "Answered", "Abstained", "Predicted right", "Uncertainty"), rows)
         line("Abstentions are counted separately. They are not used as answers.")
         learned = [
@@ -72,13 +78,22 @@ def comparison_panel(session: ProjectSession) -> None:
     with panel("Annotators against authors", "on the same questions", key="authors-comparison"):
         if found.groups:
             rows = [
-                (one.group, f"{one.labels:,}", share_html(one.accuracy), estimate_html(one.kappa, 2),
-                 format_number(one.kl_meaning, 2), format_number(one.kl_position, 2), format_number(one.seconds, 1),
-                 _cost(one))
+                (
+                    one.group,
+                    f"{one.labels:,}",
+                    share_html(one.accuracy),
+                    estimate_html(one.kappa, 2),
+                    format_number(one.kl_meaning, 2),
+                    format_number(one.kl_position, 2),
+                    format_number(one.seconds, 1),
+                    _cost(one),
+                )
                 for one in found.groups
-            ]  # fmt: skip
-            table(("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/label", "Cost/label"),
-                  rows)  # fmt: skip
+            ]
+            table(
+                ("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/label", "Cost/label"),
+                rows,
+            )
             strata = [
                 (one.group, f"{stratum.agreeing} agree", f"{stratum.questions:,}", share_html(stratum.accuracy))
                 for one in found.groups
@@ -104,11 +119,15 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
     with panel("Predictivity", "which earlier labels predict the next answer", key="authors-predictivity"):
         if found.predictivity:
             rows = [
-                (one.source, f"{one.predictions:,}", _share(one.accuracy, one.interval),
-                 format_percent(one.deviation, 1),
-                 ", ".join(f"{n}: {format_percent(share)}" for n, share in one.by_same.items()))
+                (
+                    one.source,
+                    f"{one.predictions:,}",
+                    _share(one.accuracy, one.interval),
+                    format_percent(one.deviation, 1),
+                    ", ".join(f"{n}: {format_percent(share)}" for n, share in one.by_same.items()),
+                )
                 for one in found.predictivity
-            ]  # fmt: skip
+            ]
             table(("Earlier labels by", "Predictions", "Accuracy", "Std", "Same conversation"), rows)
             line(
                 f"Predicted by {found.predictivity_model} from five earlier answers of the same author, three repeats. "
@@ -147,11 +166,16 @@ def _clicks(found: AuthorReport) -> None:
             line("Nothing was suggested yet. Suggestions need a catalogue (Settings) and the warm-up answers.")
             return
         rows = [
-            (one.day or "All days", ARMS[one.arm], f"{one.impressions:,}", f"{one.clicks:,}",
-             _share(one.rate, one.interval))
+            (
+                one.day or "All days",
+                ARMS[one.arm],
+                f"{one.impressions:,}",
+                f"{one.clicks:,}",
+                _share(one.rate, one.interval),
+            )
             for one in found.clicks
             if one.impressions or not one.day
-        ]  # fmt: skip
+        ]
         table(("Day (UTC)", "Chosen by", "Impressions", "Clicks", "Rate"), rows)
         line("Rates of one author, and of more clicks than impressions, have no interval.")
 

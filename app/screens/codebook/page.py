@@ -76,8 +76,12 @@ def top(session: ProjectSession, status: CodebookStatus) -> None:
             st.button("Discard", on_click=discard, args=(session,), help=back)
         if status.saved is not None and st.button("Compare", icon=":material/difference:"):
             compare(session)
-        if st.button(f"Save as v{number}", type="primary" if status.dirty else "secondary", disabled=not status.dirty,
-                     key="codebook-save"):  # fmt: skip
+        if st.button(
+            f"Save as v{number}",
+            type="primary" if status.dirty else "secondary",
+            disabled=not status.dirty,
+            key="codebook-save",
+        ):
             if reason := _rejected(book):
                 state.set_notice("error", "Not saved: a field is invalid", reason)
                 st.rerun()

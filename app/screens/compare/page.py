@@ -130,8 +130,14 @@ def _downloads(
             return json.dumps(whole, indent=2, ensure_ascii=False)
 
         download("JSON", report, f"{name}.json", "application/json", type="tertiary", key="compare-json")
-        download("CSV", lambda: csv_text.to_csv(_score_rows(found)), f"{name}.csv", "text/csv", type="tertiary",
-                 key="compare-csv")  # fmt: skip
+        download(
+            "CSV",
+            lambda: csv_text.to_csv(_score_rows(found)),
+            f"{name}.csv",
+            "text/csv",
+            type="tertiary",
+            key="compare-csv",
+        )
 
 
 def _select_pair(chosen: Sequence[RunRow], found: Comparison) -> Pair:
@@ -185,15 +191,19 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
         document_list(
             [
-                {"id": row.document_id, "excerpt": excerpt(row.text), "corrected": row.corrected,
-                 "regressed": row.regressed}
+                {
+                    "id": row.document_id,
+                    "excerpt": excerpt(row.text),
+                    "corrected": row.corrected,
+                    "regressed": row.regressed,
+                }
                 for row in rows
             ],
             title="Documents",
             note=f"{total:,}{more}; + corrected, − regressed",
             listing=", ".join(WORDS[cast(Outcome, kind)] for kind in kinds),
             key="compare-cases",
-        )  # fmt: skip
+        )
 
 
 OWN: dict[str, tuple[Callable[[ComparedRun], float | None], Callable[[float | None], str]]] = {
@@ -265,12 +275,14 @@ def _cost(found: Comparison, on: str) -> None:
     with layout.panel("Quality and cost", sub, counted=on, key="compare-cost"):
         rows = [
             {
-                "name": column.run.title, "cost": column.cost[f"{unit}_per_document"],
-                **estimate_data(column.scores.main, "quality"), "efficient": column.efficient,
+                "name": column.run.title,
+                "cost": column.cost[f"{unit}_per_document"],
+                **estimate_data(column.scores.main, "quality"),
+                "efficient": column.efficient,
                 "words": column.run.settings.protocol,
             }
             for column in found.columns
-        ]  # fmt: skip
+        ]
         metric = main_metric(found.columns[0].scores.kind)
         charts.frontier(rows, key="compare-frontier", unit=unit, quality=metric.name)
 

@@ -54,10 +54,11 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
     rejected = sum(one.rejected for one in found.imports)
     raters = f" by {len(found.raters)} raters" if len(found.raters) > 1 else ""
     figures = (
-        (found.documents, plural(found.documents, "document"), ""), (found.with_gold, f"with gold{raters}", ""),
+        (found.documents, plural(found.documents, "document"), ""),
+        (found.with_gold, f"with gold{raters}", ""),
         (rejected, f"rejected {plural(rejected, 'row')}", "bad" if rejected else ""),
         (len(found.imports), plural(len(found.imports), "import"), ""),
-    )  # fmt: skip
+    )
     cells = "".join(f'<span class="{tone}"><b>{count:,}</b>{words}</span>' for count, words, tone in figures)
     st.html(f'<div class="moot-account">{cells}</div>')
     left, right = st.columns((1.9, 1), gap="medium")
@@ -122,10 +123,15 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
     with panel("Label co-occurrence", "share of the row's documents that also have the column's label", key="pairs"):
         names = list(dict.fromkeys(pair.label for pair in pairs))
         rows = [
-            {"row": pair.label, "column": pair.other, "count": pair.count, "share": pair.share,
-             "words": format_percent(pair.share) if pair.label != pair.other else f"{pair.count:,}"}
+            {
+                "row": pair.label,
+                "column": pair.other,
+                "count": pair.count,
+                "share": pair.share,
+                "words": format_percent(pair.share) if pair.label != pair.other else f"{pair.count:,}",
+            }
             for pair in pairs
-        ]  # fmt: skip
+        ]
         charts.heat(rows, names, key="data-cooccurrence", slanted=True)
 
 
@@ -188,10 +194,15 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
     """
     several = len({bar.rater for bar in bars}) > 1
     rows = [
-        {"name": " ".join(filter(None, (bar.label, bar.value))), **({"rater": bar.rater} if several else {}),
-         "count": bar.count, "known": bar.known, "share": bar.share}
+        {
+            "name": " ".join(filter(None, (bar.label, bar.value))),
+            **({"rater": bar.rater} if several else {}),
+            "count": bar.count,
+            "known": bar.known,
+            "share": bar.share,
+        }
         for bar in bars
-    ]  # fmt: skip
+    ]
     colours = {str(row["name"]): colour(bar.colour) if bar.colour else "" for row, bar in zip(rows, bars, strict=True)}
     draw((_gold_of_raters if several else _gold)(rows, colours), rows, key=key)
 
@@ -233,9 +244,11 @@ def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], a
     own = alt.Scale(domain=list(colours), range=[colour or shade["tx3"] for colour in colours.values()])
     down = _down(colours)
     bars = base.mark_bar(size=min(15, _row(colours) - 4), cornerRadiusEnd=2).encode(
-        x=alt.X("end:Q", scale=across, axis=None), y=down, tooltip=list(tip),
+        x=alt.X("end:Q", scale=across, axis=None),
+        y=down,
+        tooltip=list(tip),
         color=alt.Color("name:N", scale=own, legend=None),
-    )  # fmt: skip
+    )
     words = base.mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"]).encode(
         x=alt.X("at:Q", scale=across, axis=None), y=down, text="words:N"
     )
@@ -261,10 +274,12 @@ def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
     base = alt.Chart(inline_data([{**row, "end": row["from"] + width} for row in rows])).mark_rect(color=shade["bar"])
     axis = alt.Axis(title=f"words{longest}", grid=False, tickCount=6, tickMinStep=1, format=",d")
     chart = base.encode(
-        x=alt.X("from:Q", scale=alt.Scale(domain=[low, high], nice=False), axis=axis), x2="end:Q",
-        y=alt.Y("count:Q", axis=alt.Axis(title=None, tickCount=4, tickMinStep=1, format=",d")), y2=alt.datum(0),
+        x=alt.X("from:Q", scale=alt.Scale(domain=[low, high], nice=False), axis=axis),
+        x2="end:Q",
+        y=alt.Y("count:Q", axis=alt.Axis(title=None, tickCount=4, tickMinStep=1, format=",d")),
+        y2=alt.datum(0),
         tooltip=tooltip(**{"from": ("Words from", ""), "to": ("to below", ""), "count": ("Documents", ",")}),
-    )  # fmt: skip
+    )
     return styled(chart, 168)
 
 

@@ -55,13 +55,17 @@ def _recommendations(found: Sequence[ModelScores], advised: Sequence[Recommendat
     with layout.panel("Model per role", sub, counted=on, key="models-roles"):
         rows = [
             {
-                "name": one.spec, "role": one.role, "title": one.title, "run": one.run_id,
+                "name": one.spec,
+                "role": one.role,
+                "title": one.title,
+                "run": one.run_id,
                 **estimate_data(one.scores["macro_precision"], "precision", "precision_"),
-                **estimate_data(one.scores["macro_recall"], "recall", "recall_"), "n": one.scores.n,
+                **estimate_data(one.scores["macro_recall"], "recall", "recall_"),
+                "n": one.scores.n,
             }
             for one in found
             if one.scores["macro_precision"].value is not None and one.scores["macro_recall"].value is not None
-        ]  # fmt: skip
+        ]
         if rows:
             charts.draw(charts.scatter(rows), rows, key="models-profiles")
         titles: dict[str, list[str]] = {}  # several roles often have the same advice
@@ -79,11 +83,15 @@ def _alternative_test(test: Alternative, on: str) -> None:
         layout.counted(on)
         rows = [
             [
-                one.person, f"{one.n:,}", share_html(one.model_wins, 0), share_html(one.person_wins, 0),
-                MISSING if one.p is None else f"{one.p:.3f}", "yes" if one.replaceable else "no",
+                one.person,
+                f"{one.n:,}",
+                share_html(one.model_wins, 0),
+                share_html(one.person_wins, 0),
+                MISSING if one.p is None else f"{one.p:.3f}",
+                "yes" if one.replaceable else "no",
             ]
             for one in test.people
-        ]  # fmt: skip
+        ]
         table(["Person left out", "n", "Model", "Person", "p", "Replaceable"], rows)
         st.caption(
             "Model, person: share of n documents on which the one agrees with the other people at least as well as the "

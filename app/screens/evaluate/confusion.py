@@ -27,8 +27,9 @@ def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: De
     codebook = found.run.settings.codebook
     reference = reference_names(found.reference).noun
     sub, counted = f"rows: {reference}, columns: verdict; shares of the row", found.coverage.describe(found.reference)
-    with layout.panel("Confusion matrix", sub, note="click a cell to read its documents", counted=counted,
-                      key="evaluate-confusion"):  # fmt: skip
+    with layout.panel(
+        "Confusion matrix", sub, note="click a cell to read its documents", counted=counted, key="evaluate-confusion"
+    ):
         if codebook.kind == "choice":
             _choice_matrix(found, reference)
         else:

@@ -65,9 +65,18 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
             per_label = MISSING if price.per_label is None else format_price(price.per_label)
             tokens = MISSING if price.tokens_per_label is None else format_tokens(price.tokens_per_label)
             rows.append(
-                [result.titles[step.role], share_html(share), f"{total.corrected:,}", f"{total.regressed:,}",
-                 format_signed(total.net, 0), gain, format_price(price.cost_usd), per_label, tokens]
-            )  # fmt: skip
+                [
+                    result.titles[step.role],
+                    share_html(share),
+                    f"{total.corrected:,}",
+                    f"{total.regressed:,}",
+                    format_signed(total.net, 0),
+                    gain,
+                    format_price(price.cost_usd),
+                    per_label,
+                    tokens,
+                ]
+            )
         gained = f"per {noun} gained"
         heads = ["Step", "Correct", "Corrected", "Introduced errors", "Net", "Gain, points", "Cost"]
         table([*heads, f"Cost {gained}", f"Tokens {gained}"], rows)
@@ -124,18 +133,24 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
         charts.draw(charts.lines(rows, SERIES), rows, key="debate-rounds-chart")
         table = [
             {
-                "round": one.name, "agent": agents.get(agent.agent, agent.agent), "accuracy": _percent(agent.accuracy),
-                "kept": agent.kept, "corrected": agent.to_right, "regressed": agent.to_wrong,
+                "round": one.name,
+                "agent": agents.get(agent.agent, agent.agent),
+                "accuracy": _percent(agent.accuracy),
+                "kept": agent.kept,
+                "corrected": agent.to_right,
+                "regressed": agent.to_wrong,
             }
             for one in found
             for agent in one.agents
-        ]  # fmt: skip
+        ]
         right = {"accuracy": st.column_config.TextColumn(alignment="right")}
         st.dataframe(table, hide_index=True, key="debate-rounds-table", column_config=right)
 
         def agreement(one: Round) -> str:
-            pairs = [f"{agents.get(a, a)} and {agents.get(b, b)} agree on {_percent(share)}"
-                     for a, b, share in one.consecutive]  # fmt: skip
+            pairs = [
+                f"{agents.get(a, a)} and {agents.get(b, b)} agree on {_percent(share)}"
+                for a, b, share in one.consecutive
+            ]
             return "; ".join([f"{_percent(one.with_majority)} of the agents agree with the majority", *pairs])
 
         lines = []

@@ -83,10 +83,14 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
         st.caption(f"{sides[side].capitalize()}. {again}")
         if found.cues:
             rows = [
-                {"name": cue.word, "value": cue.weight,
-                 "words": f"{format_count(len(cue.errors), 'error')}, {cue.hits:,} correct", "colour": "wrong"}
+                {
+                    "name": cue.word,
+                    "value": cue.weight,
+                    "words": f"{format_count(len(cue.errors), 'error')}, {cue.hits:,} correct",
+                    "colour": "wrong",
+                }
                 for cue in found.cues
-            ]  # fmt: skip
+            ]
             word = charts.bars(rows, key=f"errors-words-{side}", unit="TF-IDF difference", share=False, select=True)
         else:
             more = "in a larger share of them than of the correct documents"
@@ -110,8 +114,12 @@ def _bands(bands: tuple[Band, ...], unit: str, *, key: str) -> None:
         st.caption("No document has a reference and a verdict.")
         return
     rows = [
-        {"name": " to ".join(dict.fromkeys((f"{band.low:,}", f"{band.high:,}"))), **estimate_data(band.share),
-         "words": f"{band.wrong:,} of {band.n:,}", "colour": "bar"}
+        {
+            "name": " to ".join(dict.fromkeys((f"{band.low:,}", f"{band.high:,}"))),
+            **estimate_data(band.share),
+            "words": f"{band.wrong:,} of {band.n:,}",
+            "colour": "bar",
+        }
         for band in bands
-    ]  # fmt: skip
+    ]
     charts.bars(rows, key=key, unit=f"error rate, by {unit}")

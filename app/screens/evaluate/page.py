@@ -111,9 +111,12 @@ def _no_reference(known: dict[Reference, int]) -> None:
     other = "nothing is reviewed yet" if not known["reviewed"] else "none of this run's documents is reviewed"
     words = f"The file has no gold column for these documents and {other}."
     empty(
-        "No reference to compare with", f"{words} About 25 reviewed documents give first scores.",
-        {"Review 25": "review", "Map a gold column": "data"}, sign="bars", key="evaluate-no-reference",
-    )  # fmt: skip
+        "No reference to compare with",
+        f"{words} About 25 reviewed documents give first scores.",
+        {"Review 25": "review", "Map a gold column": "data"},
+        sign="bars",
+        key="evaluate-no-reference",
+    )
 
 
 def _no_scored_documents(found: EvaluationReport) -> None:
@@ -123,9 +126,12 @@ def _no_scored_documents(found: EvaluationReport) -> None:
     if set(found.coverage.left_out) == {"failed"}:
         advice = "Their debates failed: retry them on Run."
     empty(
-        "No verdict to score", f"No document of this run has both a verdict and {noun}. {advice}",
-        {"Open Review": "review", "Open Run": "run"}, sign="bars", key="evaluate-nothing",
-    )  # fmt: skip
+        "No verdict to score",
+        f"No document of this run has both a verdict and {noun}. {advice}",
+        {"Open Review": "review", "Open Run": "run"},
+        sign="bars",
+        key="evaluate-nothing",
+    )
 
 
 def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> None:
@@ -163,9 +169,11 @@ def _key_numbers(found: EvaluationReport) -> None:
             numbers.append(number)
     counted = found.coverage
     reasons: dict[coverage.Reason, tuple[str, str, str]] = {
-        "unresolved": ("unresolved", "unres", "by the debate"), "failed": ("failed", "wrong", "by the provider"),
-        "waiting": ("waiting", "", "for their debate"), "used_as_example": ("used", "", "as examples"),
-    }  # fmt: skip
+        "unresolved": ("unresolved", "unres", "by the debate"),
+        "failed": ("failed", "wrong", "by the provider"),
+        "waiting": ("waiting", "", "for their debate"),
+        "used_as_example": ("used", "", "as examples"),
+    }
     notes: list[str] = []
     for reason, (words, tone, text) in reasons.items():
         if count := counted.left_out.get(reason):

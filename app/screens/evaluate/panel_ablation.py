@@ -65,11 +65,14 @@ def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
     before, after = one.before[measure], one.after[measure]
     gain = result.gains.get(one.group, {}).get(measure) if one.style == "full" else None
     return {
-        "group": one.group, "style": f"{STYLES[one.style]} ({result.runs[one.style]})", "colour": LANES[one.style],
-        **estimate_data(before, "before", "before_"), **estimate_data(after, "after"),
+        "group": one.group,
+        "style": f"{STYLES[one.style]} ({result.runs[one.style]})",
+        "colour": LANES[one.style],
+        **estimate_data(before, "before", "before_"),
+        **estimate_data(after, "after"),
         "words": f"{format_number(before.value, 2)} → {format_estimate(after, digits=2)}",
         **estimate_data(gain, "gain", "gain_"),
-    }  # fmt: skip
+    }
 
 
 @cached

@@ -157,8 +157,13 @@ def steps(overview: Overview) -> None:
             )
             if label := _action(step, overview):
                 go = SessionState.next_page.set  # a callback cannot switch pages itself
-                st.button(label, key=f"go-{step.name}", type="primary" if step.state == "now" else "secondary",
-                          on_click=go, args=(step.page,))  # fmt: skip
+                st.button(
+                    label,
+                    key=f"go-{step.name}",
+                    type="primary" if step.state == "now" else "secondary",
+                    on_click=go,
+                    args=(step.page,),
+                )
 
 
 def _action(step: Step, overview: Overview) -> str:

@@ -194,8 +194,13 @@ def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             )
             number = split.looks + 1
             nth = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-            st.button(f"Score ({number}{nth} time)", type="primary", key="lab-look", on_click=_look,
-                      args=(session, plan, slot))  # fmt: skip
+            st.button(
+                f"Score ({number}{nth} time)",
+                type="primary",
+                key="lab-look",
+                on_click=_look,
+                args=(session, plan, slot),
+            )
         _promote(session, plan, slot)
 
 

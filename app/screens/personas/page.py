@@ -170,8 +170,9 @@ def _task(session: ProjectSession, current: PersonaSet) -> None:
     codebook = codebooks.current(session)
     with panel("Task", "what the personas judge, and for whom", key="persona-task"):
         placeholder = personas.task_of(codebook)[:300] if codebook else "What the personas judge"
-        options = bound("persona-task-text", current.task,
-                        lambda task: _edit(session, lambda now: personas.change(now, task=task)))  # fmt: skip
+        options = bound(
+            "persona-task-text", current.task, lambda task: _edit(session, lambda now: personas.change(now, task=task))
+        )
         st.text_area("Task", height=120, label_visibility="collapsed", placeholder=placeholder, **options)
 
 

@@ -52,8 +52,10 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
         empty(
             "No document has two reviewers yet",
             f"Submitted so far by: {others}. A second reviewer enters another name under Settings. "
-            "The filter “reviewed by others” shows what others have submitted.", sign="lines", key="agreement-none",
-        )  # fmt: skip
+            "The filter “reviewed by others” shows what others have submitted.",
+            sign="lines",
+            key="agreement-none",
+        )
         return
     codebook = run.settings.codebook
     _numbers(report, codebook)
@@ -79,10 +81,15 @@ def _numbers(report: AgreementReport, codebook: Codebook) -> None:
     item = "Dimension" if codebook.kind == "rating" else "Label"
     kappa = "Cohen's kappa" if len(report.reviewers) == 2 else "Fleiss' kappa"
     rows = [
-        [actions.item_name(codebook, agreement.item), f"{agreement.n:,}", _observed_html(agreement.observed),
-         format_estimate(agreement.kappa, digits=2), format_estimate(agreement.alpha, digits=2)]
+        [
+            actions.item_name(codebook, agreement.item),
+            f"{agreement.n:,}",
+            _observed_html(agreement.observed),
+            format_estimate(agreement.kappa, digits=2),
+            format_estimate(agreement.alpha, digits=2),
+        ]
         for agreement in report.items
-    ]  # fmt: skip
+    ]
     sub = f"{format_count(report.documents, 'document')} with two or more reviewers: {names}"
     if report.dependent:
         sub += f". Left out of the table: {format_count(report.dependent, 'document')} on which a reviewer changed "
@@ -146,8 +153,11 @@ def _document(session: ProjectSession, run: RunRow, disagreements: Sequence[Disa
         record = actions.load_record(session, run, document_id)
         if record is not None:
             disputed = {disagreement.item for disagreement in disagreements}
-            quotes = [asdict(quote) for quote in actions.all_quotes(record)
-                      if codebook.kind == "choice" or quote.item in disputed]  # fmt: skip
+            quotes = [
+                asdict(quote)
+                for quote in actions.all_quotes(record)
+                if codebook.kind == "choice" or quote.item in disputed
+            ]
             data = {"fields": dict(record.document.fields), "labels": label_data(codebook), "evidence": quotes}
             _HIGHLIGHTED_TEXT(key=f"disagreement-{document_id}-text", data=data)
         for disagreement in sorted(disagreements, key=lambda disagreement: codebook.items.index(disagreement.item)):

@@ -164,8 +164,12 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str
         edit = partial(actions.edit, session, run_id, chosen, item, value, by)
         discard = partial(actions.set_status, session, run_id, chosen, "Discarded", by)
         _button(f"Set for {count}", edit, key="review-bulk-set")
-        _button("Submit selected", partial(actions.submit, session, run_id, chosen, by), key="review-bulk-submit",
-                type="primary")  # fmt: skip
+        _button(
+            "Submit selected",
+            partial(actions.submit, session, run_id, chosen, by),
+            key="review-bulk-submit",
+            type="primary",
+        )
         _button("Discard selected", discard, key="review-bulk-discard", type="tertiary")
 
 
@@ -408,44 +412,83 @@ def _columns(
     label_width = {"minWidth": least, "maxWidth": 56} if is_vertical else {"minWidth": 54, "maxWidth": 92}
     upright = " upright" if is_vertical else ""
     document: list[dict[str, Any]] = [
-        {"field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 112, "pinned": "left",
-         "tooltipField": "_id", "valueFormatter": js("moot.callback('shortenId')"), "cellClass": "id",
-         "cellClassRules": {"focused": js("moot.callback('isFocused')")}},
-        {"field": "_text", "headerName": "text", "flex": 1, "minWidth": least_text, "cellClass": "text",
-         "tooltipField": "_text"},
-    ]  # fmt: skip
+        {
+            "field": "_id",
+            "colId": "_id",
+            "headerName": "id",
+            "minWidth": 54,
+            "maxWidth": 112,
+            "pinned": "left",
+            "tooltipField": "_id",
+            "valueFormatter": js("moot.callback('shortenId')"),
+            "cellClass": "id",
+            "cellClassRules": {"focused": js("moot.callback('isFocused')")},
+        },
+        {
+            "field": "_text",
+            "headerName": "text",
+            "flex": 1,
+            "minWidth": least_text,
+            "cellClass": "text",
+            "tooltipField": "_text",
+        },
+    ]
     decisions: list[dict[str, Any]] = [
         {
-            "colId": field, "headerName": label.name if label else "Label", "type": "moot",
+            "colId": field,
+            "headerName": label.name if label else "Label",
+            "type": "moot",
             **({"flex": 0.3, **label_width} if label else {"width": max(118, role_width + 26)}),
             "headerComponentParams": {"colour": shade[f"l{label.colour}"]} if label else {},
             "cellClass": "centre label line" if place == 0 else "centre label",
             "headerClass": f"centre line{upright}" if place == 0 else f"centre{upright}",
         }
         for place, (field, label) in enumerate(labels)
-    ]  # fmt: skip
+    ]
     by_role: list[dict[str, Any]] = [
         {
-            "field": f"r_{role}", "headerName": title, "width": role_width, **squares,
+            "field": f"r_{role}",
+            "headerName": title,
+            "width": role_width,
+            **squares,
             "headerComponentParams": {"ink": palette.role_colour(role, shade)},
             **({} if place == 0 else {"cellClass": "centre", "headerClass": "centre"}),
         }
         for place, (role, title) in enumerate(roles.items())
-    ]  # fmt: skip
+    ]
     status: list[dict[str, Any]] = [
-        {"field": "_quotes", "headerName": "quotes", "width": 70, "cellClass": "line", "headerClass": "line",
-         "cellClassRules": {"wrong": js("moot.callback('hasUnsupportedQuotes')")}},
+        {
+            "field": "_quotes",
+            "headerName": "quotes",
+            "width": 70,
+            "cellClass": "line",
+            "headerClass": "line",
+            "cellClassRules": {"wrong": js("moot.callback('hasUnsupportedQuotes')")},
+        },
         {"field": "_reason", "headerName": "reason", "width": 120, "cellRenderer": "badge", "tooltipField": "_why"},
-        {"field": "_status", "headerName": "status", "width": 82, "pinned": "right",
-         "cellClassRules": {"muted": js("moot.callback('isPending')")}},
-        {"field": "_revision", "colId": "_revision", "hide": True,
-         "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')")},
-    ]  # fmt: skip
+        {
+            "field": "_status",
+            "headerName": "status",
+            "width": 82,
+            "pinned": "right",
+            "cellClassRules": {"muted": js("moot.callback('isPending')")},
+        },
+        {
+            "field": "_revision",
+            "colId": "_revision",
+            "hide": True,
+            "valueGetter": js("moot.callback('getValue')"),
+            "valueSetter": js("moot.callback('setValue')"),
+        },
+    ]
     gold: list[dict[str, Any]] = [{"field": "gold", "headerName": "gold", "width": gold_width, **squares}]
     groups = (
-        ("", None, document), ("Current labels", "line", decisions), ("", "centre line", gold),
-        ("Labels by role", "line", by_role), ("", "line", status),
-    )  # fmt: skip
+        ("", None, document),
+        ("Current labels", "line", decisions),
+        ("", "centre line", gold),
+        ("Labels by role", "line", by_role),
+        ("", "line", status),
+    )
     for _, _, columns in groups:
         for column in columns:
             column["headerComponent"] = "head"

@@ -61,8 +61,10 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
         runs = {one.run_id: one.title for one in others}
         other = right.selectbox("Compared with", list(runs), format_func=lambda id: runs[id], key="plan-other")
     points, expected = DEFAULTS[claim]
-    titles = {"error": "Upper limit for wrong accepted verdicts, %",
-              "better": "Difference in correct labels to detect, points"}  # fmt: skip
+    titles = {
+        "error": "Upper limit for wrong accepted verdicts, %",
+        "better": "Difference in correct labels to detect, points",
+    }
     title = titles.get(claim, "Margin of error, points")
     points = left.number_input(title, 1, 40, points, key=f"plan-points-{claim}")
     expected = 0 if claim == "better" else right.number_input(

@@ -141,8 +141,12 @@ def _size_buttons(
     primary = "all" if primary_all else sizes[0][0]
     with st.container(horizontal=True, gap="small"):
         for name, text, size in sizes:
-            if st.button(text.format(f"{size:,}"), type="primary" if name == primary else "secondary",
-                         key=f"{key}-{name}", disabled=disabled):  # fmt: skip
+            if st.button(
+                text.format(f"{size:,}"),
+                type="primary" if name == primary else "secondary",
+                key=f"{key}-{name}",
+                disabled=disabled,
+            ):
                 pressed = size
     return pressed
 

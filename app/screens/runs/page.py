@@ -223,12 +223,14 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
         unit = compare.cost_unit([row.cost for row in known])
         points = [
             {
-                "name": row.run.title, "cost": row.cost[f"{unit}_per_document"], **estimate_data(row.main, "quality"),
+                "name": row.run.title,
+                "cost": row.cost[f"{unit}_per_document"],
+                **estimate_data(row.main, "quality"),
                 "efficient": row.efficient,
                 "words": ", ".join(filter(None, (row.configuration[heading] for heading in table.ALWAYS))),
             }
             for row in known
-        ]  # fmt: skip
+        ]
         charts.frontier(points, key="runs-frontier", unit=unit, quality=known[0].metric.name)
 
 
