@@ -288,26 +288,27 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     _parameters(plan, spec, params, codebook, save)
     left, right = st.columns(2, wrap=False)
     left.number_input(
-        "Pilot", 1, max(documents, 1), None, 10, **field("limit"),
+        "Pilot", min_value=1, max_value=max(documents, 1), value=None, step=10, **field("limit"),
         placeholder=str(planning.PILOT), help="Number of documents for a first small run.",
     )  # fmt: skip
     right.number_input(
-        "Iterations", 1, 1000, None, 1, **field("iterations", empty=1),
+        "Iterations", min_value=1, max_value=1000, value=None, step=1, **field("iterations", empty=1),
         help="Repeat the run to measure how stable the verdicts are.",
     )  # fmt: skip
     left.number_input(
-        "Calls at once", 1, 4096, None, 1, **field("concurrency", empty=8),
+        "Calls at once", min_value=1, max_value=4096, value=None, step=1, **field("concurrency", empty=8),
         help="Maximum number of calls in flight. About twice as many debates are open.",
     )  # fmt: skip
     right.number_input(
-        "Budget per run ($)", 0.01, None, None, 0.5, "%.2f", **field("budget_usd"),
+        "Budget per run ($)", min_value=0.01, value=None, step=0.5, format="%.2f", **field("budget_usd"),
         placeholder="none", help="The run pauses before it would exceed the budget. You can then raise it.",
     )  # fmt: skip
     if prepasses or plan.ambiguous:
         _ambiguous(plan, prepasses, save)
     left.number_input(
-        "Seed", 0, None, None, 1, **field("seed", empty=0), help="Seed of all random choices of the protocol."
-    )
+        "Seed", min_value=0, value=None, step=1, **field("seed", empty=0),
+        help="Seed of all random choices of the protocol.",
+    )  # fmt: skip
     _engine(plan, save)
     _error_handling(plan, save)
 
@@ -345,12 +346,15 @@ def _engine(plan: Plan, save: Save) -> None:
         "price. You can close the studio meanwhile.",
         **bound("run-engine", plan.engine.name, lambda name: save(replace(plan, engine=EngineSettings(name=name)))),
     )  # fmt: skip
-    if (engine := plan.engine).name == "batch":
+    if plan.engine.name == "batch":
+
+        def set_folder(folder: str) -> None:
+            save(replace(plan, engine=plan.engine.model_copy(update={"batch_dir": folder.strip()})))
+
         st.text_input(
             "Folder for request files", placeholder="none: the provider's Batch API",
             help="Write requests there as JSONL. Answer each file, for example with vllm run-batch, then resume.",
-            **bound("run-batch-dir", engine.batch_dir,
-                    lambda path: save(replace(plan, engine=engine.model_copy(update={"batch_dir": path.strip()})))),
+            **bound("run-batch-dir", plan.engine.batch_dir, set_folder),
         )  # fmt: skip
 
 
@@ -375,11 +379,13 @@ def _error_handling(plan: Plan, save: Save) -> None:
     )  # fmt: skip
     left, right = st.columns(2, wrap=False)
     left.number_input(
-        "Timeout (s)", 1.0, 86_400.0, None, 30.0, "%.0f", **field("silence"), placeholder="180",
+        "Timeout (s)", min_value=1.0, max_value=86_400.0, value=None, step=30.0, format="%.0f", placeholder="180",
+        **field("silence"),
         help="Maximum seconds without data from the server, before and during a reply. Large models may need more.",
     )  # fmt: skip
     right.number_input(
-        "Deadline (s)", 1.0, 86_400.0, None, 60.0, "%.0f", **field("deadline"), placeholder="780",
+        "Deadline (s)", min_value=1.0, max_value=86_400.0, value=None, step=60.0, format="%.0f", placeholder="780",
+        **field("deadline"),
         help="Maximum seconds for a whole reply. The default grows with the timeout and the output limit of the role.",
     )  # fmt: skip
 
@@ -432,8 +438,11 @@ def _parameter(column: Any, param: Param, value: Any, plan: Plan, protocol: str,
         column.text_input(param.title, **options)
     else:
         number = type(param.default)
-        least, most = (None if end is None else number(end) for end in (param.minimum, param.maximum))
-        column.number_input(param.title, least, most, None, 1 if number is int else 0.05, **options)
+        column.number_input(
+            param.title, value=None, step=number(1) if number is int else 0.05,
+            min_value=None if param.minimum is None else number(param.minimum),
+            max_value=None if param.maximum is None else number(param.maximum), **options,
+        )  # fmt: skip
 
 
 def _protocol_file(plan: Plan, save: Save) -> None:
