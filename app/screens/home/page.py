@@ -239,28 +239,30 @@ def _manage(workspace: Workspace, row: Recent, shown: Path | None, number: int) 
                 state.select_project(path)
             done(f"{row.name} is now {path.stem}")
 
-    def act(action: Callable[[], object], event: str, text: str) -> None:
-        with error_notices():
-            made = action()
-            if event:
-                done(f"{row.name} {event}", text.format(made))
+    def duplicate() -> None:
+        path = projects.duplicate_project(workspace, row.path)
+        done(f"{row.name} was copied", f"The copy is {path.stem}.")
+
+    def archive() -> None:
+        projects.set_archived(workspace, row.path, True)
+        done(f"{row.name} was archived", "Restore it under Archived, below the projects.")
+
+    def delete() -> None:
+        projects.delete_project(workspace, row.path)
+        done(f"{row.name} was moved to the bin", "Restore it under Bin, below the projects.")
 
     with st.form(f"{key}-form", border=False):
         st.text_input("Name", value=row.name, key=key)
         st.form_submit_button("Rename", on_click=rename)
-    actions: tuple[tuple[str, str, Callable[[], object], str, str], ...] = (
-        ("Duplicate", "content_copy", partial(projects.duplicate_project, workspace, row.path), "was copied",
-         "The copy is {0.stem}."),
-        ("Show in folder", "folder_open", partial(projects.reveal_project, row.path), "", ""),
-        ("Archive", "archive", partial(projects.set_archived, workspace, row.path, True), "was archived",
-         "Restore it under Archived, below the projects."),
-        ("Delete", "delete", partial(projects.delete_project, workspace, row.path), "was moved to the bin",
-         "Restore it under Bin, below the projects."),
-    )  # fmt: skip
-    for label, icon, *action in actions:
+    for label, icon, action in (
+        ("Duplicate", "content_copy", duplicate),
+        ("Show in folder", "folder_open", partial(projects.reveal_project, row.path)),
+        ("Archive", "archive", archive),
+        ("Delete", "delete", delete),
+    ):
         st.button(
             label, icon=f":material/{icon}:", key=f"{label.split()[0].lower()}-{number}", type="tertiary",
-            on_click=act, args=action,
+            on_click=error_notices()(action),
         )  # fmt: skip
 
 
