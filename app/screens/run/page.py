@@ -27,8 +27,9 @@ def main() -> None:
                 st.button("Back to runs", on_click=state.run.show_setup, args=(False,))
         setup.draw(session, first=not runs)
     else:
-        shown = {run.run_id for run in runs}
-        run_id = state.run_id if state.run_id in shown else next(iter(session.active_runs()), runs[-1].run_id)
+        run_id = state.run_id
+        if run_id not in {run.run_id for run in runs}:
+            run_id = next(iter(session.active_runs()), runs[-1].run_id)
         status.draw(session, run_id, lambda: _run_picker(runs, run_id))
 
 

@@ -161,33 +161,36 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
     """Draw the reason why the run is not running, with the possible actions."""
     run = overview.run
     name, at = run.title, f"{run.ended:,} of {run.documents:,}"
-    match "failed" if overview.error is not None and overview.state == "failed" else overview.stop_code:
-        case "failed" if isinstance(overview.error, MootError):
-            error_box(overview.error)
-        case "failed":
-            notice("error", f"{name} failed: internal error", f"{type(overview.error).__name__}: {overview.error}")
-        case "budget":
-            spent = run.cost_usd or 0.0
-            rest = spent / run.ended * overview.left if run.ended else None
-            cost = f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
-            paused = f"Paused at {format_money(spent)} of {format_money(run.budget_usd)}"
-            notice("warn", paused, f"{at} done. The rest may not cover another call.{cost}")
-            _budget(run, act)
-            return
-        case "interrupted":
-            until = f" until {format_clock(overview.last_reply)}" if overview.last_reply else ""
-            left = overview.open_debates
-            more = f" {format_count(left, 'open debate')} will continue." if left else ""
-            text = f"All replies{until} are saved and will not be paid for again.{more}"
-            notice("warn", f"{name} was interrupted at {at}", text)
-        case "errors":
-            text = f"{run.message}\nFix the problem and resume; no reply is paid for twice."
-            notice("error", f"{name} is {overview.state} at {at}", text)
-        case "batch":
-            text = f"{run.message}. Resume to collect the finished replies."
-            notice("info", f"{name} waits for its batch at {at}", text)
-        case "on_hold":
-            notice("info", f"{name} is on hold", f"It was {run.message}. Resume to queue it again.")
+    if overview.state == "failed" and isinstance(overview.error, MootError):
+        error_box(overview.error)
+    elif overview.state == "failed" and overview.error is not None:
+        notice("error", f"{name} failed: internal error", f"{type(overview.error).__name__}: {overview.error}")
+    else:
+        match overview.stop_code:
+            case "budget":
+                spent = run.cost_usd or 0.0
+                rest = spent / run.ended * overview.left if run.ended else None
+                cost = (
+                    f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
+                )
+                paused = f"Paused at {format_money(spent)} of {format_money(run.budget_usd)}"
+                notice("warn", paused, f"{at} done. The rest may not cover another call.{cost}")
+                _budget(run, act)
+                return
+            case "interrupted":
+                until = f" until {format_clock(overview.last_reply)}" if overview.last_reply else ""
+                left = overview.open_debates
+                more = f" {format_count(left, 'open debate')} will continue." if left else ""
+                text = f"All replies{until} are saved and will not be paid for again.{more}"
+                notice("warn", f"{name} was interrupted at {at}", text)
+            case "errors":
+                text = f"{run.message}\nFix the problem and resume; no reply is paid for twice."
+                notice("error", f"{name} is {overview.state} at {at}", text)
+            case "batch":
+                text = f"{run.message}. Resume to collect the finished replies."
+                notice("info", f"{name} waits for its batch at {at}", text)
+            case "on_hold":
+                notice("info", f"{name} is on hold", f"It was {run.message}. Resume to queue it again.")
     with st.container(horizontal=True, gap="small"):
         st.button("Resume", type="primary", key="box-resume", on_click=act, args=(control.resume,))
         if overview.state == "paused":
@@ -263,5 +266,8 @@ def _adaptive_savings(adaptive: AdaptiveSavings) -> str:
         text += f" This saved about <b>{adaptive.calls_saved:,}</b> calls{cost}."
     if not adaptive.audited or adaptive.interval is None:
         return f"{text} No audits yet."
-    changed = f"<b>{adaptive.changed:,}</b> changed ({format_interval(adaptive.interval, 'percent', named=True)}"
-    return f"{text} Of {adaptive.audited:,} audited by a full debate, {changed} of early decisions)."
+    interval = format_interval(adaptive.interval, "percent", named=True)
+    return (
+        f"{text} Of {adaptive.audited:,} audited by a full debate, <b>{adaptive.changed:,}</b> changed "
+        f"({interval} of early decisions)."
+    )
