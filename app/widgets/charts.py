@@ -216,9 +216,11 @@ def _forest(rows: Rows, unit: str) -> Spec:
     marks = base.encode(color=alt.Color("colour:N", scale=None), tooltip=tip)
     zero = alt.Chart(inline_data([{"at": 0.0}])).mark_rule(color=shade["tx3"]).encode(x=alt.X("at:Q", scale=across))
     spans = marks.mark_rule(strokeWidth=3, opacity=0.45).encode(x=alt.X("low:Q", scale=across), x2="high:Q")
-    dots = marks.mark_point(filled=True, size=95, cursor="pointer").add_params(chosen)
-    dots = dots.encode(x=alt.X("value:Q", scale=across, axis=axis), opacity=faint)
-    return styled(alt.layer(zero, spans, dots, text_layer(base, room)), ROW * len(rows) + 46)
+    dots = marks.mark_point(filled=True, size=95, cursor="pointer").encode(
+        x=alt.X("value:Q", scale=across, axis=axis), opacity=faint
+    )
+    layers = (zero, spans, dots.add_params(chosen), text_layer(base, room))
+    return styled(alt.layer(*layers), ROW * len(rows) + 46)
 
 
 @cached
@@ -273,8 +275,8 @@ def learning_curve(rows: Rows, measure: str) -> Spec:
     band = known.mark_area(color=shade["bar"], opacity=0.18).encode(x=x, y=alt.Y("low:Q", scale=up), y2="high:Q")
     line = base.mark_line(color=shade["bar"], strokeWidth=2)
     dots = base.mark_point(filled=True, color=shade["bar"], size=70, opacity=1).encode(tooltip=tip)
-    words = base.encode(text=alt.Text("score:Q", format=".3f"))
-    return styled(band + line + dots + words.mark_text(dy=-12, fontSize=11.5, color=shade["tx2"]), 180)
+    words = base.mark_text(dy=-12, fontSize=11.5, color=shade["tx2"]).encode(text=alt.Text("score:Q", format=".3f"))
+    return styled(band + line + dots + words, 180)
 
 
 @cached
@@ -294,11 +296,12 @@ def reliability(rows: Rows, certainty: str) -> Spec:
     y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share correct", format=".0%", tickCount=6))
     tip = tooltip(certainty=("Certainty", ".1%"), right=("Correct", ".1%"), n=("Cases", ","))
     base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
-    spans = base.encode(y=alt.Y("low:Q", scale=unit), y2="high:Q")
+    spans = base.mark_rule(color=shade["bar"], opacity=0.4, strokeWidth=3).encode(
+        y=alt.Y("low:Q", scale=unit), y2="high:Q"
+    )
     dots = base.mark_point(filled=True, color=shade["bar"], size=80).encode(tooltip=tip)
-    words = base.mark_text(dx=9, align="left", fontSize=11, color=shade["tx3"])
-    marks = diagonal + spans.mark_rule(color=shade["bar"], opacity=0.4, strokeWidth=3) + dots
-    return styled(marks + words.encode(text=alt.Text("n:Q", format=",")), 260)
+    words = base.mark_text(dx=9, align="left", fontSize=11, color=shade["tx3"]).encode(text=alt.Text("n:Q", format=","))
+    return styled(diagonal + spans + dots + words, 260)
 
 
 def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = False) -> str:
@@ -451,7 +454,8 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
     frame = inline_data(known)
     most = max(row["cost"] for row in known) or 1.0
     up = _reach([row[name] for row in known for name in ("quality", "low", "high") if row[name] is not None])
-    across, upward = _beside_names((0, most * 1.06)), alt.Scale(domain=up, nice=False)
+    across = _beside_names((0, most * 1.06))
+    upward = alt.Scale(domain=up, nice=False)
     x = alt.X("cost:Q", scale=across, axis=alt.Axis(title=cost, tickCount=4))
     y = alt.Y("quality:Q", scale=upward, axis=alt.Axis(title=quality, format=".3f", tickCount=6))
     fill = alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]])

@@ -237,9 +237,10 @@ def _score_rows(found: Comparison) -> list[dict[str, Any]]:
     columns = {column.run.run_id: column for column in found.columns}
     lines: list[dict[str, Any]] = []
     for metric in _defined_metrics(found):
-        lines.append({"metric": metric.name})
+        line: dict[str, Any] = {"metric": metric.name}
         for id, column in columns.items():
-            lines[-1] |= estimate_data(column.scores[metric.key], id, f"{id}_")
+            line |= estimate_data(column.scores[metric.key], id, f"{id}_")
+        lines.append(line)
     return lines + [
         {"metric": name, **{id: value(column) for id, column in columns.items()}} for name, (value, _) in OWN.items()
     ]

@@ -74,10 +74,11 @@ def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[s
     numbers: list[dict[str, Any]] = []
     for row in rows:
         for panel, (measure, score) in enumerate(zip(MEASURES, row.scores, strict=True)):
-            numbers.append({"label": row.name, "measure": measure, **estimate_data(score)})
+            line = {"label": row.name, "measure": measure, **estimate_data(score)}
             for role, three in row.roles.items():
                 title = titles.get(role, role)
-                numbers[-1] |= estimate_data(three[panel], title, f"{title} ")
+                line |= estimate_data(three[panel], title, f"{title} ")
+            numbers.append(line)
     return numbers
 
 
