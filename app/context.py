@@ -133,7 +133,9 @@ def pending_import() -> PendingImport | None:
 
     After a reload, this is the import that the address names.
     """
-    id = st.query_params.get("import_id", "") if state.data.pending_import is None else state.data.pending_import
+    id = state.data.pending_import
+    if id is None:
+        id = st.query_params.get("import_id", "")
     found = pending_imports().get(id) if id else None
     return found if found is not None and found.project == state.project else None
 

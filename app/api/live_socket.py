@@ -101,13 +101,17 @@ class _Connection:
     def _take(self, message: Any) -> None:
         match message:
             case {"type": "watch", "run": str(run)}:
-                focus, cursors = message.get("focus"), message.get("cursors")
+                focus = message.get("focus")
                 if not (focus is None or isinstance(focus, str)):
                     raise ValueError("focus")
-                self._watch = _Watch(run, focus, str(message.get("instance", "")), _cursors(cursors, focus))
+                cursors = _cursors(message.get("cursors"), focus)
+                self._watch = _Watch(run, focus, str(message.get("instance", "")), cursors)
             case {"type": "finished"}:
-                query, status = str(message.get("query", ""))[:200], str(message.get("status", ""))[:20]
-                self._search = {"query": query, "status": status, "offset": max(0, int(message.get("offset", 0)))}
+                self._search = {
+                    "query": str(message.get("query", ""))[:200],
+                    "status": str(message.get("status", ""))[:20],
+                    "offset": max(0, int(message.get("offset", 0))),
+                }
             case _:
                 raise ValueError("type")
 
@@ -156,7 +160,9 @@ class _Connection:
         if session is None or live_run is None:
             await self._send("gone", run=watch.run)
             return
-        document = await run_in_threadpool(session.document, watch.focus) if watch.focus is not None else None
+        document = None
+        if watch.focus is not None:
+            document = await run_in_threadpool(session.document, watch.focus)
         self._view = ClientCursor(watch.focus, watch.cursors if watch.instance == live_run.token else {})
         events = live_run.snapshot(self._view)
         if watch.focus is not None and not live_run.has_ended(watch.focus):

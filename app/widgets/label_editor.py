@@ -16,7 +16,7 @@ from app.pages import PageName
 from app.state import state, with_value
 from app.widgets.elements import icon_button, line, literal
 from app.widgets.lessons import accepted_lessons
-from core.codebook import COLOURS, Codebook, Label
+from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count, format_rating
 from core.services.codebooks import codebook as codebooks
@@ -182,15 +182,20 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         for end, title in (("min", "Lowest rating"), ("max", "Highest rating")):
             bound = fields.bind(f"label-{end}-{label.id}", getattr(scale, end), change(end))
             st.number_input(title, **bound, step=1, label_visibility="collapsed", width=130)
-        low, high = gold or (scale.min, scale.max)
-        upper_half_is_unused = low == scale.min and high <= (scale.min + scale.max) / 2
-        if low < scale.min or high > scale.max or upper_half_is_unused:
+        if gold and _is_other_scale(gold, scale):
+            low, high = gold
             st.button(
                 f"Use {span}", key="label-scale-gold", type="tertiary",
                 on_click=fields.do, args=(lambda book: rescale(book, min=low, max=high),),
             )  # fmt: skip
     for end in ("min", "max"):
         fields.wrong(f"label-{end}-{label.id}")
+
+
+def _is_other_scale(gold: tuple[int, int], scale: Scale) -> bool:
+    """Return True if gold ratings leave the scale, or leave its upper half unused."""
+    low, high = gold
+    return low < scale.min or high > scale.max or (low == scale.min and high <= (scale.min + scale.max) / 2)
 
 
 def examples(fields: Fields, label: Label, part: str) -> None:

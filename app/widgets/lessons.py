@@ -49,11 +49,12 @@ def sentence(found: AcceptedLessons) -> str:
         return f"{head}, not tested: review {lessons.MIN_REVIEWED} documents, and their effect is measured here."
     fixed, broken = (sum(getattr(label, name) for label in result.labels) for name in ("fixed", "broken"))
     change, interval = result.change.value, result.change.interval
-    f1, advice = "", ""
+    f1 = ""
     if change is not None and (fixed or broken):
         f1 = f", {found.measure} {format_points(change)} points"
         if interval is not None and interval.low != interval.high:
             f1 += f" ({format_interval(interval, 'points', named=True)})"
+    advice = ""
     if (fixed or broken) and not result.change.clear:
         advice = " No significant difference."
     elif (change or 0.0) < 0:

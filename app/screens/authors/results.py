@@ -101,8 +101,9 @@ def comparison_panel(session: ProjectSession) -> None:
             ]
             with st.expander("By number of agreeing annotators"):
                 table(("Annotators", "Agreement", "Questions", "Accuracy"), strata)
-            without = "KL divergences have none, as few questions bias them upwards."
-            line(f"In brackets: 95% intervals over authors. {without}")
+            line(
+                "In brackets: 95% intervals over authors. KL divergences have none, as few questions bias them upwards."
+            )
         else:
             line("No annotator has answered these questions. Let a model answer, or a person under Answer for others.")
         _run(session, "Let a model answer", "authors-annotate", "new answer", report.annotate)

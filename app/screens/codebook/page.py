@@ -62,7 +62,8 @@ def main() -> None:
 
 def top(session: ProjectSession, status: CodebookStatus) -> None:
     """Draw the page header: draft status, save, discard, compare and files."""
-    book, number = status.codebook, status.next_version
+    book = status.codebook
+    number = status.next_version
     badge = f"v{status.saved.version}" if status.saved else ""
     if status.dirty:
         badge = f"v{number} draft, {format_count(status.count, 'change')}"
@@ -94,8 +95,11 @@ def top(session: ProjectSession, status: CodebookStatus) -> None:
 
 def _rejected(book: Codebook) -> str:
     """Return why an input on the page is not part of the draft, empty if all are. Deleted labels do not count."""
-    names, rejected = ("-book-", *(label.id for label in book.labels)), state.codebook.rejected.items()
-    return next((reason for key, (_, reason) in rejected if any(name in key for name in names)), "")
+    names = ("-book-", *(label.id for label in book.labels))
+    for key, (_, reason) in state.codebook.rejected.items():
+        if any(name in key for name in names):
+            return reason
+    return ""
 
 
 def discard(session: ProjectSession) -> None:
@@ -193,12 +197,14 @@ def whole(fields: Fields, status: CodebookStatus) -> None:
         st.selectbox("Label type", list(KINDS), format_func=KINDS.__getitem__, **kind)
         if book.mixes_scales:
             st.html('<div class="moot-fieldname">Scales <small>one for each dimension</small></div>')
-            one_scale = (lambda now: codebooks.change(now, scale=now.scale),)
-            st.button(f"Use {book.scale} for all dimensions", key="book-one-scale", on_click=fields.do, args=one_scale)
+            st.button(
+                f"Use {book.scale} for all dimensions", key="book-one-scale", on_click=fields.do,
+                args=(lambda now: codebooks.change(now, scale=now.scale),),
+            )  # fmt: skip
         elif book.scale is not None:
-            for column, title, end in zip(st.columns(2), ("from", "to"), ("min", "max"), strict=True):
-                stored = getattr(book.scale, end)
-                column.number_input(title, step=1, **fields.bind(f"book-{end}", stored, scale(end)))
+            low, high = st.columns(2)
+            low.number_input("from", step=1, **fields.bind("book-min", book.scale.min, scale("min")))
+            high.number_input("to", step=1, **fields.bind("book-max", book.scale.max, scale("max")))
             fields.wrong("book-min")
             fields.wrong("book-max")
         st.text_input("Document type", **fields.bind("book-unit", book.unit, part("unit")))
@@ -321,13 +327,13 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
 def start(session: ProjectSession, fields: Fields) -> None:
     """Draw the start of a codebook: templates, a first label, a file, or gold columns."""
 
-    def way(title: str, note: str) -> None:
+    def heading(title: str, note: str) -> None:
         st.html(f'<div class="moot-strong">{title}<small>{note}</small></div>')
 
     header("Codebook", "define the labels")
     left, right = st.columns((2.2, 1), gap="large")
     with left:
-        way("Start from a template", "Everything can be changed later.")
+        heading("Start from a template", "Everything can be changed later.")
         cells = st.columns(3)
         for number, template in enumerate(codebooks.templates()):
             with cells[number % 3], st.container(border=True, key=f"template-{template.key}", gap="small"):
@@ -339,12 +345,12 @@ def start(session: ProjectSession, fields: Fields) -> None:
                 tags(book.labels)
                 st.button("Use", key=f"use-{template.key}", on_click=use, args=(fields, book))
     with right:
-        way("Start from scratch", "One label at a time.")
+        heading("Start from scratch", "One label at a time.")
         st.button("Add the first label", key="label-add", type="primary", on_click=add_label, args=(fields,))
-        way("Or from a file", "An exported codebook, or a YAML file that you wrote.")
+        heading("Or from a file", "An exported codebook, or a YAML file that you wrote.")
         bring(session, None)
         if overview.count_documents(session):
-            way("Or from gold columns", "The Data page creates a codebook from gold columns of your file.")
+            heading("Or from gold columns", "The Data page creates a codebook from gold columns of your file.")
             page_link("data", "Map gold columns")
 
 

@@ -26,9 +26,12 @@ def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: De
     """Draw the matrices and the documents in the selected cell."""
     codebook = found.run.settings.codebook
     reference = reference_names(found.reference).noun
-    sub, counted = f"rows: {reference}, columns: verdict; shares of the row", found.coverage.describe(found.reference)
     with layout.panel(
-        "Confusion matrix", sub, note="click a cell to read its documents", counted=counted, key="evaluate-confusion"
+        "Confusion matrix",
+        f"rows: {reference}, columns: verdict; shares of the row",
+        note="click a cell to read its documents",
+        counted=found.coverage.describe(found.reference),
+        key="evaluate-confusion",
     ):
         if codebook.kind == "choice":
             _choice_matrix(found, reference)
@@ -88,11 +91,12 @@ def _picked(found: EvaluationReport) -> tuple[str, str] | None:
             if true != said and count
         ]
         return max(wrong)[1:] if wrong else None
-    errors = {id: (found.scores.counts[name].fn, found.scores.counts[name].fp) for id, name in names.items()}
-    worst = max(errors, key=lambda label: sum(errors[label]))
-    if not any(errors[worst]):
+    counts = {id: found.scores.counts[name] for id, name in names.items()}
+    worst = max(counts, key=lambda id: counts[id].fn + counts[id].fp)
+    fn, fp = counts[worst].fn, counts[worst].fp
+    if not fn + fp:
         return None
-    return worst, "fn" if errors[worst][0] >= errors[worst][1] else "fp"
+    return worst, "fn" if fn >= fp else "fp"
 
 
 def _cases(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:

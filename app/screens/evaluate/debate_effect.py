@@ -60,7 +60,7 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
     with layout.panel("Contribution by step", sub, counted=on, key="debate-steps"):
         rows = [[result.titles[flip_table.roles[0]], share_html(flip_table.shares[0]), *[""] * 7]]
         for step, share in zip(flip_table.steps, flip_table.shares[1:], strict=True):
-            price, total = result.prices[step.role], step.total
+            price = result.prices[step.role]
             gain = with_interval(format_points(step.gain.value), format_interval(step.gain.interval, "points"))
             per_label = MISSING if price.per_label is None else format_price(price.per_label)
             tokens = MISSING if price.tokens_per_label is None else format_tokens(price.tokens_per_label)
@@ -68,9 +68,9 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
                 [
                     result.titles[step.role],
                     share_html(share),
-                    f"{total.corrected:,}",
-                    f"{total.regressed:,}",
-                    format_signed(total.net, 0),
+                    f"{step.total.corrected:,}",
+                    f"{step.total.regressed:,}",
+                    format_signed(step.total.net, 0),
                     gain,
                     format_price(price.cost_usd),
                     per_label,

@@ -93,8 +93,9 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
             ]
             word = charts.bars(rows, key=f"errors-words-{side}", unit="TF-IDF difference", share=False, select=True)
         else:
-            more = "in a larger share of them than of the correct documents"
-            st.caption(f"No word occurs in two of these errors and {more}.")
+            st.caption(
+                "No word occurs in two of these errors and in a larger share of them than of the correct documents."
+            )
     with right:
         with layout.panel("By length", "error rate by number of words", counted=on, key="errors-length"):
             _bands(result.by_length, "words", key="errors-length-chart")
@@ -115,7 +116,7 @@ def _bands(bands: tuple[Band, ...], unit: str, *, key: str) -> None:
         return
     rows = [
         {
-            "name": " to ".join(dict.fromkeys((f"{band.low:,}", f"{band.high:,}"))),
+            "name": f"{band.low:,}" if band.low == band.high else f"{band.low:,} to {band.high:,}",
             **estimate_data(band.share),
             "words": f"{band.wrong:,} of {band.n:,}",
             "colour": "bar",

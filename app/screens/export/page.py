@@ -53,8 +53,11 @@ def _format() -> export.Format:
 
 def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
     """Return further runs for the same file."""
-    alike_runs = (other for other in runs if are_comparable(other.settings.codebook, run.settings.codebook))
-    same = {other.run_id: other.title for other in alike_runs if other.run_id != run.run_id}
+    same = {
+        other.run_id: other.title
+        for other in runs
+        if other.run_id != run.run_id and are_comparable(other.settings.codebook, run.settings.codebook)
+    }
     if not same:
         return []
     return st.multiselect(

@@ -132,8 +132,11 @@ def _suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> No
     accepted_lessons(session)
     found = suggesting.suggest_changes(session, run_id)
     if not found:
-        test = "Test a change on labelled documents first."
-        line(f"No suggestions. {test} Suggestions need errors that have something in common.", "q")
+        line(
+            "No suggestions. Test a change on labelled documents first. Suggestions need errors that have something "
+            "in common.",
+            "q",
+        )
     for one in found:
         _suggestion(session, now, one)
     heading("From a language model")
@@ -154,7 +157,7 @@ def _errors_of(session: ProjectSession) -> str | None:
 
 
 def _suggestion(session: ProjectSession, now: CodebookStatus, one: Suggestion) -> None:
-    label, args = now.codebook.label(one.label_id), (session, one)
+    label = now.codebook.label(one.label_id)
     text, act = st.columns([4, 1.5], vertical_alignment="center", gap="small")
     text.html(
         f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[one.part]} '
@@ -162,8 +165,10 @@ def _suggestion(session: ProjectSession, now: CodebookStatus, one: Suggestion) -
         f'<div class="moot-why">{escape(one.why)}</div></div>'
     )
     with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
-        st.button("Accept", key=f"lab-take-{one.name}", on_click=_take, args=args)
-        st.button("Dismiss", key=f"lab-leave-{one.name}", type="tertiary", on_click=suggesting.dismiss, args=args)
+        st.button("Accept", key=f"lab-take-{one.name}", on_click=_take, args=(session, one))
+        st.button(
+            "Dismiss", key=f"lab-leave-{one.name}", type="tertiary", on_click=suggesting.dismiss, args=(session, one)
+        )
 
 
 def _take(session: ProjectSession, one: Suggestion) -> None:
@@ -178,8 +183,11 @@ def _take(session: ProjectSession, one: Suggestion) -> None:
 def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: str | None) -> None:
     role_model = suggesting.rewrite_model(plan)
     if role_model is None:
-        choose = "Choose a language model on the Models page to propose new definitions."
-        line(f"{choose} The built-in model cannot write them.", "q")
+        line(
+            "Choose a language model on the Models page to propose new definitions. "
+            "The built-in model cannot write them.",
+            "q",
+        )
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         label_id = select_label(now.codebook, key="lab-rewrite-label", width=220)

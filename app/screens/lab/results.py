@@ -192,16 +192,19 @@ def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
                 "Scores the draft, or the version in the editor, against the version before it, "
                 "on documents not used for tuning. Every score is counted: repeated looks amount to tuning."
             )
-            number = split.looks + 1
-            nth = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
             st.button(
-                f"Score ({number}{nth} time)",
+                f"Score ({_ordinal(split.looks + 1)} time)",
                 type="primary",
                 key="lab-look",
                 on_click=_look,
                 args=(session, plan, slot),
             )
         _promote(session, plan, slot)
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def _look(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:

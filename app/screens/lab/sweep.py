@@ -36,8 +36,11 @@ def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
             if rows:
                 st.fragment(_shown, run_every=1.5 if moving else None)(session, rows[-1].sweep, moving)
             else:
-                how = "All configurations are tested on a few documents, the better half on twice as many, and so on."
-                line(f"{how} Replies are reused, and a sweep can be resumed.", "q")
+                line(
+                    "All configurations are tested on a few documents, the better half on twice as many, and so on. "
+                    "Replies are reused, and a sweep can be resumed.",
+                    "q",
+                )
 
 
 def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
@@ -90,10 +93,10 @@ def _params(plan: Plan) -> dict[str, list[Any]]:
                 param.title, key=f"sweep-param-{spec.name}-{param.name}",
                 placeholder=f"{param.default}; several: a, b", help=param.help,
             )  # fmt: skip
-            values = dict.fromkeys(filter(None, map(str.strip, typed.split(","))))
+            values = [word.strip() for word in typed.split(",") if word.strip()]
             try:
                 if values:
-                    chosen[param.name] = [param.read(value, spec.name) for value in values]
+                    chosen[param.name] = [param.read(value, spec.name) for value in dict.fromkeys(values)]
             except UsageError as error:
                 st.html(f'<div class="moot-wrong">{escape(str(error))}</div>')
     return chosen

@@ -43,6 +43,8 @@ REPLIES_HELP = (
     "Text: replies are plain text and are streamed. JSON: deciding replies must follow a JSON schema, if the server "
     "supports it. Text, then JSON: the schema is used only when a reply could not be read."
 )
+SEED_SUPPORT = {True: "reproducible with a seed", False: "ignores the seed", None: ""}
+REPLY_FORMAT = {True: "replies in the expected format", False: "did not reply in the expected format", None: ""}
 SCHEMA_SUPPORT = {
     "none": "does not support JSON schemas",
     "full": "supports JSON schemas",
@@ -172,12 +174,10 @@ def capabilities(known: ModelCapabilities) -> list[str]:
     words = [
         f"context {known.context:,} tokens" if known.context else "",
         "reasons" if known.reasons else "",
-        {True: "reproducible with a seed", False: "ignores the seed", None: ""}[known.seed],
+        SEED_SUPPORT[known.seed],
         SCHEMA_SUPPORT.get(known.schema, ""),
         "gives log probabilities" if known.logprobs else "",
-        ""
-        if known.in_format is None
-        else f"{'replies' if known.in_format else 'did not reply'} in the expected format",
+        REPLY_FORMAT[known.in_format],
         f"rejects {', '.join(sorted(known.refused_params))}" if known.refused_params else "",
         f"at most {known.most_tokens:,} tokens per reply" if known.most_tokens else "",
         "does not accept system messages" if known.no_system else "",

@@ -35,9 +35,9 @@ from core.services.review import actions, queue
 from core.services.review.queue import ReviewRow
 from core.services.runs.configuration import role_titles
 
-SMALL_SCREEN_HEIGHT = (
-    474  # of the grid in pixels on a small screen; keeps the controls below it visible (app.css: on a large one)
-)
+SMALL_SCREEN_HEIGHT = 474
+"""Height of the grid in pixels on a small screen, with the controls below it in sight. app.css has that on a large one.
+"""
 SORT, SIZE, PAGE, DOCUMENT = "review-sort", "review-size", "review-page", "review-document-panel"
 _LEGEND = (
     '<span><b style="background:var(--wrong-bg)"></b>differs from gold</span>'
