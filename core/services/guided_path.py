@@ -166,11 +166,11 @@ def _pilot(session: ProjectSession, last: RunRow | None, state: State | None, *,
 
 
 def _whole_run(whole: RunRow | None, documents: int, last: RunRow | None, state: State | None) -> Step:
-    """Return the step of the run on all documents. It resumes the last run if that is such a run and was stopped."""
+    """Return the step of the run on all documents. It continues the last run if that is such a run."""
     words = _run_words(whole, "done") if whole else "After the review of the pilot."
-    stopped = state == "stopped" and last is not None and last.documents >= documents
-    unfinished = UNFINISHED.get("paused" if stopped else state or "")
-    if whole is None and unfinished is not None:
+    covers_all = last is not None and last.documents >= documents
+    unfinished = UNFINISHED.get("paused" if state == "stopped" else state or "")
+    if whole is None and covers_all and unfinished is not None:
         return Step("whole", "run", "Whole run", "later", _run_words(last, state), *unfinished)
     hint = f"Press Start all {format_count(documents, 'document')}."
     action = f"Run all {documents:,}"

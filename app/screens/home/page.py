@@ -155,7 +155,7 @@ def steps(overview: Overview) -> None:
                 f"{escape(step.words)}</div></div>",
                 width="stretch",
             )
-            if label := _action(step, overview):
+            if label := _action(step):
                 go = SessionState.next_page.set  # a callback cannot switch pages itself
                 st.button(
                     label,
@@ -166,11 +166,9 @@ def steps(overview: Overview) -> None:
                 )
 
 
-def _action(step: Step, overview: Overview) -> str:
+def _action(step: Step) -> str:
     if step.state == "now":
-        if step.name == "pilot" and overview.last_state in ("running", "queued"):
-            return "Watch"
-        return "Resume" if step.name == "pilot" and overview.last_state == "paused" else step.action
+        return step.action
     return "Open" if step.state == "done" and step.page in ("run", "review") else ""
 
 

@@ -67,6 +67,19 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
     assert guided_path.overview(session).next is None  # the run covers all documents, and all are reviewed
 
 
+def test_running_pilot_is_not_reported_as_the_whole_run(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "pilot")
+    sample_world.build(session.project)
+    session.store.codebooks.save(sample_world.CODEBOOK)
+
+    def words(name: str) -> str:
+        return next(step.words for step in guided_path.overview(session).steps if step.name == name)
+
+    assert words("pilot") == words("whole") == "7 of 8 debated, queued"
+    session.store.documents.add([Document("more", {"text": "x"})])
+    assert (words("pilot"), words("whole")) == ("7 of 8 debated, queued", "After the review of the pilot.")
+
+
 def test_stopped_run_is_reviewed_and_then_resumed(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "stopped")
     run_id = sample_world.build(session.project)
