@@ -217,7 +217,7 @@ export class DebateTiles {
     if (tile.waiting) {
       const seconds = Math.ceil((tile.until - performance.now()) / 1000);
       if (seconds <= 0) tile.until = 0;
-      return { text: seconds > 0 ? `${tile.waiting}, retry in ${seconds} s` : tile.waiting, tone: "muted" };
+      return { text: seconds > 0 ? `${tile.waiting} in ${seconds} s` : tile.waiting, tone: "muted" };
     }
     const { tail } = tile;
     if (!tail) return { text: tile.role ? "reading" : "", tone: "muted" };

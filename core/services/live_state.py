@@ -134,7 +134,9 @@ class _LiveTurn:
                 if not event.turn.cached:
                     self.is_done = False
             case TurnWaiting():
-                self.waiting, self.waiting_until = event.reason, now + event.seconds
+                # A short wait is over before it is shown, so the words alone say that another attempt follows.
+                self.waiting = f"{event.reason}, retrying" if event.seconds else event.reason
+                self.waiting_until = now + event.seconds
             case TurnDone():
                 self.turn, self.waiting, self.is_done = event.turn, "", True
                 if not event.turn.reply.text.startswith(self.text):

@@ -75,6 +75,12 @@ test("a tile describes its debate", () => {
   assert.equal(describe({ status: "verdict", values: { a: true } }, ["a"]), "decided, 1 label");
   assert.equal(describe({ status: "failed", reason: "503" }), "failed: 503");
   assert.equal(describe({ role: "" }), "");
+  const waiting = { ...makeTile("d1", { waiting: "server fault, retrying" }), ended: 0 };
+  assert.equal(
+    tiles.describe({ ...waiting, until: performance.now() + 2500 }, []).text,
+    "server fault, retrying in 3 s",
+  );
+  assert.equal(tiles.describe({ ...waiting, until: 0 }, []).text, "server fault, retrying");
   assert.equal(describe({}), "reading");
   assert.equal(describe({ tail: "x".repeat(50) }).length, 43);
 });

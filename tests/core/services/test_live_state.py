@@ -189,13 +189,22 @@ def test_reasoning_is_counted_and_not_part_of_the_text() -> None:
     assert (turn["text"], turn["reasoning_characters"], turn["reasoning_tail"]) == ("", 8, "hm, well")
 
 
+def test_only_an_error_before_another_attempt_says_that_it_is_retried() -> None:
+    live = LiveRunState(RUN)
+    live.publish(started())
+    live.publish(TurnWaiting(RUN, "d1", 0, "server fault", 0.02))
+    assert [event["waiting"] for event in live.snapshot(ClientCursor("d1"))] == ["server fault, retrying"] * 2
+    live.publish(TurnWaiting(RUN, "d1", 0, "server fault", 0.0))
+    assert [event["waiting"] for event in live.snapshot(ClientCursor("d1"))] == ["server fault"] * 2
+
+
 def test_waiting_shows_the_time_left_until_the_next_delta() -> None:
     now = [100.0]
     live = LiveRunState(RUN, clock=lambda: now[0])
     live.publish(TurnWaiting(RUN, "d1", 0, "429 from the server", 4.0))
     now[0] += 1.5
     (tile,) = live.snapshot(ClientCursor())
-    assert (tile["waiting"], tile["wait"]) == ("429 from the server", 2.5)
+    assert (tile["waiting"], tile["wait"]) == ("429 from the server, retrying", 2.5)
     live.publish(delta("go", 0))
     (tile,) = live.snapshot(ClientCursor())
     assert tile["waiting"] == ""
