@@ -58,10 +58,12 @@ class FailureStreak:
 class Progress(RunStatus):
     """Totals of a run over all its sessions, and the rate of this one.
 
-    ``seconds`` are those of earlier sessions; ``started`` is the time of a monotonic clock.
+    ``seconds`` are those of earlier sessions; ``started`` is the time of a monotonic clock. Without ``priced``, a model
+    has no known price, and the cost is unknown from the start, not only from its first reply on.
     """
 
     started: float = 0.0
+    priced: bool = True
     _ended_at: deque[float] = field(default_factory=deque)
 
     def paid(self, usage: Usage, cost_usd: float | None) -> None:
@@ -97,6 +99,7 @@ class Progress(RunStatus):
         totals = {one.name: getattr(self, one.name) for one in fields(RunStatus)}
         return RunStatus(**totals | {
             "state": state,
+            "cost_usd": self.cost_usd if self.priced or state != "running" else None,
             "seconds": self.seconds + now - self.started,
             "rate": rate,
             "eta_seconds": (self.documents - self.ended) / rate * 60 if rate > 0 else None,
@@ -120,6 +123,8 @@ class Engine(ABC):
         self.sink = dependencies.sink
         self.publish = dependencies.publish
         self.progress = Progress.of(work.run)
+        models = self.settings.role_models.values()
+        self.progress.priced = all(dependencies.models.cost(model, Usage()) is not None for model in models)
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
         self.note = ""
         """Reason for a wait, shown with the status of the run."""

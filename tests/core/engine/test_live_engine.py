@@ -43,6 +43,13 @@ def test_every_document_gets_one_verdict_and_each_reply_is_committed_first() -> 
     assert status.cost_usd == pytest.approx(0.15)
 
 
+def test_unknown_price_is_said_before_the_first_call() -> None:
+    world = World(price=None)
+    drive(world)
+    first = next(event for event in world.events if isinstance(event, RunStatus))
+    assert (first.state, first.calls, first.cost_usd) == ("running", 0, None)
+
+
 def test_events_describe_each_turn_in_order() -> None:
     world = World()
     drive(world, count=1)
