@@ -12,7 +12,8 @@ from app.widgets import elements, layout
 from core.formatting import MISSING, format_number, format_percent, join_names
 from core.stats.intervals import Estimate, Interval, format_estimate, format_interval
 from core.stats.metrics import Metric as ScoreMetric
-from core.stats.metrics import Scores, metrics
+from core.stats.metrics import metrics
+from core.stats.scoring import Scores
 
 
 @dataclass(frozen=True, slots=True)

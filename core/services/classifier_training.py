@@ -26,7 +26,7 @@ from core.errors import MootError
 from core.formatting import format_number, format_rating, format_signed
 from core.hashing import digest
 from core.runs import RunSettings
-from core.stats import metrics
+from core.stats import scoring
 from core.stats.intervals import Estimate, Interval, format_interval, wilson
 from core.store.annotations import decode_value
 from core.store.classifiers import StoredClassifier, TrainingExample
@@ -415,7 +415,7 @@ def cross_validated_scores(codebook: Codebook, reference: npt.ArrayLike, held_ou
         return {"n": 0, "measure": "macro F1", "value": None, "interval": None, "labels": {}}
     if codebook.kind == "rating":
         return _rating_scores(codebook, gold, predicted)
-    drawn = metrics.score(codebook.kind, gold, predicted, codebook.names)
+    drawn = scoring.score(codebook.kind, gold, predicted, codebook.names)
     return {
         "n": drawn.n,
         "measure": "macro F1",
@@ -434,7 +434,7 @@ def learning_gain(
     """
     if codebook.kind == "rating" or not len(np.asarray(reference)):
         return Estimate(None, None).to_json()
-    return metrics.difference(codebook.kind, reference, half, full, codebook.names)["macro_f1"].to_json()
+    return scoring.difference(codebook.kind, reference, half, full, codebook.names)["macro_f1"].to_json()
 
 
 def decision_counts(codebook: Codebook, examples: Sequence[TrainingExample]) -> dict[str, dict[str, int]]:

@@ -19,7 +19,7 @@ from core.stats.arrays import Codes, Ratings, ratings
 from core.stats.correlation import kendall, pearson, spearman
 from core.stats.intervals import LEVEL, Estimate, Interval
 from core.stats.metric_intervals import Design
-from core.stats.metrics import score
+from core.stats.scoring import score
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ import pytest
 from app.screens.evaluate.stability import part_cells
 from core.codebook import Kind
 from core.services.evaluation.ambiguity import Part
-from core.stats.metrics import main_metric, metrics, score
+from core.stats.metrics import main_metric, metrics
+from core.stats.scoring import score
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ import numpy as np
 from core.services.evaluation.compare import MIN_POSITIVES, _verdict
 from core.services.review.queue import DEFAULT_EVEN
 from core.services.review.sampling_frames import comparison_sizes
-from core.stats import metrics, sampling, sequential_tests
+from core.stats import sampling, scoring, sequential_tests
 from core.stats.corrected_regression import Family, Rows, regression
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
@@ -70,15 +70,15 @@ def world(
 def truth(*, groups: bool) -> dict[str, float]:
     """Return the values of the metrics on a large population."""
     reference, (given,) = world(400_000, np.random.default_rng(99), groups=groups)
-    return values(metrics.score("multilabel", reference, given, LABELS, intervals=False))
+    return values(scoring.score("multilabel", reference, given, LABELS, intervals=False))
 
 
-def values(scores: metrics.Scores) -> dict[str, float]:
+def values(scores: scoring.Scores) -> dict[str, float]:
     """Return the tabulated values by name."""
     return {name: estimate.value or 0.0 for name, estimate in tabulated(scores)}
 
 
-def tabulated(scores: metrics.Scores) -> Iterator[tuple[str, Estimate]]:
+def tabulated(scores: scoring.Scores) -> Iterator[tuple[str, Estimate]]:
     """Yield the tabulated metrics with their names."""
     for key in OVERALL:
         yield key, scores[key]
@@ -95,7 +95,7 @@ class Table:
         self.widths: dict[str, list[float]] = defaultdict(list)
         self.missing: dict[str, int] = defaultdict(int)
 
-    def add(self, scores: metrics.Scores, true: Mapping[str, float]) -> None:
+    def add(self, scores: scoring.Scores, true: Mapping[str, float]) -> None:
         """Count the intervals of one study."""
         for name, estimate in tabulated(scores):
             self.count(name, estimate, true[name])
@@ -121,7 +121,7 @@ def independent(documents: int, repeats: int) -> Table:
     table, true = Table(), truth(groups=False)
     for seed in range(repeats):
         reference, (given,) = world(documents, np.random.default_rng(seed))
-        table.add(metrics.score("multilabel", reference, given, LABELS), true)
+        table.add(scoring.score("multilabel", reference, given, LABELS), true)
     return table
 
 
@@ -131,18 +131,18 @@ def grouped(groups: int, repeats: int) -> Table:
     codes = np.repeat(np.arange(groups), GROUP)
     for seed in range(repeats):
         reference, (given,) = world(groups * GROUP, np.random.default_rng(seed), groups=True)
-        table.add(metrics.score("multilabel", reference, given, LABELS, design=Design(groups=codes)), true)
+        table.add(scoring.score("multilabel", reference, given, LABELS, design=Design(groups=codes)), true)
     return table
 
 
 def reviews(reference: Grid, given: Grid, design: Design, table: Table) -> None:
     """Count the intervals from reviewed documents, including those of the shares of the labels."""
     assert design.sample is not None
-    true = values(metrics.score("multilabel", reference, given, LABELS, intervals=False))
+    true = values(scoring.score("multilabel", reference, given, LABELS, intervals=False))
     order = design.order
     known = np.full(reference.shape, -1, dtype=np.int8)
     known[order] = reference[order]
-    table.add(metrics.score("multilabel", known, given, LABELS, design=design), true)
+    table.add(scoring.score("multilabel", known, given, LABELS, design=design), true)
     for place, label in enumerate(LABELS):
         found = sampling.powered(
             design.sample, reference[order, place], given[order, place], float(given[:, place].mean())
@@ -310,8 +310,8 @@ def verdicts(documents: int, repeats: int, *, groups: bool, alike: float = 0.0) 
     for seed in range(repeats):
         reference, (one, two) = world(documents, np.random.default_rng(seed), groups=groups, annotators=2)
         two = np.where(np.random.default_rng(seed + 10**6).random((documents, 1)) < alike, one, two)
-        found = metrics.difference("multilabel", reference, one, two, LABELS, design=Design(groups=codes))
-        p = metrics.swap_test("multilabel", "macro_f1", reference, one, two, LABELS, groups=codes)
+        found = scoring.difference("multilabel", reference, one, two, LABELS, design=Design(groups=codes))
+        p = scoring.swap_test("multilabel", "macro_f1", reference, one, two, LABELS, groups=codes)
         called["macro_f1"] += _verdict(found.main, p) in ("better", "worse")
         called["macro_f1, interval alone"] += bool(found.main.clear)
         tests = [mcnemar_of(reference[:, k], one[:, k], two[:, k], groups=codes).p for k in range(len(LABELS))]

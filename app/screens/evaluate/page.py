@@ -46,7 +46,8 @@ from core.services.evaluation.report import prefetch_tabs
 from core.services.evaluation.scores import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.project_session import ProjectSession
 from core.stats.intervals import format_estimate
-from core.stats.metrics import Scores, main_metric, metrics
+from core.stats.metrics import main_metric, metrics
+from core.stats.scoring import Scores
 
 
 def main() -> None:

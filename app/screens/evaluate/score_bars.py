@@ -15,7 +15,7 @@ from core.formatting import format_count, format_number
 from core.services.evaluation.debate_effect import DebateEffect
 from core.services.evaluation.scores import EvaluationReport
 from core.stats.intervals import Estimate
-from core.stats.metrics import Scores
+from core.stats.scoring import Scores
 
 MEASURES = ("Precision", "Recall", "F1")
 KEYS = ("precision", "recall", "f1")

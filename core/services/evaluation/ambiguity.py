@@ -16,10 +16,10 @@ from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.scores import score
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
-from core.stats import metrics
+from core.stats import scoring
 from core.stats.arrays import Mask
-from core.stats.metrics import Scores
 from core.stats.repeated_runs import THETA, Ambiguity, K, of_document
+from core.stats.scoring import Scores
 
 SAMPLED = ("vote", "self_consistency")
 
@@ -166,7 +166,7 @@ def to_json(parts: Mapping[str, Part]) -> dict[str, dict[str, Any]]:
         name: {
             "documents": part.documents,
             "share": part.share,
-            "scores": metrics.to_json(part.scores) if part.scores is not None else None,
+            "scores": scoring.to_json(part.scores) if part.scores is not None else None,
         }
         for name, part in parts.items()
     }

@@ -20,12 +20,12 @@ from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import cost_of_run, evaluate, json_data, score, to_json
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
-from core.stats import flips, metrics, significance
+from core.stats import flips, metrics, scoring, significance
 from core.stats.arrays import Codes, Mask
 from core.stats.flips import FlipTable
 from core.stats.intervals import LEVEL, Estimate, Interval, ends, format_interval
 from core.stats.metric_intervals import Design
-from core.stats.metrics import Scores
+from core.stats.scoring import Scores
 from core.stats.significance import ALPHA, CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
 
 DifferenceVerdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
@@ -61,7 +61,7 @@ class MainTest:
     metric: str
     difference: Estimate
     p: float | None
-    """of ``metrics.swap_test``, with many documents of ``metrics.normal_p``"""
+    """of ``scoring.swap_test``, with many documents of ``scoring.normal_p``"""
     adjusted: float | None
     """p after Holm's correction over the compared pairs"""
     verdict: DifferenceVerdict
@@ -208,16 +208,16 @@ class _SharedDocuments:
     def difference(self, first: Grid, second: Grid, level: float = LEVEL) -> Scores:
         """Return every score of the second run minus that of the first."""
         kind, names = self.codebook.kind, self.codebook.names
-        return metrics.difference(kind, self.gold, first, second, names, design=self.design, level=level)
+        return scoring.difference(kind, self.gold, first, second, names, design=self.design, level=level)
 
     def main_p(self, scores: Scores, first: Grid, second: Grid) -> float | None:
         """Return the p of the difference in the main score."""
         kind, names = self.codebook.kind, self.codebook.names
         apart = int((~np.isnan(first) & (first != second)).any(axis=1).sum())
         if apart > MOST_EXCHANGED[kind] or self.design.represents:
-            return metrics.normal_p(scores.main)
+            return scoring.normal_p(scores.main)
         key = metrics.MAIN[kind]
-        return metrics.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
+        return scoring.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
 
 
 def _verdict(difference: Estimate, p: float | None, *, enough: bool = True) -> DifferenceVerdict:

@@ -14,7 +14,8 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import configuration
 from core.stats.intervals import Estimate
-from core.stats.metrics import Metric, Scores, main_metric
+from core.stats.metrics import Metric, main_metric
+from core.stats.scoring import Scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from core.services.prompt_templates import title_of
 from core.services.result_cache import cached_scores, cached_until_commit
 from core.services.runs.configuration import role_titles
 from core.services.runs.planning import Plan
-from core.stats.metrics import Scores
+from core.stats.scoring import Scores
 
 MAX_RUNS = 40
 """Number of the latest runs that are looked at."""

@@ -47,10 +47,11 @@ from core.services.evaluation.scores import (
     to_json,
 )
 from core.services.project_session import ProjectSession, check_output_path
-from core.stats import metrics
+from core.stats import metrics, scoring
 from core.stats.alt_test import EPSILONS
 from core.stats.intervals import Estimate, format_estimate, format_interval
-from core.stats.metrics import Metric, Scores
+from core.stats.metrics import Metric
+from core.stats.scoring import Scores
 
 
 def full_report(
@@ -102,7 +103,7 @@ def role_models(session: ProjectSession, rows: Sequence[RunRow], reference: Refe
     roles = tuple(rows[-1].settings.role_models) if rows else ()
     return {
         "models": [
-            {"spec": one.spec, "role": one.role, "run_id": one.run_id, **metrics.to_json(one.scores)}
+            {"spec": one.spec, "role": one.role, "run_id": one.run_id, **scoring.to_json(one.scores)}
             for one in model_recommendations.model_scores(session, runs, reference)
         ],
         "recommendations": json_data(model_recommendations.recommend_models(session, runs, roles, reference)),

@@ -1,6 +1,6 @@
 """Scores of a run against a reference. The page, JSON, CSV, the printable report and Compare all read ``evaluate``.
 
-Metrics, their intervals and their formats are in ``core.stats.metrics.METRICS``.
+The metrics are in ``core.stats.metrics.METRICS``; ``core.stats.scoring`` computes them and their intervals.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores, cached_until_commit
-from core.stats import flips, metrics
+from core.stats import flips, metrics, scoring
 from core.stats.agreement import krippendorff_alpha, with_interval
 from core.stats.arrays import Mask, Ratings
 from core.stats.correlation import rouge_l
 from core.stats.intervals import Estimate, Interval, ends
 from core.stats.metric_intervals import Design, ratio
-from core.stats.metrics import Scores
+from core.stats.scoring import Scores
 from core.store.annotators import LATENT, AnnotationSource
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
@@ -179,10 +179,10 @@ def evaluate(
     loaded = run_data.verdict_arrays(session, run, reference)
     design = run_data.sampling_design(session, run, reference, loaded.documents, loaded.reference, [loaded.verdicts])
     all_scores = score(codebook, gold, predicted, intervals=intervals, design=design)
-    strict = {metric.key: all_scores[metric.key] for metric in metrics.strict_metrics(codebook.kind)}
+    strict = {metric.key: all_scores[metric.key] for metric in scoring.strict_metrics(codebook.kind)}
     if all_scores.excluded:
         with_intervals = intervals and design.sample is None
-        strict = metrics.strict_scores(
+        strict = scoring.strict_scores(
             codebook.kind, gold, predicted, codebook.names, intervals=with_intervals, groups=design.groups
         )
     return EvaluationReport(
@@ -203,7 +203,7 @@ def score(
     codebook: Codebook, reference: Grid, annotations: Grid, *, intervals: bool = True, design: Design | None = None
 ) -> Scores:
     """Return the scores of values ``[document, item]`` against a reference."""
-    return metrics.score(codebook.kind, reference, annotations, codebook.names, intervals=intervals, design=design)
+    return scoring.score(codebook.kind, reference, annotations, codebook.names, intervals=intervals, design=design)
 
 
 def role_scores(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Scores]:
@@ -222,7 +222,7 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
         "run_id": report.run.run_id,
         "protocol": settings.protocol,
         "roles": settings.specs,
-        **metrics.to_json(scores),
+        **scoring.to_json(scores),
         "basis": json_data(report.basis),
         "strict": metrics.nest_averages({key: estimate.value for key, estimate in report.strict.items()}, scores.kind),
         "strict_intervals": metrics.nest_averages(
@@ -230,11 +230,11 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
         ),
     }
     if report.raters:
-        result["raters"] = {name: metrics.to_json(rater_scores) for name, rater_scores in report.raters.items()}
+        result["raters"] = {name: scoring.to_json(rater_scores) for name, rater_scores in report.raters.items()}
         result["agreement"] = {name: estimate.value for name, estimate in report.agreement.items()}
         result["agreement_intervals"] = {name: ends(estimate.interval) for name, estimate in report.agreement.items()}
     if report.median is not None:
-        result["median"] = metrics.to_json(report.median)
+        result["median"] = scoring.to_json(report.median)
     if report.overlap:
         result["overlap"] = {name: _overlap_json(overlap) for name, overlap in report.overlap.items()}
     return result

@@ -15,7 +15,7 @@ from core.services.lab.results import comparable_codes
 from core.services.lab.trials import DEFINITIONS
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_while, review_revision
-from core.stats import metrics
+from core.stats import scoring
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
 from core.store.lab import Trial, codebook_mark, text_mark
@@ -141,4 +141,4 @@ def score_run(session: ProjectSession, run: RunRow) -> RunScore:
         return RunScore(NO_SCORE, 0, run.cost_usd)
     kind, key, (true, codes) = comparable_codes(codebook, loaded.reference, loaded.verdicts)
     design = Design(groups=run_data.group_codes(session, run))
-    return RunScore(metrics.score(kind, true, codes, codebook.names, design=design)[key], n, run.cost_usd)
+    return RunScore(scoring.score(kind, true, codes, codebook.names, design=design)[key], n, run.cost_usd)

@@ -14,7 +14,7 @@ from core.documents import Value
 from core.formatting import join_names
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
-from core.stats import metrics
+from core.stats import scoring
 from core.stats.arrays import Codes, Mask
 from core.stats.debate_rounds import is_right
 from core.stats.intervals import FEW_DOCUMENTS, Estimate
@@ -148,8 +148,8 @@ def compare_grids(
     found.sort(key=lambda one: EFFECT_ORDER.index(one.effect))
     kind, key, (true, *each) = comparable_codes(codebook, reference, before, after)
     design = Design(groups=groups)
-    change = metrics.difference(kind, true, each[0], each[1], codebook.names, design=design)
-    scores = [metrics.score(kind, true, own, codebook.names, design=design)[key] for own in each]
+    change = scoring.difference(kind, true, each[0], each[1], codebook.names, design=design)
+    scores = [scoring.score(kind, true, own, codebook.names, design=design)[key] for own in each]
     labelled = known.any(axis=1)
     right = [_per_label(own, reference, codebook) for own in (was, now)]
     tests = [mcnemar_of(np.where(labelled, 1, -1), *pair, groups=groups) for pair in zip(*right, strict=True)]

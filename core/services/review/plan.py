@@ -20,7 +20,7 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit, cached_while
 from core.services.review import sampling_frames
 from core.services.review.sampling_frames import Signals
-from core.stats import metrics, sequential_tests
+from core.stats import scoring, sequential_tests
 from core.stats.arrays import Mask
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
@@ -421,7 +421,7 @@ def _simulate(codebook: Codebook, world: _World, plan: Plan, sizes: Grid, seed: 
         known = np.full(truth.shape, np.nan)
         known[rows] = truth[rows]
         design = Design(sample=Sample.of_draws(rows, [sizes] * len(rows), count), order=rows, known=variables)
-        interval = metrics.score(codebook.kind, known, world.values, codebook.names, design=design).labels[name]["f1"]
+        interval = scoring.score(codebook.kind, known, world.values, codebook.names, design=design).labels[name]["f1"]
         if interval.interval is not None and interval.interval.high - interval.interval.low <= 2 * plan.points:
             return min(reviews, count)
         if reviews >= count:

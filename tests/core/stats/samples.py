@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.metrics import Counts, LabelScores, score
+from core.stats.metrics import Counts
 from core.stats.sampling import Sample
+from core.stats.scoring import LabelScores, score
 
 
 def uniform_sample(audits: npt.ArrayLike, population: int) -> Sample:

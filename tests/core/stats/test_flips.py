@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.stats import metrics
+from core.stats import scoring
 from core.stats.flips import Flip, FlipTable, Tally, flip_table, sentence, trace
 from core.stats.intervals import Estimate, newcombe_paired
 
@@ -190,7 +190,7 @@ def test_flip_table_invariants(seed: int, documents: int, items: int, roles: int
     }
     # The last share equals the accuracy of the evaluation on the same documents.
     counted = (steps[0] >= 0).all(axis=1)
-    scores = metrics.score("multilabel", reference[counted], steps[-1][counted], labels)
+    scores = scoring.score("multilabel", reference[counted], steps[-1][counted], labels)
     assert scores.n == table.documents
     if table.cells:
         assert table.shares[-1].value == pytest.approx(1 - (scores["hamming_loss"].value or 0))

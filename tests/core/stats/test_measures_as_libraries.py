@@ -14,7 +14,7 @@ from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_theirs
 
 from core.stats import agreement
-from core.stats.metrics import score
+from core.stats.scoring import score
 from tests.core.stats.test_metrics import means
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -10,8 +10,8 @@ import pytest
 from core.stats import sampling
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
-from core.stats.metrics import score
 from core.stats.sampling import Sample
+from core.stats.scoring import score
 from tests.core.stats.samples import uniform_sample
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, Kind, Label
 from core.services.evaluation import compare, run_data
-from core.stats import metrics
+from core.stats import scoring
 from core.stats.metric_intervals import Design
 from tests.benchmarks import coverage
 from tests.core.stats.samples import uniform_sample
@@ -91,7 +91,7 @@ def test_accuracy_from_reviewed_documents_estimates_that_of_all_documents() -> N
     reference, (given_labels,) = coverage.world(1000, rng)
     first = np.argsort(-(reference != given_labels).sum(axis=1), kind="stable")[:100]
     true_accuracy = float((reference == given_labels).mean())
-    naive = metrics.score("multilabel", reference[first], given_labels[first], coverage.LABELS)
+    naive = scoring.score("multilabel", reference[first], given_labels[first], coverage.LABELS)
     assert naive["accuracy"].interval is not None
     assert true_accuracy not in naive["accuracy"].interval
 

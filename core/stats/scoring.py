@@ -1,0 +1,632 @@
+"""Score an annotator against a reference: the value and interval of every metric, and differences of two annotators.
+
+Documents with the same outcomes are one *pattern*, and each metric is computed on the weights of the patterns (see
+``metrics``). Its interval comes from its influences (how it changes with slightly other weights) under the ``Design``
+of the documents, see ``metric_intervals``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.codebook import Kind
+from core.stats import metric_intervals
+from core.stats.arrays import (
+    BinaryGrid,
+    Codes,
+    Mask,
+    Ratings,
+    check_shapes,
+    codes,
+    counted_documents,
+    distinct_rows,
+    one_hot,
+    ratings,
+)
+from core.stats.intervals import LEVEL, Estimate, Interval, combine, ends
+from core.stats.intervals import difference as mover_difference
+from core.stats.metric_intervals import Design, Shape
+from core.stats.metrics import MAIN, Counts, Metric, Samples, label_weights, metrics, nest_averages
+
+_CELLS = 2_000_000  # drawn at a time, to bound memory
+_STEP = 1e-5
+"""Change of weight by which an influence is measured."""
+_CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
+_MANY = 5_000  # patterns above which fewer groups are formed, to save time
+_CORRELATED = 10  # dependent or sampled units below which a correlation on a label has no interval
+_JUMP = 1e3  # a larger influence is a step, such as that from a precision without predictions
+_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
+"""Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
+SWAPS = 2000
+"""Number of random exchanges of two annotators in ``swap_test``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScores:
+    """One label or dimension: ``n`` compared documents, its counts (None for ratings and differences), its scores."""
+
+    n: int
+    counts: Counts | None
+    scores: Mapping[str, Estimate]
+
+    def __getitem__(self, key: str) -> Estimate:
+        return self.scores[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """All metrics of one annotator, or (from ``difference``) of the second annotator minus the first.
+
+    A value is None where it is undefined. An interval is None where the value is undefined, where the metric has none,
+    with too few independent documents, and where nothing in the sample shows how far off the value may be.
+    """
+
+    kind: Kind
+    n: int
+    """documents with a reference and a complete verdict"""
+    excluded: int
+    """documents with a reference and without a verdict (for a difference: of either annotator)"""
+    overall: Mapping[str, Estimate]
+    """each metric over all labels by key, in the order of the registry"""
+    labels: Mapping[str, LabelScores]
+    """each label by name, in the order of the codebook"""
+    confusion: tuple[tuple[int, ...], ...] = ()
+    """of a choice ``[reference][predicted]`` in the order of the labels"""
+
+    def __getitem__(self, key: str) -> Estimate:
+        return self.overall[key]
+
+    @property
+    def main(self) -> Estimate:
+        """The score that stands for the whole: macro F1, for ratings the mean Spearman correlation."""
+        return self.overall[MAIN[self.kind]]
+
+    @property
+    def counts(self) -> dict[str, Counts]:
+        """The counts by label name; empty for ratings."""
+        return {name: label.counts for name, label in self.labels.items() if label.counts is not None}
+
+    @property
+    def cells(self) -> int:
+        """Compared cells."""
+        return sum(label.n for label in self.labels.values())
+
+
+def score(
+    kind: Kind,
+    reference: npt.ArrayLike,
+    predicted: npt.ArrayLike,
+    labels: Sequence[str],
+    *,
+    intervals: bool = True,
+    design: Design | None = None,
+) -> Scores:
+    """Return the scores of one annotator.
+
+    Values are ``[document, item]`` (see ``arrays``), for a choice the codes of its labels, ``[document]`` or
+    ``[document, 1]``. A document without a reference is ignored. One with a reference and without a complete verdict is
+    excluded. In the others a label counts where it has a reference. Raises ValueError for shapes that differ.
+
+    ``design`` describes how the documents were selected and which depend on each other; by default all are independent
+    and represent a larger population. When nothing was predicted, precision is 0 by convention and has no interval.
+    From a sample that represents other documents, a metric without an interval has no value either.
+    """
+    data = _Data.of(kind, (reference, predicted), labels, design or Design(), LEVEL)
+    (estimated,) = data.estimates(intervals=intervals)
+    estimates = {metric: of_metric.outputs for metric, of_metric in estimated.items()}
+    if intervals and data.design.represents:
+        for metric, outputs in estimates.items():
+            if metric.interval is not None:
+                estimates[metric] = [output if output.interval else Estimate(None, None) for output in outputs]
+    counts: list[Counts | None] = [None] * len(labels) if kind == "rating" else [*data.raw().counts()]
+    matrix = data.raw().confusion[0].astype(int).tolist() if kind == "choice" else []
+    return _scores(data, estimates, labels, counts, tuple(map(tuple, matrix)))
+
+
+def difference(
+    kind: Kind,
+    reference: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    labels: Sequence[str],
+    *,
+    design: Design | None = None,
+    level: float = LEVEL,
+) -> Scores:
+    """Return every score of ``second`` minus that of ``first`` on the documents that both have a verdict for.
+
+    Intervals combine those of both annotators by their correlation over documents (``intervals.difference``), so that
+    they are within the possible range and as wide as few positives require. A positive difference means that the second
+    value is higher. Annotators with the same values on a label differ by exactly 0.
+    """
+    data = _Data.of(kind, (reference, first, second), labels, design or Design(), level)
+    of_first, of_second = data.estimates()
+    differences = {
+        metric: [data.compare(metric, column, before, of_second[metric]) for column in range(len(before.outputs))]
+        for metric, before in of_first.items()
+    }
+    return _scores(data, differences, labels, [None] * len(labels), ())
+
+
+def swap_test(
+    kind: Kind,
+    key: str,
+    reference: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    labels: Sequence[str],
+    *,
+    groups: Codes | None = None,
+) -> float | None:
+    """Return p of the hypothesis that two annotators are equally good by a metric over all labels, two-sided.
+
+    If they are, their values on a document (or a group of dependent documents) may be exchanged. p is the share of
+    random exchanges with a difference as large as the observed one (approximate randomization: Noreen 1989; Yeh 2000,
+    COLING). None without a document or a value. It is slow for many documents: see ``normal_p``.
+    """
+    data = _Data.of(kind, (reference, first, second), labels, Design(groups=groups), LEVEL)
+    (metric,) = (metric for metric in metrics(kind) if metric.key == key)
+    gold, *sides = data.sides
+    apart = ~np.equal(*sides).all(axis=1)
+    rows = np.concatenate([gold, gold]), np.concatenate(sides)
+
+    def gap(exchanged: Ratings) -> Ratings:
+        kept = data.frequency - exchanged
+        before, after = (
+            metric.compute(Samples(np.concatenate(both, axis=1), *rows))
+            for both in ((kept, exchanged), (exchanged, kept))
+        )
+        return np.asarray(after - before)
+
+    observed = float(gap(np.zeros((1, len(gold))))[0])
+    if not data.n or np.isnan(observed):
+        return None
+    if not apart.any():
+        return 1.0
+    rng = np.random.default_rng(0)
+    count = SWAPS if kind != "rating" else SWAPS // 4
+    at_once = max(1, _CELLS // (2 * len(gold)))
+    as_large = 0
+    for start in range(0, count, at_once):
+        size = min(at_once, count - start)
+        if groups is None:
+            exchanged = rng.binomial(data.frequency.astype(np.int64), 0.5, (size, len(gold))).astype(np.float64)
+        else:
+            _, codes_of = np.unique(groups[data.rows], return_inverse=True)
+            flipped = rng.integers(0, 2, (size, int(codes_of.max()) + 1)).astype(np.float64)[:, codes_of]
+            exchanged = np.stack([np.bincount(data.inverse, row, len(gold)) for row in flipped])
+        as_large += int((np.abs(np.nan_to_num(gap(exchanged))) >= abs(observed) - 1e-12).sum())
+    return (1 + as_large) / (1 + count)
+
+
+def normal_p(gap: Estimate) -> float | None:
+    """Return the two-sided p of a difference by its interval and the normal distribution; None without an interval."""
+    if gap.value is None or gap.interval is None:
+        return None
+    width = gap.interval.high - gap.interval.low
+    if width <= 0:
+        return 1.0
+    normal = NormalDist()
+    error = width / 2 / normal.inv_cdf(0.5 + gap.interval.level / 2)
+    return 2 * normal.cdf(-abs(gap.value) / error)
+
+
+def strict_scores(
+    kind: Kind,
+    reference: npt.ArrayLike,
+    predicted: npt.ArrayLike,
+    labels: Sequence[str],
+    *,
+    intervals: bool = True,
+    groups: Codes | None = None,
+) -> dict[str, Estimate]:
+    """Return the macro, micro and accuracy scores with every excluded document counted as wrong in every label.
+
+    A choice without a verdict misses the label of the reference and adds no false positive. Documents with equal codes
+    in ``groups``, ``[document]``, depend on each other. Empty for ratings, which have no wrong value that would be as
+    far off as the right one is near.
+    """
+    if kind == "rating":
+        return {}
+    gold, verdicts = _grid(kind, reference, len(labels)), _grid(kind, predicted, len(labels))
+    check_shapes(gold, verdicts)
+    lacking = (verdicts < 0).any(axis=1, keepdims=True)
+    wrong = np.where(gold == 1, 0, 1) if kind == "multilabel" else np.zeros_like(gold)
+    filled = np.where(lacking, wrong, verdicts).astype(np.int8)
+    (estimates,) = _Data.of_grids(kind, (gold, filled), Design(groups=groups), LEVEL).estimates(intervals=intervals)
+    return {metric.key: estimates[metric].outputs[0] for metric in strict_metrics(kind)}
+
+
+def strict_metrics(kind: Kind) -> list[Metric]:
+    """Return the metrics of ``strict_scores``."""
+    return [metric for metric in metrics(kind) if kind != "rating" and metric.path[0] in ("macro", "micro", "accuracy")]
+
+
+def to_json(scores: Scores) -> dict[str, Any]:
+    """Return the scores as plain data with None for undefined.
+
+    Means over labels are nested as ``macro.f1``. ``labels`` has for each label ``n``, the counts and the scores of the
+    contract; its further scores are in ``measures``. ``confusion`` of a choice is ``[REFERENCE][PREDICTED]`` by name.
+    ``intervals`` mirrors this structure for every score that has an interval, and is absent if none has.
+    """
+    result: dict[str, Any] = {"n": scores.n, "excluded": scores.excluded}
+    known = scores.n + scores.excluded
+    result["coverage"] = scores.n / known if known else None
+    result |= nest_averages({key: estimate.value for key, estimate in scores.overall.items()}, scores.kind)
+    contract = LABEL_CONTRACT if scores.kind != "rating" else tuple(m.key for m in metrics("rating", per_label=True))
+    result["labels"] = {
+        name: {
+            "n": label.n,
+            **(asdict(label.counts) if label.counts else {}),
+            **{key: label[key].value for key in contract},
+        }
+        for name, label in scores.labels.items()
+    }
+    if scores.kind != "rating":
+        result["measures"] = {
+            name: {key: estimate.value for key, estimate in label.scores.items() if key not in contract}
+            for name, label in scores.labels.items()
+        }
+    if scores.kind == "choice":
+        names = list(scores.labels)
+        result["confusion"] = {
+            name: dict(zip(names, row, strict=True)) for name, row in zip(names, scores.confusion, strict=True)
+        }
+    overall = [metric for metric in metrics(scores.kind) if metric.interval is not None]
+    per_label = [metric for metric in metrics(scores.kind, per_label=True) if metric.interval is not None]
+    if overall or per_label:
+        result["intervals"] = {
+            "level": LEVEL,
+            **nest_averages({metric.key: ends(scores[metric.key].interval) for metric in overall}, scores.kind),
+            "labels": {
+                name: {metric.key: ends(label[metric.key].interval) for metric in per_label}
+                for name, label in scores.labels.items()
+            },
+        }
+    return result
+
+
+LABEL_CONTRACT = ("accuracy", "precision", "recall", "f1")
+"""The scores in ``labels`` of the headless contract."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Estimated:
+    """A metric of one annotator: its outputs, one for each label or one over all, and the roots of their covariance."""
+
+    outputs: list[Estimate]
+    roots: Ratings
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """Documents as patterns of outcomes."""
+
+    kind: Kind
+    sides: tuple[Ratings, ...]
+    """the reference and each annotator, ``[pattern, label]``"""
+    frequency: Ratings
+    """documents of each pattern"""
+    weights: Ratings
+    """design weight of each pattern"""
+    inverse: Codes
+    """the pattern of each compared document"""
+    rows: Codes
+    """the row of each compared document in the arguments"""
+    documents: int
+    """rows of the arguments"""
+    n: int
+    """compared documents"""
+    excluded: int
+    """documents with a reference and without a verdict"""
+    cells: Ratings
+    """compared documents by label"""
+    design: Design
+    level: float
+
+    @classmethod
+    def of(
+        cls, kind: Kind, sides: Sequence[npt.ArrayLike], labels: Sequence[str], design: Design, level: float
+    ) -> _Data:
+        grids = [ratings(side) if kind == "rating" else _grid(kind, side, len(labels)) for side in sides]
+        check_shapes(*grids)
+        if grids[0].ndim != 2 or grids[0].shape[1] != len(labels):
+            raise ValueError(f"an array of shape {grids[0].shape} needs {len(labels)} columns, one for each label")
+        return cls.of_grids(kind, grids, design, level)
+
+    @classmethod
+    def of_grids(cls, kind: Kind, grids: Sequence[npt.NDArray[Any]], design: Design, level: float) -> _Data:
+        """Return the data of grids ``[document, label]``: of ratings numbers, else 1 and 0, and -1 for no value."""
+        known = [~np.isnan(grid) if kind == "rating" else grid >= 0 for grid in grids]
+        counted, excluded = counted_documents(*known)
+        kept = [grid[counted] for grid in grids]
+        outcomes = kept if kind == "rating" else [_outcomes(kept[0], annotator) for annotator in kept[1:]]
+        first, inverse, frequency = distinct_rows(np.concatenate(outcomes, axis=1))
+        reference, *others = (grid[first].astype(np.float64) for grid in kept)
+        if kind != "rating":
+            reference = np.where(reference < 0, np.nan, reference)
+        return cls(
+            kind=kind,
+            sides=(reference, *others),
+            frequency=frequency.astype(np.float64),
+            weights=np.bincount(inverse, design.weights(len(counted))[counted], len(first)).astype(np.float64),
+            inverse=inverse,
+            rows=np.flatnonzero(counted),
+            documents=len(counted),
+            n=int(counted.sum()),
+            excluded=excluded,
+            cells=known[0][counted].sum(axis=0).astype(np.float64),
+            design=design,
+            level=level,
+        )
+
+    def raw(self) -> Samples:
+        """Return the documents without their weights (first annotator)."""
+        return Samples(self.frequency[None, :], self.sides[0], self.sides[1])
+
+    @cached_property
+    def units(self) -> int:
+        """Independent units among the compared documents."""
+        return self.units_of(np.ones(len(self.weights), dtype=np.bool_))
+
+    def units_of(self, patterns: Mask) -> int:
+        """Return the number of independent units among the documents with these patterns."""
+        rows = np.zeros(self.documents, dtype=np.bool_)
+        rows[self.rows] = patterns[self.inverse]
+        return self.design.units(rows)
+
+    @cached_property
+    def quantile(self) -> float | None:
+        """Quantile of the intervals; None with too few independent units."""
+        return self.design.quantile(self.units, self.level)
+
+    @cached_property
+    def changes(self) -> tuple[Ratings, bool]:
+        """Weights to measure influences on, ``[change, pattern]``, and True if each change is one pattern."""
+        count = len(self.weights)
+        if count <= _PATTERNS[self.kind] or self.design.sample is not None:
+            return self.weights + _STEP * np.eye(count), True
+        groups = self.design.groups
+        of_unit = np.unique(groups[self.rows], return_inverse=True)[1] if groups is not None else np.arange(self.n)
+        units = int(of_unit.max()) + 1
+        most = _PATTERNS[self.kind] if count <= _MANY else _PATTERNS[self.kind] // 5
+        part_of_unit = np.random.default_rng(0).permutation(units) % min(units, most)
+        removed = np.zeros((int(part_of_unit.max()) + 1, count))
+        np.add.at(removed, (part_of_unit[of_unit], self.inverse), 1.0)
+        return self.weights - _STEP * removed, False
+
+    def estimates(self, *, intervals: bool = True) -> list[dict[Metric, _Estimated]]:
+        """Return the estimates of every metric by annotator. Means over labels follow from those of the labels."""
+        reference, *annotators = self.sides
+        return [
+            self._estimate(Samples(self.weights[None, :], reference, predicted), intervals=intervals)
+            for predicted in annotators
+        ]
+
+    def _estimate(self, base: Samples, *, intervals: bool) -> dict[Metric, _Estimated]:
+        """Return the estimates of every metric of an annotator."""
+        changed: list[Samples] = []
+        if intervals and self.quantile is not None:
+            weights, _ = self.changes
+            at_once = max(1, _CELLS // max(1, weights.shape[1]))
+            starts = range(0, len(weights), at_once)
+            changed = [replace(base, weights=weights[start : start + at_once]) for start in starts]
+        estimates = {metric: self._direct(metric, base, changed) for metric in metrics(self.kind, per_label=True)}
+        of_label = {metric.key: of_labels for metric, of_labels in estimates.items()}
+        for metric in metrics(self.kind):
+            if metric.average in ("macro", "weighted") and changed and metric.interval is not None:
+                estimates[metric] = self._mean(metric, base, of_label[metric.base])
+            else:
+                estimates[metric] = self._direct(metric, base, changed)
+        return estimates
+
+    def _direct(self, metric: Metric, base: Samples, changed: Sequence[Samples]) -> _Estimated:
+        """Return a metric from its own influences, its value alone without changed samples."""
+        values = np.atleast_1d(metric.compute(base)[0])
+        known = [_number(value) for value in values]
+        if metric.interval is None or not changed:
+            return _Estimated([Estimate(value, None) for value in known], np.zeros((1, len(known))))
+        moved = np.concatenate([_two_dimensional(metric.compute(sample)) for sample in changed])
+        _, single = self.changes
+        influence = np.nan_to_num((moved - values) / (_STEP if single else -_STEP))
+        influence[np.abs(influence) > _JUMP] = 0.0
+        roots = self._roots(influence, single=single)
+        variances = (roots**2).sum(axis=0)
+        if metric.cases is None:
+            outputs = [
+                Estimate(value, self._interval(metric.interval, value, float(variance), 0.0, 0.0, self.quantile))
+                for value, variance in zip(known, variances, strict=True)
+            ]
+            return _Estimated(outputs, roots)
+        cases = _two_dimensional(metric.cases(base))[0]
+        documents, units = self._case_units(metric.cases, base)
+        outputs = []
+        for column, value in enumerate(known):
+            if value is None or not cases[column] > 0:
+                outputs.append(Estimate(value, None))
+                continue
+            variance, quantile = float(variances[column]), self.quantile
+            if metric.interval in ("share", "f1"):
+                if self.design.plain and metric.per_label:
+                    variance = _binomial(metric.interval, value, float(cases[column]))
+                variance += self.design.floor(self.units, float(cases[column]))
+            if not self.design.plain:
+                quantile = self.design.quantile(int(units[column]), self.level)
+                if metric.interval == "correlation" and units[column] < _CORRELATED:
+                    quantile = None
+            of_cases = float(documents[column]), float(units[column])
+            outputs.append(Estimate(value, self._interval(metric.interval, value, variance, *of_cases, quantile)))
+        return _Estimated(outputs, roots)
+
+    def _interval(
+        self, shape: Shape, value: float | None, variance: float, cases: float, units: float, quantile: float | None
+    ) -> Interval | None:
+        if value is None:
+            return None
+        return metric_intervals.interval(shape, value, variance, cases, units, quantile, self.level)
+
+    def _roots(self, influence: Ratings, *, single: bool) -> Ratings:
+        """Return roots of the covariance of outputs: their product with themselves, summed, is the covariance."""
+        if not single:
+            return np.asarray(influence * sqrt(len(influence) / max(1, len(influence) - 1)))
+        if self.design.plain:
+            return np.asarray(influence * np.sqrt(self.frequency)[:, None])
+        whole = np.zeros((self.documents, influence.shape[1]))
+        whole[self.rows] = influence[self.inverse]
+        return self.design.roots(whole)
+
+    def _case_units(self, cases: Callable[[Samples], Ratings], base: Samples) -> tuple[Ratings, Ratings]:
+        """Return the unweighted cases of each output, and the independent units among them."""
+        documents = _two_dimensional(cases(replace(base, weights=self.frequency[None, :])))[0]
+        if self.design.plain or len(self.weights) > 2 * _PATTERNS["choice"]:
+            return documents, np.minimum(documents, self.units)
+        of_pattern = _two_dimensional(cases(replace(base, weights=np.eye(len(self.weights))))) > 0
+        return documents, np.array([float(self.units_of(column)) for column in of_pattern.T])
+
+    def _mean(self, metric: Metric, base: Samples, of_labels: _Estimated) -> _Estimated:
+        """Return a mean over labels from the estimates of the labels."""
+        value = _number(metric.compute(base)[0])
+        values = np.array([np.nan if output.value is None else output.value for output in of_labels.outputs])
+        weight = label_weights(metric.kinds, metric.average, base, values[None, :])[0]
+        share = weight / weight.sum() if weight.sum() > 0 else weight
+        columns = np.flatnonzero((weight > 0) & ~np.isnan(values))
+        outputs = [of_labels.outputs[column] for column in columns]
+        roots = of_labels.roots @ share[:, None]
+        interval: Interval | None
+        if value is None or not outputs:
+            interval = None
+        elif len(outputs) == 1:
+            interval = outputs[0].interval
+        elif metric.interval in ("mean", "signed", "correlation"):
+            variance = float((roots**2).sum())
+            interval = metric_intervals.interval(metric.interval, value, variance, 0.0, 0.0, self.quantile, self.level)
+        else:
+            ranges = [_range(metric, output) for output in outputs]
+            interval = combine(
+                values[columns] * share[columns],
+                np.array([each.low for each in ranges]) * share[columns],
+                np.array([each.high for each in ranges]) * share[columns],
+                metric_intervals.correlations(of_labels.roots[:, columns]),
+                self.level,
+            )
+        return _Estimated([Estimate(value, interval)], roots)
+
+    def compare(self, metric: Metric, column: int, first: _Estimated, second: _Estimated) -> Estimate:
+        """Return an output of the second annotator minus that of the first."""
+        before, after = first.outputs[column].value, second.outputs[column].value
+        if before is None or after is None:
+            return Estimate(None, None)
+        if metric.interval is None or self.quantile is None:
+            return Estimate(after - before, None)
+        return Estimate(after - before, self._gap(metric, column, first, second, self.quantile))
+
+    def _gap(self, metric: Metric, column: int, first: _Estimated, second: _Estimated, quantile: float) -> Interval:
+        """Return the interval of a difference.
+
+        With enough cases it comes from the influences of the difference, and one more document on which both differ.
+        With few it combines the intervals of both, which the ends of the range make wide.
+        """
+        _, *annotators = self.sides
+        one, two = (side[:, [column]] if metric.per_label else side for side in annotators)
+        apart = np.any(one != two, axis=1)
+        if not apart.any():
+            return Interval(0.0, 0.0, self.level)
+        before, after = first.outputs[column], second.outputs[column]
+        low, high = before.value or 0.0, after.value or 0.0
+        roots = np.stack([first.roots[:, column], second.roots[:, column]], axis=1)
+        if self._fewest_cases(metric, column) >= _CASES:
+            variance = float(((roots[:, 1] - roots[:, 0]) ** 2).sum())
+            half = quantile * sqrt(variance * (1 + 1 / max(1, self.units_of(apart))))
+            limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
+            return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
+        correlation = float(metric_intervals.correlations(roots)[0, 1])
+        return mover_difference((low, _range(metric, before)), (high, _range(metric, after)), correlation, self.level)
+
+    def _fewest_cases(self, metric: Metric, column: int) -> float:
+        """Return the fewest cases that a metric of either annotator rests on; of a mean, of any of its labels."""
+        fewest = float(self.n)
+        if self.kind == "rating":
+            return fewest
+        reference, *annotators = self.sides
+        for predicted in annotators:
+            counts = Samples(self.frequency[None, :], reference, predicted)
+            labelled, present = counts.labelled[0], (counts.tp + counts.fn)[0] > 0
+            if metric.per_label:
+                fewest = min(fewest, float(labelled[column]))
+            elif metric.average in ("macro", "weighted") and present.any():
+                fewest = min(fewest, float(labelled[present].min()))
+        return fewest
+
+
+def _scores(
+    data: _Data,
+    estimates: Mapping[Metric, Sequence[Estimate]],
+    labels: Sequence[str],
+    counts: Sequence[Counts | None],
+    confusion: tuple[tuple[int, ...], ...],
+) -> Scores:
+    return Scores(
+        kind=data.kind,
+        n=data.n,
+        excluded=data.excluded,
+        overall={metric.key: estimates[metric][0] for metric in metrics(data.kind)},
+        labels={
+            name: LabelScores(
+                int(data.cells[place]),
+                counts[place],
+                {metric.key: estimates[metric][place] for metric in metrics(data.kind, per_label=True)},
+            )
+            for place, name in enumerate(labels)
+        },
+        confusion=confusion,
+    )
+
+
+def _binomial(shape: Shape, value: float, cases: float) -> float:
+    """Return the variance of a share, or of F1 by way of F*, of independent cases."""
+    if shape == "share":
+        return value * (1 - value) / cases
+    star = value / (2 - value)
+    return star * (1 - star) / cases * ((2 - value) ** 2 / 2) ** 2
+
+
+def _range(metric: Metric, output: Estimate) -> Interval:
+    """Return the interval of an output, for a share without one the whole range, for other metrics the value alone."""
+    if output.interval is not None:
+        return output.interval
+    known = output.value or 0.0
+    return Interval(0.0, 1.0) if metric.interval in ("share", "f1") else Interval(known, known)
+
+
+def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
+    """Return values as a binary grid ``[document, label]``, of a choice one-hot."""
+    chosen = codes(values)
+    if kind == "multilabel":
+        if chosen.max(initial=-1) > 1:
+            raise ValueError(f"expected 1, 0 or no value, got {chosen.max()}")
+        return chosen.astype(np.int8)
+    chosen = chosen[:, 0] if chosen.ndim == 2 and chosen.shape[1] == 1 else chosen
+    if chosen.ndim != 1 or chosen.max(initial=-1) >= labels:
+        raise ValueError(f"expected codes [document] below {labels}")
+    return one_hot(chosen, labels)
+
+
+def _outcomes(reference: BinaryGrid, predicted: BinaryGrid) -> BinaryGrid:
+    """Return 0 true negative, 1 false positive, 2 false negative, 3 true positive, -1 no reference."""
+    return np.where(reference < 0, np.int8(-1), 2 * reference + predicted).astype(np.int8)
+
+
+def _two_dimensional(values: Ratings) -> Ratings:
+    return values[:, None] if values.ndim == 1 else values
+
+
+def _number(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)
