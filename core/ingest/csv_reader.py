@@ -134,8 +134,13 @@ def _header(lines: LineReader, reader: Iterator[list[str]], name: str) -> list[s
             if lines.text:
                 raise InputError(f"The header of {name} opens a quote that is never closed.", "Close it in line 1.")
             raise InputError(f"{name} is empty.", "Choose a file with a header and rows.")
-        if "".join(row).strip() and not (lines.number == 1 and _SEP_LINE.fullmatch(lines.text)):
+        if "".join(row).strip() and not _is_sep_line(lines):
             return row
+
+
+def _is_sep_line(lines: LineReader) -> bool:
+    """Return True if the row just read is the line that tells Excel the delimiter."""
+    return lines.number == 1 and _SEP_LINE.fullmatch(lines.text) is not None
 
 
 def _read_rows(
@@ -156,6 +161,8 @@ def _read_rows(
             continue
         except StopIteration:
             break
+        if _is_sep_line(lines):  # a file without a header begins with it
+            continue
         if lines.ended:
             if not lines.text:
                 break

@@ -324,3 +324,8 @@ def test_header_is_a_choice() -> None:
         ("Good", "Bad"),
         "none",
     )
+
+
+def test_line_with_the_delimiter_is_no_row_of_a_file_without_a_header() -> None:
+    table = read("sep=;\n1;Good\n2;Bad\n", header="none")
+    assert (table.column("column_2"), table.line_numbers, table.read) == (("Good", "Bad"), (2, 3), 2)
