@@ -184,7 +184,8 @@ def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> Name
     """Return values with label names; None if no value is known.
 
     Multilabel: the names of the labels that are present; unresolved labels are left out. Rating: dimensions without a
-    value are left out. Labels that are not in the codebook are left out.
+    number are left out, also those with gold from before the labels became dimensions (True and False). Labels that
+    are not in the codebook are left out.
     """
     names = {label.id: label.name for label in codebook.labels}
     match codebook.kind:
@@ -193,7 +194,10 @@ def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> Name
             return names.get(chosen) if isinstance(chosen, str) else None
         case "rating":
             rated = ((name, values.get(item)) for item, name in names.items())
-            return {name: value for name, value in rated if isinstance(value, int | float)} or None
+            numbers = {
+                name: value for name, value in rated if isinstance(value, int | float) and not isinstance(value, bool)
+            }
+            return numbers or None
         case "multilabel":
             known = [item for item in names if values.get(item) is not None]
             return [names[item] for item in known if values[item] is True] if known else None

@@ -173,6 +173,13 @@ def test_prodigy_answer_depends_on_the_review_status() -> None:
     assert -(2**31) <= settled["_task_hash"] < 2**31
 
 
+def test_presence_is_not_exported_as_a_rating() -> None:
+    fluency = FACETS.labels[0].id
+    present = AnnotatorValues("ann", {fluency: True}, at=1.0, status="Submitted")
+    (record,) = lines(write_argilla, [row(models=(), reviewers=(present,))], FACETS)
+    assert not record["responses"]
+
+
 def test_choices_and_ratings_are_exported_for_each_tool() -> None:
     bad = STANCE.labels[1].id
     chosen = row(values={"label": bad}, models=(AnnotatorValues("verdict", {"label": bad}),), reviewers=())
