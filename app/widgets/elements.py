@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import streamlit as st
 from markupsafe import Markup, escape
+from streamlit.delta_generator import DeltaGenerator
 
 from app.state import reset_widgets
 from core.formatting import MISSING, PRICE_UNKNOWN, format_clock
@@ -74,10 +75,23 @@ def icon_button(
 ) -> bool:
     """Draw a button with only an icon (a Material symbol) and return True if it was pressed.
 
-    A click calls ``action`` with ``args``.
+    Its accessible name is ``help``, its key begins with "icon-". A click calls ``action`` with ``args``.
     """
-    sign = f":material/{icon}:"
-    return st.button("", icon=sign, help=help, key=key, type="tertiary", on_click=action, args=args, disabled=disabled)
+    return st.button(
+        help,
+        icon=f":material/{icon}:",
+        help=help,
+        key=f"icon-{key}",
+        type="tertiary",
+        on_click=action,
+        args=args,
+        disabled=disabled,
+    )
+
+
+def icon_popover(icon: str, help: str, key: str) -> DeltaGenerator:
+    """Draw a button with only an icon, as ``icon_button``, that opens a popover, and return the popover."""
+    return st.popover(help, icon=f":material/{icon}:", help=help, key=f"icon-{key}", type="tertiary")
 
 
 def download(

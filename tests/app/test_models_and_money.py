@@ -64,7 +64,7 @@ def test_price_is_entered_used_and_removed(workspace: Workspace, session: Projec
     submit(at, "Save price")
     assert "$0.50 in, $2.00 out per million tokens" in html(at)
     assert preferences.load().prices["far/m"].completion == 2.0
-    at.button(key="unprice-far/m").click().run()
+    at.button(key="icon-unprice-far/m").click().run()
     assert "price unknown" in html(at)
     at.text_input(key="price-model").set_value("m")
     at.number_input(key="price-in").set_value(0.5)
@@ -113,7 +113,7 @@ def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
     at = open_page("models")
     at.button(key="preset-final").click().run()
     assert planning.load_plan(session).role_model("judge").spec == "openai/gpt-4.1"
-    at.button(key="unpreset-final").click().run()
+    at.button(key="icon-unpreset-final").click().run()
     assert models.model_presets() == {}
 
 

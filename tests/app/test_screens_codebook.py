@@ -92,7 +92,7 @@ def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: Proj
 
 def test_labels_are_moved_and_deleted(saved: ProjectSession) -> None:
     at = open_page("codebook")
-    at.button(key="label-down").click().run()
+    at.button(key="icon-label-down").click().run()
     assert names(saved) == ("Food", "Price")
     (before,) = [one.proto.id for one in at.get("popover") if one.proto.popover.help == "Delete the label"]
     at.button(key="label-delete").click().run()

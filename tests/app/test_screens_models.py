@@ -114,7 +114,7 @@ def test_connection_is_added_tested_assigned_and_removed(workspace: Workspace, s
         at.selectbox(key="role-judge-connection").select("local").run()
         assert at.selectbox(key="role-judge-model").value in ("gpt-4o-mini", "mock")
         assert "Listed by local" in html(at)
-        at.button(key="remove-local").click().run()
+        at.button(key="icon-remove-local").click().run()
         assert "Connection local does not exist" in html(at)
 
 

@@ -68,7 +68,7 @@ def test_personas_from_documents_become_a_saved_panel(session: ProjectSession) -
 
 def test_personas_are_added_and_removed_except_the_last(session: ProjectSession) -> None:
     at = open_page("personas")
-    at.button(key="persona-add-0").click().run()
+    at.button(key="icon-persona-add-0").click().run()
     assert "3 personas" in html(at)
     for _ in range(2):
         at.button(key="persona-delete").click().run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 def manage(page: Page, row: int, action: str) -> None:
-    page.locator(f"[class*='st-key-manage-{row}-']").get_by_test_id("stPopoverButton").first.click()
+    page.get_by_role("button", name=re.compile("^Manage hotel-aspects")).nth(row).click()
     page.get_by_role("button", name=action).click()
 
 

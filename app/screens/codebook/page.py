@@ -13,7 +13,7 @@ from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
-from app.widgets.elements import download, icon_button, line, saved
+from app.widgets.elements import download, icon_button, icon_popover, line, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags
@@ -267,7 +267,7 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             icon_button("arrow_downward", "Move down", "label-down", move, 1, disabled=place == last)
             # The key closes it after a deletion. Otherwise a second click would delete the next label, too.
             key = f"label-delete-open-{label.id}"
-            with st.popover("", icon=":material/delete:", type="tertiary", help="Delete the label", key=key):
+            with icon_popover("delete", "Delete the label", key):
                 line("Existing runs and reviews keep the label.")
                 st.button(
                     "Delete the label", key="label-delete", type="primary",

@@ -15,7 +15,7 @@ from app.pages import PageName, open_page
 from app.state import DataState, SessionState, state
 from app.widgets import file_import
 from app.widgets.alerts import Tone, badge_html, error_notices
-from app.widgets.elements import heading, line
+from app.widgets.elements import heading, icon_popover, line, literal
 from app.widgets.labels import tag_html, tags, tile_html
 from app.widgets.layout import panel
 from app.widgets.palette import role_token
@@ -202,8 +202,8 @@ def project_list(workspace: Workspace, shown: Path | None) -> None:
             else:
                 opening = (projects.open_project, workspace, row.path)
                 cells[6].button("Open", key=f"open-recent-{number}", on_click=_open, args=opening)
-            key, help = f"manage-{number}-{state.data.project_actions}", f"Manage {row.name}"
-            with cells[7].popover("", icon=":material/more_horiz:", type="tertiary", help=help, key=key):
+            key = f"manage-{number}-{state.data.project_actions}"
+            with cells[7], icon_popover("more_horiz", f"Manage {literal(row.name)}", key):
                 _manage(workspace, row, shown, number)
     _archived(workspace)
     _bin(workspace)

@@ -14,7 +14,7 @@ from app.pages import open_page
 from app.state import PersonasState, bound, reset_widgets, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import version_rows, when
-from app.widgets.elements import download, icon_button, job_progress, line, literal, saved
+from app.widgets.elements import download, icon_button, icon_popover, job_progress, line, literal, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.layout import header, panel
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
@@ -216,7 +216,7 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
     member = next(member for member in current.members if member.persona.name == name)
     with panel(member.persona.name, member.group.name, key="persona-editor") as head:
         key = f"persona-delete-open-{name}"  # closes it after a deletion
-        with head, st.popover("", icon=":material/delete:", type="tertiary", help="Delete the persona", key=key):
+        with head, icon_popover("delete", "Delete the persona", key):
             line("Existing runs keep the persona.")
             st.button(
                 "Delete persona", key="persona-delete", type="primary",
