@@ -1,14 +1,7 @@
 """The built-in word-list baseline: answers from the keywords of the codebook instead of a language model."""
 
-from core.baseline.evidence import (
-    describe,
-    example,
-    is_searchable,
-    keyword_spans,
-    labels_with_keywords,
-    labels_without_words,
-    select,
-)
+from core.baseline.evidence import example, keyword_spans, labels_with_keywords, select
+from core.baseline.lexicon import describe, is_searchable, labels_without_words
 from core.baseline.roles import VERSION, write_reply
 from core.baseline.word_forms import starters
 

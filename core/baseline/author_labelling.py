@@ -17,7 +17,8 @@ import orjson
 from core.authors.questions import Feature, Prediction, Question
 from core.authors.requests import ANNOTATOR, ASSISTANT, FILTER, PREDICTOR, WRITER, EarlierAnswer
 from core.authors.selection import Example, keywords
-from core.baseline.evidence import example, find_evidence, lexicon_of
+from core.baseline.evidence import example, find_evidence
+from core.baseline.lexicon import lexicon_of
 from core.classifier.classifier import Task, train
 from core.classifier.text_similarity import TextSpace
 from core.codebook import Codebook, normalise

@@ -11,7 +11,8 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-from core.baseline.evidence import Near, is_rest
+from core.baseline.evidence import Near
+from core.baseline.lexicon import is_rest
 from core.baseline.word_forms import other_aspects, starters
 from core.classifier.text_similarity import Embed, normalised
 from core.codebook import Codebook, Label

@@ -1,10 +1,7 @@
 """Evidence for the labels of a codebook in a text: words found, doubts about them, and scores.
 
-The built-in model argues from this evidence, and the trained classifier starts from it. A label's words come from two
-sources. Its author listed its keywords and its name; the words of its description and of its include examples are
-derived. A listed word carries its label, and so does a common word of an aspect of its name ("price"). Derived words
-carry a label that has few keywords; beside a list they only support it, because many words of a definition name what an
-aspect is found on ("how clean the rooms are").
+The built-in model argues from this evidence, and the trained classifier starts from it. ``lexicon`` has the words that
+are looked for.
 
 A hit is doubted if it is part of another label's phrase or of a set phrase, in a clause like one of the label's exclude
 examples, about another place, about something that was not tried, in a question for information, or in quoted labels.
@@ -19,35 +16,27 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import itemgetter
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from core.baseline.lexicon import NO_LABEL, Lexicon, Term, lexicon_of
 from core.baseline.word_forms import (
-    CATCH_ALL_NAMES,
     FOREIGN_WORDS,
     FUNCTION_WORDS,
     GENERIC_WORDS,
-    IDIOMS,
-    NEGATIONS,
     Token,
-    content_words,
-    forms,
-    starters,
     tokens,
 )
 from core.classifier.classifier import Example
-from core.codebook import Codebook, Kind, Label, normalise
+from core.codebook import Codebook
 
-Source: TypeAlias = Literal["keyword", "name", "common", "definition", "example", "idiom"]
 Span: TypeAlias = tuple[int, int]
-Exclusion: TypeAlias = tuple[str, tuple[frozenset[str], ...]]
-"""An exclude example of a label: its text, and the forms of each of its content words."""
 Near: TypeAlias = Callable[[Codebook, str], Sequence[float]]
 """Function that returns the probability of each label of a codebook for a text; all 0 if nothing can be compared."""
 
@@ -65,238 +54,9 @@ STEEPNESS = 4.0
 NEAR = 0.4
 CHOICE_SMOOTHING = 0.25  # added to the score of every label of a choice: one listed word makes it 5 times as likely
 
-# Words of a description carry a label with fewer keywords than this, because such a list may have forgotten some. Words
-# of examples, most of which are incidental, carry only a label that has no other word to look for but its name.
-FULL_LIST = 20
-
-NO_LABEL = -1  # label number of an idiom
 MAX_WORD_GAP = 3  # characters between the words of a phrase
 MAX_QUOTE_CHARACTERS = 160
 MIN_CLAUSE_CHARACTERS = 24  # a clause is not cut at a comma closer to its ends
-
-
-@dataclass(frozen=True)
-class Term:
-    """A word or phrase that indicates a label (by number). ``pattern`` has the admissible forms of each token.
-
-    ``carries`` is False for a derived word that only supports its label.
-    """
-
-    label: int
-    text: str
-    source: Source
-    pattern: tuple[frozenset[str], ...]
-    carries: bool = True
-
-    @cached_property
-    def key(self) -> frozenset[str]:
-        """The forms of a word, the text of a phrase: terms with the same key are the same word or phrase."""
-        alone = len(self.pattern) == 1
-        return self.pattern[0] if alone else frozenset({" ".join(min(step) for step in self.pattern)})
-
-    @cached_property
-    def slot(self) -> tuple[int, frozenset[str]]:
-        """A text has one hit for terms with the same slot at a token: the single words of a label, or one phrase."""
-        return self.label, self.key if len(self.pattern) > 1 else frozenset()
-
-    @cached_property
-    def listed(self) -> bool:
-        """True if the codebook's author listed it: a keyword or the label's name."""
-        return self.source in ("keyword", "name")
-
-
-@dataclass(frozen=True, eq=False)
-class Lexicon:
-    """All terms of a codebook. ``usable`` labels have a word to look for."""
-
-    codebook: Codebook
-    terms: tuple[Term, ...]
-    exclusions: tuple[tuple[Exclusion, ...], ...]
-    usable: tuple[bool, ...]
-    rest: int | None
-    """Number of the label for what no other label covers."""
-
-    @cached_property
-    def index(self) -> Mapping[str, tuple[Term, ...]]:
-        """The terms by the forms of their first token."""
-        index: dict[str, tuple[Term, ...]] = {}
-        for term in sorted(self.terms, key=lambda term: (not term.listed, not term.carries)):
-            alone = (term,)
-            # of the single words of a label that a token fits, only the strongest is a hit
-            for form in term.pattern[0]:
-                known = index.setdefault(form, alone)
-                if known is not alone and all(one.slot != term.slot for one in known):
-                    index[form] = known + alone
-        return index
-
-
-# -- Words of a codebook
-
-_SENTENCE = re.compile(r"[.;:!?\n]+(?=\s|$)")
-_DENIAL = re.compile(
-    r"\b(?:(?:is|are) (?:not|no)|(?:do|does|should|must|may) not (?:count|belong|include|qualify|apply|fall|be|mean)|"
-    r"doesn't count|don't count|isn't|aren't|says? nothing|not enough|neither (?:is|are|do|does))\b",
-    re.IGNORECASE,
-)
-"""Makes a sentence of a description one about what does not count."""
-_FRAME = re.compile(
-    r"\bhow (?:(?!(?:the|a|an|their|its|this|that|they|it)\b)\w+[,/]? ){1,6}?(?:the|a|an|their|its|this)\b"
-    r"(?P<subject>[^.;:]*?)(?= (?:is|are|was|were|feels?|looks?|seems?)\b|[.;:]|$)",
-    re.IGNORECASE,
-)
-"""The subject of "how clean or dirty the rooms are": the adjectives are the aspect, the subject merely has it."""
-
-
-_REST = re.compile(
-    r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|"
-    r"(?:\bnot|n['’]t) (?:\w+ )?(?:fit|belong|go|fall|covered|listed|mentioned)(?: in)? (?:elsewhere|anywhere else)\b|"
-    r"\b(?:all|any|the) (?:the )?rest\b|\bno other (?:category|aspect|label|topic)\b|"
-    r"(?:\b(?:none|outside|instead|other than|neither|not)\b|n['’]t\b)(?: \w+){0,6}? (?:"
-    r"(?:other|above|remaining|listed|defined|preceding|previous|these|those|any)(?: \w+)? "
-    r"(?:categor\w+|aspects?|labels?|topics?|classes|ones)|(?:the )?(?:others|above|rest)\b(?! \w))",
-    re.IGNORECASE,
-)
-"""Makes a description one of what the other labels leave: "anything else", "fits none of the other categories"."""
-
-
-def is_rest(codebook: Codebook, label: Label) -> bool:
-    """Return True if a label is for what the others leave, by its description or by a part of its name.
-
-    "Other" alone says too little: it stays undecided, as its author may have meant to add words. A label about a common
-    aspect ("Facilities: pool, gym and everything else") is never the rest.
-    """
-    if codebook.kind != "multilabel" or len(codebook.labels) < 2 or starters(label.name):
-        return False
-    parts = [part for part in re.split(r"[/_&,+]", normalise(label.name)) if part.strip()]
-    general = len(parts) > 1 and any(part.strip() in CATCH_ALL_NAMES for part in parts)
-    return general or bool(_REST.search(label.description))
-
-
-@lru_cache(maxsize=64)
-def lexicon_of(codebook: Codebook) -> Lexicon:
-    """Return the lexicon of a codebook; the same object for an equal codebook."""
-    labels, numbers = codebook.labels, range(len(codebook.labels))
-    everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
-    rest = next((number for number in numbers if is_rest(codebook, labels[number])), None)
-    listed = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
-    derived = [
-        term
-        for number in numbers
-        for term in (*_common(number, codebook.names, labels[number], codebook.kind), *_derived(number, labels[number]))
-    ]
-    own, several = _words_by_label(listed, len(labels)), _in_several(_words_by_label(derived, len(labels)))
-    contested, every = _in_several(own), set[str]().union(*own)
-    elsewhere = [contested.union(every - words) for words in own]
-    terms, defined = list(listed), {term.label for term in listed if term.source == "keyword"}
-    for term in derived:
-        # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
-        if term.key.isdisjoint(everywhere) and term.key.isdisjoint(elsewhere[term.label]):
-            spare = term.label == rest or (term.source == "example" and term.label in defined)
-            decides = term.key.isdisjoint(several)  # a word of several definitions decides for none
-            carries = term.carries and decides and not spare
-            terms.append(term if carries == term.carries else replace(term, carries=carries))
-            if carries and term.source != "example":
-                defined.add(term.label)
-    found = {term.label for term in terms}
-    usable = tuple(number == rest or number in found for number in numbers)
-    terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
-    return Lexicon(
-        codebook,
-        tuple(terms),
-        tuple(tuple(_exclusions(label, everywhere)) for label in labels),
-        usable,
-        rest,
-    )
-
-
-def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
-    """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
-    known = [
-        {(term.label, term.text, term.source, term.carries): term for term in one.terms} for one in (before, after)
-    ]
-    differing = known[0].keys() ^ known[1].keys()
-    found = {word for one in known for key in differing & one.keys() for word in one[key].pattern[0]}
-    excluded = [{(n, each) for n, own in enumerate(book.exclusions) for each in own} for book in (before, after)]
-    return frozenset(found.union(*(step for _, (_, words) in excluded[0] ^ excluded[1] for step in words)))
-
-
-def _words_by_label(terms: Iterable[Term], count: int) -> list[set[str]]:
-    """Return the words of the terms of each label."""
-    words: list[set[str]] = [set() for _ in range(count)]
-    for term in terms:
-        words[term.label] |= term.key
-    return words
-
-
-def _in_several(words: Iterable[Iterable[str]]) -> set[str]:
-    """Return the words of more than one label."""
-    return {word for word, count in Counter(word for own in words for word in own).items() if count > 1}
-
-
-@lru_cache(maxsize=8192)  # most terms of a changed codebook are the same
-def _terms(label: int, text: str, source: Source) -> tuple[Term, ...]:
-    """Return the term for a listed text; none if it has no word to look for."""
-    found = [token for token, _, _ in tokens(text)]
-    if found and (len(found) > 1 or found[0] not in FUNCTION_WORDS):
-        return (Term(label, text, source, tuple(map(forms, found))),)
-    return ()
-
-
-def _listed(number: int, label: Label, kind: Kind) -> Iterator[Term]:
-    """Yield the terms that the label's author listed, and the label's own name.
-
-    A name such as "other" or "overall" is not a term of a label, but it is of a dimension: "Overall" is rated, too.
-    """
-    for keyword in label.keywords:
-        yield from _terms(number, keyword, "keyword")
-    if kind != "rating" and normalise(label.name) in CATCH_ALL_NAMES:
-        return
-    name = [token for token, _, _ in tokens(label.name)]
-    content = [word for word in name if word not in FUNCTION_WORDS]
-    if len(name) > 1:
-        yield from _terms(number, label.name, "name")
-    for word in content:
-        if len(content) == 1 or (len(content) <= 3 and word not in GENERIC_WORDS and len(word) > 1):
-            yield from _terms(number, word, "name")
-
-
-@lru_cache(maxsize=256)
-def _common(number: int, names: tuple[str, ...], label: Label, kind: Kind) -> tuple[Term, ...]:
-    """Return the common words of an aspect of a label's name, without those that its definition denies.
-
-    None if the label lists half of them or more: its author took over the list, and what was deleted stays deleted.
-    """
-    words, listed = starters(label.name, (*names[:number], *names[number + 1 :])), set(map(normalise, label.keywords))
-    if kind == "rating" or 2 * sum(normalise(word) in listed for word in words) >= len(words):
-        return ()
-    counted, whole = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
-    denied = {word for word, _, _ in tokens(whole)}.difference(word for word, _, _ in tokens(counted))
-    terms = (term for word in words for term in _terms(number, word, "common"))
-    return tuple(term for term in terms if all(denied.isdisjoint(step) for step in term.pattern))
-
-
-def _counted(description: str) -> Iterator[str]:
-    """Yield the parts of a description that say what counts: no denying sentence, and nothing after "not"."""
-    for sentence in _SENTENCE.split(description):
-        if not _DENIAL.search(sentence):
-            yield sentence[: next((start for word, start, _ in tokens(sentence) if word in NEGATIONS), len(sentence))]
-
-
-def _derived(number: int, label: Label) -> Iterator[Term]:
-    """Yield the words of a description, then those of the include examples."""
-    for sentence in _counted(label.description):
-        own = _FRAME.sub(lambda match: match[0].removesuffix(match["subject"]), sentence)
-        subjects = " ; ".join(match["subject"] for match in _FRAME.finditer(sentence))
-        for text, carries in ((own, len(label.keywords) < FULL_LIST), (subjects, False)):
-            yield from (Term(number, word, "definition", (forms(word),), carries) for word in content_words(text))
-    yield from (Term(number, word, "example", (forms(word),)) for text in label.include for word in content_words(text))
-
-
-def _exclusions(label: Label, everywhere: frozenset[str]) -> Iterator[Exclusion]:
-    for example in label.exclude:
-        words = dict.fromkeys(word for word in content_words(example) if word not in everywhere)
-        if words:
-            yield example, tuple(map(forms, words))
 
 
 # -- Clauses, which are quoted and compared with examples
@@ -532,52 +292,77 @@ _Match: TypeAlias = tuple[Term, int, int]
 def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
     """Return the evidence in a text. Cached, because several roles read the same text in a row."""
     found = tokens(text)
-    seen = {word for word, _, _ in found}
-    foreign = _are_foreign(seen)
+    foreign = _are_foreign({word for word, _, _ in found})
     matches = [
         match for match in _matches(lexicon, text, found) if match[0].listed or not foreign or match[0].label < 0
     ]
+    clauses = tuple(clauses_of(text)) if any(term.label != NO_LABEL for term, _, _ in matches) else ()
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
-    if all(term.label == NO_LABEL for term, _, _ in matches):
-        return with_fallback(Evidence(lexicon, text, (), tuple(map(tuple, hits)), foreign))
-    clauses = tuple(clauses_of(text))
-    around: dict[int, list[_Match]] = {}
+    for hit in _hits(lexicon, text, found, matches, clauses):
+        hits[hit.term.label].append(hit)
+    return with_fallback(Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), foreign))
+
+
+def _hits(
+    lexicon: Lexicon, text: str, found: Sequence[Token], matches: Sequence[_Match], clauses: Sequence[Span]
+) -> Iterator[Hit]:
+    """Yield the hits among the matches in order, without those inside a longer phrase of the same label."""
+    phrases: dict[int, list[_Match]] = defaultdict(list)  # by the position of each of their tokens
     for match in matches:
         if match[2] > match[1]:
             for position in range(match[1], match[2] + 1):
-                around.setdefault(position, []).append(match)
-    rules = [_ELSEWHERE, _UNTRIED, _ASKED, _QUOTED] + [_NEGATED] * (lexicon.codebook.kind == "choice")
-    doubtful = [
+                phrases[position].append(match)
+    doubts = _doubts_by_position(lexicon, text, found) if clauses else {}
+    # A label that lists "next door" or "nearby" is about just such places.
+    about_places = {term.label for term, first, _ in matches if term.listed and found[first][0] in _ELSEWHERE.triggers}
+    words_of_clause: dict[int, set[str]] = {}
+    for term, first, last in matches:
+        longer = [
+            phrase for phrase, start, end in phrases.get(first, ())
+            if start <= first and last <= end and end - start > last - first
+        ]  # fmt: skip
+        if term.label == NO_LABEL or any(phrase.label == term.label for phrase in longer):
+            continue
+        start, end = found[first][1], found[last][2]
+        clause = max(0, bisect_right(clauses, (start, len(text))) - 1)
+        if clause not in words_of_clause:
+            words_of_clause[clause] = {found[position][0] for position in _positions(found, *clauses[clause])}
+        doubt = (
+            _exclusion_doubt(lexicon, term, words_of_clause[clause])
+            or _phrase_doubt(lexicon, term, longer)
+            or next(
+                (
+                    rule.reason
+                    for rule in doubts.get(first, ())
+                    if rule is not _ELSEWHERE or term.label not in about_places
+                ),
+                "",
+            )
+        )
+        yield Hit(term, start, end, clause, doubt)
+
+
+def _doubts_by_position(lexicon: Lexicon, text: str, found: Sequence[Token]) -> Mapping[int, Sequence[_Doubt]]:
+    """Return the rules that put each token in doubt, by its position."""
+    seen = {word for word, _, _ in found}
+    rules = (_ELSEWHERE, _UNTRIED, _ASKED, _QUOTED, *((_NEGATED,) if lexicon.codebook.kind == "choice" else ()))
+    passages = [
         (match.start(), match.end(), rule)
         for rule in rules
         if not rule.triggers.isdisjoint(seen)
         for match in rule.pattern.finditer(text)
     ]
-    doubtful += [(mark.end(), mark.end() + 1, _QUOTED) for mark in re.finditer("#", text)]
-    rules_at: dict[int, list[_Doubt]] = {}
-    for start, end, rule in doubtful:
-        for position in range(*(bisect_left(found, edge, key=itemgetter(1)) for edge in (start, end))):
-            rules_at.setdefault(position, []).append(rule)
-    # A label that lists "next door" or "nearby" is about just such places.
-    places = {term.label for term, first, _ in matches if term.listed and found[first][0] in _ELSEWHERE.triggers}
-    words_of: dict[int, set[str]] = {}
-    for term, first, last in matches:
-        longer = [one for one, a, b in around.get(first, ()) if a <= first and last <= b and b - a > last - first]
-        if term.label == NO_LABEL or any(one.label == term.label for one in longer):
-            continue
-        start, end = found[first][1], found[last][2]
-        clause = max(0, bisect_right(clauses, (start, len(text))) - 1)
-        if clause not in words_of:
-            at, to = (bisect_left(found, edge, key=itemgetter(1)) for edge in clauses[clause])
-            words_of[clause] = {word for word, _, _ in found[at:to]}
-        near = (rule for rule in rules_at.get(first, ()) if rule is not _ELSEWHERE or term.label not in places)
-        doubt = (
-            _exclusion_doubt(lexicon, term, words_of[clause])
-            or _phrase_doubt(lexicon, term, longer)
-            or next((rule.reason for rule in near), "")
-        )
-        hits[term.label].append(Hit(term, start, end, clause, doubt))
-    return with_fallback(Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), foreign))
+    passages += [(mark.end(), mark.end() + 1, _QUOTED) for mark in re.finditer("#", text)]
+    doubts: dict[int, list[_Doubt]] = defaultdict(list)
+    for start, end, rule in passages:
+        for position in _positions(found, start, end):
+            doubts[position].append(rule)
+    return doubts
+
+
+def _positions(found: Sequence[Token], start: int, end: int) -> range:
+    """Return the positions of the tokens that begin between two offsets."""
+    return range(*(bisect_left(found, offset, key=itemgetter(1)) for offset in (start, end)))
 
 
 def _are_foreign(seen: set[str]) -> bool:
@@ -634,30 +419,7 @@ def _plain(text: str) -> str:
     return " ".join(text.translate(dict.fromkeys(map(ord, "\"“”„«»'‘’"), " ")).split())
 
 
-# -- A codebook's words for other packages
-
-RATING_NOTICE = (
-    "The word-list baseline rates by counting the words of a dimension in the text, and the words that the text shares "
-    "with its other fields. It does not understand the text."
-)
-
-
-def labels_without_words(codebook: Codebook) -> tuple[Label, ...]:
-    """Return the labels that the built-in model cannot look for."""
-    return tuple(
-        label for label, usable in zip(codebook.labels, lexicon_of(codebook).usable, strict=True) if not usable
-    )
-
-
-def describe(codebook: Codebook) -> list[str]:
-    """Return a sentence for each label that the built-in model cannot look for, and its notice on ratings."""
-    consequence = "can never be chosen" if codebook.kind == "choice" else "stays unresolved"
-    found = [
-        f"'{label.name}' has no word that the word-list baseline could look for and {consequence}: add keywords, or "
-        "typical things to its description."
-        for label in labels_without_words(codebook)
-    ]
-    return [RATING_NOTICE, *found] if codebook.kind == "rating" else found
+# -- Words found, for other packages
 
 
 def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...]]:
@@ -667,11 +429,6 @@ def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...
         label.id: tuple((hit.start, hit.end) for hit in own if hit.term.source == "keyword")
         for label, own in zip(codebook.labels, found, strict=True)
     }
-
-
-def is_searchable(keyword: str) -> bool:
-    """Return True if texts are searched for a keyword: False for a function word such as "too"."""
-    return any(_terms(0, keyword, "keyword"))
 
 
 def labels_with_keywords(codebook: Codebook, text: str) -> frozenset[str]:

@@ -26,7 +26,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.baseline import author_labelling, persona_replies
-from core.baseline.evidence import NEAR, THRESHOLD, Evidence, Near, find_evidence, lexicon_of, narrowed, with_fallback
+from core.baseline.evidence import NEAR, THRESHOLD, Evidence, Near, find_evidence, narrowed, with_fallback
+from core.baseline.lexicon import lexicon_of
 from core.baseline.word_forms import FUNCTION_WORDS, forms, tokens
 from core.codebook import Codebook
 from core.debate.personas import FAMILY

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core import baseline
-from core.baseline.evidence import find_evidence, lexicon_of
+from core.baseline.evidence import find_evidence
 from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
+from core.baseline.lexicon import lexicon_of
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.debate import protocols
 from core.documents import Document

@@ -13,7 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core import baseline
-from core.baseline.evidence import FULL_LIST, THRESHOLD, find_evidence, lexicon_of
+from core.baseline.evidence import THRESHOLD, find_evidence
+from core.baseline.lexicon import FULL_LIST, lexicon_of
 from core.codebook import Codebook, Label, Scale, load_yaml
 from core.debate.context import parse_reply
 from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, Request

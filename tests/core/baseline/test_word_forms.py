@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.baseline.evidence import FULL_LIST, clauses_of, lexicon_of
+from core.baseline.evidence import clauses_of
+from core.baseline.lexicon import FULL_LIST, lexicon_of
 from core.baseline.word_forms import forms, other_aspects, starters, tokens
 from core.codebook import Codebook, Label
 

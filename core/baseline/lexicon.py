@@ -1,0 +1,289 @@
+"""The words of a codebook that the built-in model looks for.
+
+A label's words come from two sources. Its author listed its keywords and its name; the words of its description and of
+its include examples are derived. A listed word carries its label, and so does a common word of an aspect of its name
+("price"). Derived words carry a label that has few keywords; beside a list they only support it, because many words of
+a definition name what an aspect is found on ("how clean the rooms are").
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Literal, TypeAlias
+
+from core.baseline.word_forms import (
+    CATCH_ALL_NAMES,
+    FUNCTION_WORDS,
+    GENERIC_WORDS,
+    IDIOMS,
+    NEGATIONS,
+    content_words,
+    forms,
+    starters,
+    tokens,
+)
+from core.codebook import Codebook, Kind, Label, normalise
+
+Source: TypeAlias = Literal["keyword", "name", "common", "definition", "example", "idiom"]
+Exclusion: TypeAlias = tuple[str, tuple[frozenset[str], ...]]
+"""An exclude example of a label: its text, and the forms of each of its content words."""
+
+# Words of a description carry a label with fewer keywords than this, because such a list may have forgotten some. Words
+# of examples, most of which are incidental, carry only a label that has no other word to look for but its name.
+FULL_LIST = 20
+NO_LABEL = -1  # label number of an idiom
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word or phrase that indicates a label (by number). ``pattern`` has the admissible forms of each token.
+
+    ``carries`` is False for a derived word that only supports its label.
+    """
+
+    label: int
+    text: str
+    source: Source
+    pattern: tuple[frozenset[str], ...]
+    carries: bool = True
+
+    @cached_property
+    def key(self) -> frozenset[str]:
+        """The forms of a word, the text of a phrase: terms with the same key are the same word or phrase."""
+        alone = len(self.pattern) == 1
+        return self.pattern[0] if alone else frozenset({" ".join(min(step) for step in self.pattern)})
+
+    @cached_property
+    def slot(self) -> tuple[int, frozenset[str]]:
+        """A text has one hit for terms with the same slot at a token: the single words of a label, or one phrase."""
+        return self.label, self.key if len(self.pattern) > 1 else frozenset()
+
+    @cached_property
+    def listed(self) -> bool:
+        """True if the codebook's author listed it: a keyword or the label's name."""
+        return self.source in ("keyword", "name")
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """All terms of a codebook. ``usable`` labels have a word to look for."""
+
+    codebook: Codebook
+    terms: tuple[Term, ...]
+    exclusions: tuple[tuple[Exclusion, ...], ...]
+    usable: tuple[bool, ...]
+    rest: int | None
+    """Number of the label for what no other label covers."""
+
+    @cached_property
+    def index(self) -> Mapping[str, tuple[Term, ...]]:
+        """The terms by the forms of their first token."""
+        index: dict[str, tuple[Term, ...]] = {}
+        for term in sorted(self.terms, key=lambda term: (not term.listed, not term.carries)):
+            alone = (term,)
+            # of the single words of a label that a token fits, only the strongest is a hit
+            for form in term.pattern[0]:
+                known = index.setdefault(form, alone)
+                if known is not alone and all(one.slot != term.slot for one in known):
+                    index[form] = known + alone
+        return index
+
+
+_SENTENCE = re.compile(r"[.;:!?\n]+(?=\s|$)")
+_DENIAL = re.compile(
+    r"\b(?:(?:is|are) (?:not|no)|(?:do|does|should|must|may) not (?:count|belong|include|qualify|apply|fall|be|mean)|"
+    r"doesn't count|don't count|isn't|aren't|says? nothing|not enough|neither (?:is|are|do|does))\b",
+    re.IGNORECASE,
+)
+"""Makes a sentence of a description one about what does not count."""
+_FRAME = re.compile(
+    r"\bhow (?:(?!(?:the|a|an|their|its|this|that|they|it)\b)\w+[,/]? ){1,6}?(?:the|a|an|their|its|this)\b"
+    r"(?P<subject>[^.;:]*?)(?= (?:is|are|was|were|feels?|looks?|seems?)\b|[.;:]|$)",
+    re.IGNORECASE,
+)
+"""The subject of "how clean or dirty the rooms are": the adjectives are the aspect, the subject merely has it."""
+
+
+_REST = re.compile(
+    r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|"
+    r"(?:\bnot|n['’]t) (?:\w+ )?(?:fit|belong|go|fall|covered|listed|mentioned)(?: in)? (?:elsewhere|anywhere else)\b|"
+    r"\b(?:all|any|the) (?:the )?rest\b|\bno other (?:category|aspect|label|topic)\b|"
+    r"(?:\b(?:none|outside|instead|other than|neither|not)\b|n['’]t\b)(?: \w+){0,6}? (?:"
+    r"(?:other|above|remaining|listed|defined|preceding|previous|these|those|any)(?: \w+)? "
+    r"(?:categor\w+|aspects?|labels?|topics?|classes|ones)|(?:the )?(?:others|above|rest)\b(?! \w))",
+    re.IGNORECASE,
+)
+"""Makes a description one of what the other labels leave: "anything else", "fits none of the other categories"."""
+
+
+def is_rest(codebook: Codebook, label: Label) -> bool:
+    """Return True if a label is for what the others leave, by its description or by a part of its name.
+
+    "Other" alone says too little: it stays undecided, as its author may have meant to add words. A label about a common
+    aspect ("Facilities: pool, gym and everything else") is never the rest.
+    """
+    if codebook.kind != "multilabel" or len(codebook.labels) < 2 or starters(label.name):
+        return False
+    parts = [part for part in re.split(r"[/_&,+]", normalise(label.name)) if part.strip()]
+    general = len(parts) > 1 and any(part.strip() in CATCH_ALL_NAMES for part in parts)
+    return general or bool(_REST.search(label.description))
+
+
+@lru_cache(maxsize=64)
+def lexicon_of(codebook: Codebook) -> Lexicon:
+    """Return the lexicon of a codebook; the same object for an equal codebook."""
+    labels, numbers = codebook.labels, range(len(codebook.labels))
+    everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
+    rest = next((number for number in numbers if is_rest(codebook, labels[number])), None)
+    listed = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
+    derived = [
+        term
+        for number in numbers
+        for term in (*_common(number, codebook.names, labels[number], codebook.kind), *_derived(number, labels[number]))
+    ]
+    own, several = _words_by_label(listed, len(labels)), _in_several(_words_by_label(derived, len(labels)))
+    contested, every = _in_several(own), set[str]().union(*own)
+    elsewhere = [contested.union(every - words) for words in own]
+    terms, defined = list(listed), {term.label for term in listed if term.source == "keyword"}
+    for term in derived:
+        # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
+        if term.key.isdisjoint(everywhere) and term.key.isdisjoint(elsewhere[term.label]):
+            spare = term.label == rest or (term.source == "example" and term.label in defined)
+            decides = term.key.isdisjoint(several)  # a word of several definitions decides for none
+            carries = term.carries and decides and not spare
+            terms.append(term if carries == term.carries else replace(term, carries=carries))
+            if carries and term.source != "example":
+                defined.add(term.label)
+    found = {term.label for term in terms}
+    usable = tuple(number == rest or number in found for number in numbers)
+    terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
+    return Lexicon(
+        codebook,
+        tuple(terms),
+        tuple(tuple(_exclusions(label, everywhere)) for label in labels),
+        usable,
+        rest,
+    )
+
+
+def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
+    """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
+    known = [
+        {(term.label, term.text, term.source, term.carries): term for term in one.terms} for one in (before, after)
+    ]
+    differing = known[0].keys() ^ known[1].keys()
+    found = {word for one in known for key in differing & one.keys() for word in one[key].pattern[0]}
+    excluded = [{(n, each) for n, own in enumerate(book.exclusions) for each in own} for book in (before, after)]
+    return frozenset(found.union(*(step for _, (_, words) in excluded[0] ^ excluded[1] for step in words)))
+
+
+def _words_by_label(terms: Iterable[Term], count: int) -> list[set[str]]:
+    """Return the words of the terms of each label."""
+    words: list[set[str]] = [set() for _ in range(count)]
+    for term in terms:
+        words[term.label] |= term.key
+    return words
+
+
+def _in_several(words: Iterable[Iterable[str]]) -> set[str]:
+    """Return the words of more than one label."""
+    return {word for word, count in Counter(word for own in words for word in own).items() if count > 1}
+
+
+@lru_cache(maxsize=8192)  # most terms of a changed codebook are the same
+def _terms(label: int, text: str, source: Source) -> tuple[Term, ...]:
+    """Return the term for a listed text; none if it has no word to look for."""
+    found = [token for token, _, _ in tokens(text)]
+    if found and (len(found) > 1 or found[0] not in FUNCTION_WORDS):
+        return (Term(label, text, source, tuple(map(forms, found))),)
+    return ()
+
+
+def _listed(number: int, label: Label, kind: Kind) -> Iterator[Term]:
+    """Yield the terms that the label's author listed, and the label's own name.
+
+    A name such as "other" or "overall" is not a term of a label, but it is of a dimension: "Overall" is rated, too.
+    """
+    for keyword in label.keywords:
+        yield from _terms(number, keyword, "keyword")
+    if kind != "rating" and normalise(label.name) in CATCH_ALL_NAMES:
+        return
+    name = [token for token, _, _ in tokens(label.name)]
+    content = [word for word in name if word not in FUNCTION_WORDS]
+    if len(name) > 1:
+        yield from _terms(number, label.name, "name")
+    for word in content:
+        if len(content) == 1 or (len(content) <= 3 and word not in GENERIC_WORDS and len(word) > 1):
+            yield from _terms(number, word, "name")
+
+
+@lru_cache(maxsize=256)
+def _common(number: int, names: tuple[str, ...], label: Label, kind: Kind) -> tuple[Term, ...]:
+    """Return the common words of an aspect of a label's name, without those that its definition denies.
+
+    None if the label lists half of them or more: its author took over the list, and what was deleted stays deleted.
+    """
+    words, listed = starters(label.name, (*names[:number], *names[number + 1 :])), set(map(normalise, label.keywords))
+    if kind == "rating" or 2 * sum(normalise(word) in listed for word in words) >= len(words):
+        return ()
+    counted, whole = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
+    denied = {word for word, _, _ in tokens(whole)}.difference(word for word, _, _ in tokens(counted))
+    terms = (term for word in words for term in _terms(number, word, "common"))
+    return tuple(term for term in terms if all(denied.isdisjoint(step) for step in term.pattern))
+
+
+def _counted(description: str) -> Iterator[str]:
+    """Yield the parts of a description that say what counts: no denying sentence, and nothing after "not"."""
+    for sentence in _SENTENCE.split(description):
+        if not _DENIAL.search(sentence):
+            yield sentence[: next((start for word, start, _ in tokens(sentence) if word in NEGATIONS), len(sentence))]
+
+
+def _derived(number: int, label: Label) -> Iterator[Term]:
+    """Yield the words of a description, then those of the include examples."""
+    for sentence in _counted(label.description):
+        own = _FRAME.sub(lambda match: match[0].removesuffix(match["subject"]), sentence)
+        subjects = " ; ".join(match["subject"] for match in _FRAME.finditer(sentence))
+        for text, carries in ((own, len(label.keywords) < FULL_LIST), (subjects, False)):
+            yield from (Term(number, word, "definition", (forms(word),), carries) for word in content_words(text))
+    yield from (Term(number, word, "example", (forms(word),)) for text in label.include for word in content_words(text))
+
+
+def _exclusions(label: Label, everywhere: frozenset[str]) -> Iterator[Exclusion]:
+    for example in label.exclude:
+        words = dict.fromkeys(word for word in content_words(example) if word not in everywhere)
+        if words:
+            yield example, tuple(map(forms, words))
+
+
+RATING_NOTICE = (
+    "The word-list baseline rates by counting the words of a dimension in the text, and the words that the text shares "
+    "with its other fields. It does not understand the text."
+)
+
+
+def labels_without_words(codebook: Codebook) -> tuple[Label, ...]:
+    """Return the labels that the built-in model cannot look for."""
+    return tuple(
+        label for label, usable in zip(codebook.labels, lexicon_of(codebook).usable, strict=True) if not usable
+    )
+
+
+def describe(codebook: Codebook) -> list[str]:
+    """Return a sentence for each label that the built-in model cannot look for, and its notice on ratings."""
+    consequence = "can never be chosen" if codebook.kind == "choice" else "stays unresolved"
+    found = [
+        f"'{label.name}' has no word that the word-list baseline could look for and {consequence}: add keywords, or "
+        "typical things to its description."
+        for label in labels_without_words(codebook)
+    ]
+    return [RATING_NOTICE, *found] if codebook.kind == "rating" else found
+
+
+def is_searchable(keyword: str) -> bool:
+    """Return True if texts are searched for a keyword: False for a function word such as "too"."""
+    return any(_terms(0, keyword, "keyword"))
