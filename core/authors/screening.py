@@ -15,7 +15,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -79,7 +78,7 @@ def exclusion(text: str, earlier: Iterable[str] = ()) -> str:
         return "too short"
     if len(words) >= 2 * MIN_WORDS and Counter(words).most_common(1)[0][1] * 2 > len(words):
         return "spam"
-    if any(_words(one) == words for one in earlier):
+    if any(_words(earlier_text) == words for earlier_text in earlier):
         return "repeated"
     return "sensitive" if _SENSITIVE.search(text) else ""
 
@@ -105,7 +104,13 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
     ``names`` are masked in addition to ``NAMES``, in any case. Masking a masked text changes nothing.
     """
     counts: Counter[str] = Counter()
-    for kind, find in (_FINDERS | {"name": partial(_names, names)}).items():
+    finders: dict[str, Callable[[str], Iterator[_Span]]] = {
+        "email": _emails,
+        "card": _cards,
+        "phone": _phones,
+        "name": lambda text: _names(text, names),
+    }
+    for kind, find in finders.items():
         parts, end = list[str](), len(text)  # from the end of the text to its beginning
         for first, last in sorted(find(text), reverse=True):
             if last <= end and text[first - 1 : first] != "[":  # not twice, and not the name of a mask
@@ -119,30 +124,32 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
 _Span: TypeAlias = tuple[int, int]
 
 
+def _emails(text: str) -> Iterator[_Span]:
+    return (match.span() for match in _EMAIL.finditer(text))
+
+
 def _cards(text: str) -> Iterator[_Span]:
-    return (one.span() for one in _CARD.finditer(text) if passes_luhn("".join(filter(str.isdigit, one[0]))))
+    for match in _CARD.finditer(text):
+        if passes_luhn("".join(filter(str.isdigit, match[0]))):
+            yield match.span()
 
 
 def _phones(text: str) -> Iterator[_Span]:
     from phonenumbers import Leniency, PhoneNumberMatcher
 
-    found = (PhoneNumberMatcher(text, region, Leniency.VALID) for region in REGIONS)
-    return ((one.start, one.end) for matches in found for one in matches)
+    for region in REGIONS:
+        for match in PhoneNumberMatcher(text, region, Leniency.VALID):
+            yield match.start, match.end
 
 
-def _names(names: Collection[str], text: str) -> Iterator[_Span]:
-    own = "|".join(re.escape(name.strip()) for name in sorted(names, key=len, reverse=True) if name.strip())
-    for found in re.finditer(rf"\b(?:{own})\b", text, re.IGNORECASE) if own else ():
-        yield found.span()
-    for found in _NAME.finditer(text):
-        word = found[0].removesuffix("'s").removesuffix("’s")
+def _names(text: str, names: Collection[str]) -> Iterator[_Span]:
+    given = "|".join(re.escape(name.strip()) for name in sorted(names, key=len, reverse=True) if name.strip())
+    for match in re.finditer(rf"\b(?:{given})\b", text, re.IGNORECASE) if given else ():
+        yield match.span()
+    for match in _NAME.finditer(text):
+        word = match[0].removesuffix("'s").removesuffix("’s")
         if word in NAMES:
-            yield found.start(), found.start() + len(word)
-
-
-_FINDERS: dict[str, Callable[[str], Iterator[_Span]]] = {
-    "email": lambda text: (one.span() for one in _EMAIL.finditer(text)), "card": _cards, "phone": _phones,
-}  # fmt: skip
+            yield match.start(), match.start() + len(word)
 
 
 def passes_luhn(digits: str) -> bool:
