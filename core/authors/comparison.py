@@ -97,19 +97,19 @@ def collection(log: Sequence[Entry]) -> Collection:
     """Return the counts and rates of a log."""
     submissions = [entry for entry in log if isinstance(entry, Submission)]
     questions = list(asked_questions(log).values())
-    given = [one for one in questions if one.author and not one.author.declined]
-    abstained = [one for one in given if one.author and one.author.abstention]
-    times = [one.author.seconds for one in given if one.author and one.author.seconds is not None]
+    answered = [asked for asked in questions if asked.author and not asked.author.declined]
+    abstained = [asked for asked in answered if asked.author and asked.author.abstention]
+    times = [asked.author.seconds for asked in answered if asked.author and asked.author.seconds is not None]
     return Collection(
         texts=len(submissions),
-        excluded=dict(Counter(one.excluded for one in submissions if one.excluded)),
-        authors=len({one.author for one in submissions}),
+        excluded=dict(Counter(submission.excluded for submission in submissions if submission.excluded)),
+        authors=len({submission.author for submission in submissions}),
         asked=len(questions),
-        answered=len(given) - len(abstained),
+        answered=len(answered) - len(abstained),
         abstained=len(abstained),
-        declined=sum(one.author is not None and one.author.declined for one in questions),
-        completion=_share(questions, given),
-        abstention=_share(given, abstained),
+        declined=sum(asked.author is not None and asked.author.declined for asked in questions),
+        completion=_share(questions, answered),
+        abstention=_share(answered, abstained),
         seconds=median(times) if times else None,
     )
 
@@ -146,15 +146,15 @@ class GroupReport:
 
 def group_reports(questions: Iterable[AskedQuestion]) -> tuple[GroupReport, ...]:
     """Return a report of each group of annotators, on the questions that the author answered with an option."""
-    usable = [one for one in questions if one.truth is not None]
-    groups = dict.fromkeys(group for one in usable for group in one.annotators)
-    return tuple(_group_report(group, [one for one in usable if group in one.annotators]) for group in groups)
+    usable = [asked for asked in questions if asked.truth is not None]
+    groups = dict.fromkeys(group for asked in usable for group in asked.annotators)
+    return tuple(_group_report(group, [asked for asked in usable if group in asked.annotators]) for group in groups)
 
 
 def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport:
-    answers = [answer for one in questions for answer in one.annotators[group].values()]
-    chosen = [(one, place) for one in questions for place in _positions(one, group) if place is not None]
-    right = [(one, place) for one, place in chosen if place == one.truth]
+    answers = [answer for asked in questions for answer in asked.annotators[group].values()]
+    chosen = [(asked, place) for asked in questions for place in _positions(asked, group) if place is not None]
+    right = [asked for asked, place in chosen if place == asked.truth]
     labelled = [answer for answer in answers if answer.choice is not None]
     times = [answer.seconds for answer in answers if answer.seconds is not None]
     costs = [answer.cost_usd for answer in answers]
@@ -165,22 +165,22 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         labels=len(labelled),
         abstained=sum(answer.abstention is not None for answer in answers),
         unresolved=sum(answer.choice is None and answer.abstention is None for answer in answers),
-        accuracy=_share([one for one, _ in chosen], [one for one, _ in right]),
-        kappa=mean_kappa([_positions(one, group) for one in questions], _units(questions)),
+        accuracy=_share([asked for asked, _ in chosen], right),
+        kappa=mean_kappa([_positions(asked, group) for asked in questions], _units(questions)),
         kl_meaning=_divergence(
-            [normalise(one.question.options[one.truth or 0]) for one in questions],
-            [normalise(one.question.options[place]) for one, place in chosen],
+            [normalise(asked.question.options[asked.truth or 0]) for asked in questions],
+            [normalise(asked.question.options[place]) for asked, place in chosen],
         ),
-        kl_position=_divergence([one.truth for one in questions], [place for _, place in chosen]),
+        kl_position=_divergence([asked.truth for asked in questions], [place for _, place in chosen]),
         strata=_strata(questions, group),
         seconds=mean(times) if times else None,
         cost_usd=None if None in costs or not costs else mean(cost for cost in costs if cost is not None),
     )
 
 
-def _positions(one: AskedQuestion, group: str) -> list[int | None]:
+def _positions(asked: AskedQuestion, group: str) -> list[int | None]:
     """Return the positions chosen by a group's annotators, in the order of their names."""
-    return [one.question.position(answer.choice) for _, answer in sorted(one.annotators[group].items())]
+    return [asked.question.position(answer.choice) for _, answer in sorted(asked.annotators[group].items())]
 
 
 def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) -> Estimate:
@@ -197,9 +197,9 @@ def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) 
         coded[place, : len(row)] = [-1 if option is None else option for option in row]
 
     def coefficient(answers: npt.NDArray[Any], weights: Ratings) -> float | None:
-        found = [cohen_kappa(one, other, weights) for one, other in combinations(answers.T, 2)]
-        known = [value for value in found if value is not None]
-        return mean(known) if known else None
+        kappas = [cohen_kappa(first, second, weights) for first, second in combinations(answers.T, 2)]
+        defined = [kappa for kappa in kappas if kappa is not None]
+        return mean(defined) if defined else None
 
     return with_interval(coefficient, coded, np.unique(np.array(units), return_inverse=True)[1])
 
@@ -207,41 +207,45 @@ def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) 
 def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ...]:
     """Return accuracy by number of agreeing annotators; without a majority one of the options is drawn (table 2)."""
     rng = random.Random(SEED)
-    found: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
+    strata: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
     right: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
-    for one in questions:
-        given = Counter(place for place in _positions(one, group) if place is not None)
-        if sum(given.values()) > 1:
-            most = max(given.values())
-            option = rng.choice(sorted(place for place, count in given.items() if count == most))
-            found[most].append(one)
-            right[most] += [one] if option == one.truth else []
-    return tuple(Stratum(n, len(own), _share(own, right[n])) for n, own in sorted(found.items(), reverse=True))
+    for asked in questions:
+        votes = Counter(place for place in _positions(asked, group) if place is not None)
+        if votes.total() > 1:
+            agreeing = max(votes.values())
+            option = rng.choice(sorted(place for place, count in votes.items() if count == agreeing))
+            strata[agreeing].append(asked)
+            if option == asked.truth:
+                right[agreeing].append(asked)
+    return tuple(
+        Stratum(agreeing, len(stratum), _share(stratum, right[agreeing]))
+        for agreeing, stratum in sorted(strata.items(), reverse=True)
+    )
 
 
-def _divergence(reference: Sequence[object], given: Sequence[object]) -> float | None:
-    categories = list(dict.fromkeys([*reference, *given]))
-    first, second = Counter(reference), Counter(given)
-    found = float(divergence([first[one] for one in categories], [second[one] for one in categories]))
-    return None if math.isnan(found) else found
+def _divergence(reference: Sequence[object], chosen: Sequence[object]) -> float | None:
+    categories = list(dict.fromkeys([*reference, *chosen]))
+    counts = [[side[category] for category in categories] for side in (Counter(reference), Counter(chosen))]
+    nats = float(divergence(*counts))
+    return None if math.isnan(nats) else nats
 
 
 def _share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> Estimate:
     """Return the share of hits among cells; both may repeat a question."""
-    names = dict(zip((one.question.id for one in cells), _units(cells), strict=True))
-    return share_of_units([names[one.question.id] for one in cells], [names[one.question.id] for one in hits])
+    units = dict(zip((asked.question.id for asked in cells), _units(cells), strict=True))
+    return share_of_units([units[asked.question.id] for asked in cells], [units[asked.question.id] for asked in hits])
 
 
 def _units(questions: Sequence[AskedQuestion]) -> list[str]:
     """Return the independent unit of each question: the author of its text, or itself if there is one author."""
-    several = len({one.source.author for one in questions}) > 1
-    return [one.source.author if several else one.question.id for one in questions]
+    several = len({asked.source.author for asked in questions}) > 1
+    return [asked.source.author if several else asked.question.id for asked in questions]
 
 
 def share_of_units(cells: Sequence[str], hits: Sequence[str]) -> Estimate:
     """Return the share of hits among cells, each given by the name of its independent unit."""
-    size, gain = Counter(cells), Counter(hits)
-    return ratio([gain[unit] for unit in size], list(size.values()), Design())
+    cell_counts, hit_counts = Counter(cells), Counter(hits)
+    return ratio([hit_counts[unit] for unit in cell_counts], list(cell_counts.values()), Design())
 
 
 # -- predictivity
@@ -255,7 +259,7 @@ Labels: TypeAlias = Mapping[str, str]
 class PredictivityTask:
     """One prediction: a question of an author, with five earlier questions answered by a source of labels."""
 
-    question: AskedQuestion
+    asked: AskedQuestion
     source: str
     repeat: int
     earlier: tuple[EarlierAnswer, ...]
@@ -263,7 +267,7 @@ class PredictivityTask:
     @property
     def same(self) -> int:
         """Number of earlier answers from the same conversation."""
-        return sum(one.same for one in self.earlier)
+        return sum(answer.same for answer in self.earlier)
 
 
 def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[PredictivityTask, ...]:
@@ -273,38 +277,40 @@ def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[Predictivity
     a group of annotators, one that answered is drawn for each question and repeat. Sources without a label for one of
     the five are left out of that prediction. Source: Ma et al. 2025, section 5.3.
     """
-    usable = [one for one in questions if one.truth is not None]
-    groups = dict.fromkeys(group for one in usable for group in one.annotators)
+    usable = [asked for asked in questions if asked.truth is not None]
+    groups = dict.fromkeys(group for asked in usable for group in asked.annotators)
     by_author: defaultdict[str, list[AskedQuestion]] = defaultdict(list)
     tasks = []
-    for one in usable:
-        before = by_author[one.source.author][-EARLIER:]
-        by_author[one.source.author].append(one)
+    for asked in usable:
+        before = by_author[asked.source.author][-EARLIER:]
+        by_author[asked.source.author].append(asked)
         if len(before) < EARLIER:
             continue
         for source in (AUTHOR, *groups, RANDOM):
             for repeat in range(REPEATS):
-                rng = random.Random(f"{SEED} {repeat} {source} {one.question.id}")
-                given = [_label(known, source, rng) for known in before]
-                if None not in given:
-                    earlier = tuple(
+                rng = random.Random(f"{SEED} {repeat} {source} {asked.question.id}")
+                labels = [_label(earlier, source, rng) for earlier in before]
+                if None not in labels:
+                    answers = tuple(
                         EarlierAnswer(
-                            known.source.text, known.question.text, str(label),
-                            known.source.conversation == one.source.conversation,
+                            text=earlier.source.text,
+                            question=earlier.question.text,
+                            answer=str(label),
+                            same=earlier.source.conversation == asked.source.conversation,
                         )
-                        for known, label in zip(before, given, strict=True)
-                    )  # fmt: skip
-                    tasks.append(PredictivityTask(one, source, repeat, earlier))
+                        for earlier, label in zip(before, labels, strict=True)
+                    )
+                    tasks.append(PredictivityTask(asked, source, repeat, answers))
     return tuple(tasks)
 
 
-def _label(one: AskedQuestion, source: str, rng: random.Random) -> str | None:
+def _label(asked: AskedQuestion, source: str, rng: random.Random) -> str | None:
     if source == AUTHOR:
-        return one.author.choice if one.author else None
+        return asked.author.choice if asked.author else None
     if source == RANDOM:
-        return rng.choice(one.question.options)
-    given = [answer.choice for _, answer in sorted(one.annotators.get(source, {}).items()) if answer.choice]
-    return rng.choice(given) if given else None
+        return rng.choice(asked.question.options)
+    labels = [answer.choice for _, answer in sorted(asked.annotators.get(source, {}).items()) if answer.choice]
+    return rng.choice(labels) if labels else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,24 +334,30 @@ def predictivity(tasks: Sequence[PredictivityTask], chosen: Sequence[str | None]
 
     An unresolved prediction counts as wrong: no answer was predicted.
     """
-    found: defaultdict[str, list[tuple[PredictivityTask, bool, bool]]] = defaultdict(list)
+    by_source: defaultdict[str, list[tuple[PredictivityTask, str | None]]] = defaultdict(list)
     for task, option in zip(tasks, chosen, strict=True):
-        hit = option is not None and task.question.question.position(option) == task.question.truth
-        found[task.source].append((task, hit, option is None))
-    reports = []
-    for source, results in found.items():
-        repeats: defaultdict[int, list[bool]] = defaultdict(list)
-        same: defaultdict[int, list[bool]] = defaultdict(list)
-        for task, hit, _ in results:
-            repeats[task.repeat].append(hit)
-            same[task.same].append(hit)
-        means = [mean(hits) for hits in repeats.values()]
-        span = _share([task.question for task, *_ in results], [task.question for task, hit, _ in results if hit])
-        reports.append(
-            Predictivity(
-                source, len(results), sum(lost for _, _, lost in results), mean(means),
-                stdev(means) if len(means) > 1 else None, {n: mean(hits) for n, hits in sorted(same.items())},
-                ends(span.interval),
-            )
-        )  # fmt: skip
-    return tuple(reports)
+        by_source[task.source].append((task, option))
+    return tuple(_predictivity(source, predictions) for source, predictions in by_source.items())
+
+
+def _predictivity(source: str, predictions: Sequence[tuple[PredictivityTask, str | None]]) -> Predictivity:
+    by_repeat: defaultdict[int, list[bool]] = defaultdict(list)
+    by_same: defaultdict[int, list[bool]] = defaultdict(list)
+    hits: list[AskedQuestion] = []
+    for task, option in predictions:
+        asked = task.asked
+        is_hit = option is not None and asked.question.position(option) == asked.truth
+        by_repeat[task.repeat].append(is_hit)
+        by_same[task.same].append(is_hit)
+        if is_hit:
+            hits.append(asked)
+    means = [mean(results) for results in by_repeat.values()]
+    return Predictivity(
+        source=source,
+        predictions=len(predictions),
+        unresolved=sum(option is None for _, option in predictions),
+        accuracy=mean(means),
+        deviation=stdev(means) if len(means) > 1 else None,
+        by_same={same: mean(results) for same, results in sorted(by_same.items())},
+        interval=ends(_share([task.asked for task, _ in predictions], hits).interval),
+    )

@@ -132,7 +132,9 @@ class Question:
 
     def position(self, option: str | None) -> int | None:
         """Return the position of an option from 0, None if it is not among the options."""
-        return next((n for n, one in enumerate(self.options) if option and normalise(one) == normalise(option)), None)
+        if not option:
+            return None
+        return next((n for n, each in enumerate(self.options) if normalise(each) == normalise(option)), None)
 
 
 def make_question(
@@ -281,9 +283,9 @@ def loss(question: Question, answer: Answer) -> float | None:
 
 def word_distance(first: str, second: str) -> float:
     """Return the cosine distance of two words by character 2- and 3-grams, 0 (same letters) to 1 (nothing shared)."""
-    one, other = _ngrams(normalise(first)), _ngrams(normalise(second))
-    norms = math.sqrt(sum(n * n for n in one.values()) * sum(n * n for n in other.values()))
-    return min(1.0, max(0.0, 1 - sum(one[gram] * other[gram] for gram in one) / norms)) if norms else 1.0
+    a, b = _ngrams(normalise(first)), _ngrams(normalise(second))
+    norms = math.sqrt(sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
+    return min(1.0, max(0.0, 1 - sum(a[gram] * b[gram] for gram in a) / norms)) if norms else 1.0
 
 
 def _ngrams(word: str) -> Counter[str]:

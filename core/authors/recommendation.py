@@ -64,12 +64,12 @@ def load_catalogue(text: str) -> tuple[CatalogueEntry, ...]:
     if not isinstance(data, list):
         raise UsageError(f"{where}: expected a list of entries.", "Each has a name, a text, keywords and labels.")
     try:
-        entries = tuple(CatalogueEntry.model_validate(one) for one in data)
+        entries = tuple(CatalogueEntry.model_validate(entry) for entry in data)
     except ValidationError as error:
         raise UsageError(f"{where}: {format_problem(error)}.", "Correct it and try again.") from error
-    twice = [name for name, count in Counter(entry.name for entry in entries).items() if count > 1]
-    if twice:
-        raise UsageError(f"{where}: two entries are named '{twice[0]}'.", "Rename one.")
+    repeated = [name for name, count in Counter(entry.name for entry in entries).items() if count > 1]
+    if repeated:
+        raise UsageError(f"{where}: two entries are named '{repeated[0]}'.", "Rename one.")
     return entries
 
 
@@ -99,7 +99,8 @@ def recommend(
         best = max(range(len(hits)), key=hits.__getitem__, default=0)
         return (catalogue[best], ()) if hits and hits[best] else None
     names = {feature.item: feature.name for feature in features}
-    found: list[tuple[float, CatalogueEntry, tuple[str, ...]]] = []
+    best_weight = -1.0
+    choice: tuple[CatalogueEntry, tuple[str, ...]] | None = None
     for entry in catalogue:
         wanted = {normalise(name): set(map(normalise, values)) for name, values in entry.labels.items()}
         matches = tuple(
@@ -109,9 +110,9 @@ def recommend(
             if normalise(prediction.value) in wanted.get(normalise(names.get(item, "")), ())
         )
         weight = sum(max(0.0, selector.score(item, submission.predictions[item]).relevance) for item in matches)
-        if matches:
-            found.append((weight, entry, matches))
-    return max(found, key=lambda one: one[0])[1:] if found else None
+        if matches and weight > best_weight:
+            best_weight, choice = weight, (entry, matches)
+    return choice
 
 
 def next_arm(log: Iterable[Entry]) -> str:
@@ -146,6 +147,7 @@ def click_rates(log: Sequence[Entry]) -> tuple[ClickRate, ...]:
     """
     spammers = spam_authors(log)
     impressions: Counter[tuple[str, str, str]] = Counter()
+    """By day, arm and author."""
     clicks: Counter[tuple[str, str, str]] = Counter()
     last: dict[str, float] = {}
     places: dict[str, tuple[str, str, str]] = {}
@@ -161,15 +163,21 @@ def click_rates(log: Sequence[Entry]) -> tuple[ClickRate, ...]:
     rows = []
     for day in ("", *days):
         for arm in (SELECTOR, KEYWORDS):
-            own = [place for place in impressions if place[1] == arm and day in ("", place[0])]
-            shown, clicked = (
-                [sum(counts[place] for place in own if place[2] == author) for author in {place[2] for place in own}]
-                for counts in (impressions, clicks)
-            )
-            is_share = len(shown) > 1 and sum(shown) >= sum(clicked)
-            interval = ends(ratio(clicked, shown, Design()).interval) if is_share else None
-            rows.append(ClickRate(day, arm, sum(shown), sum(clicked), interval))
+            shown: Counter[str] = Counter()
+            clicked: Counter[str] = Counter()
+            for place, count in impressions.items():
+                if place[1] == arm and day in ("", place[0]):
+                    shown[place[2]] += count
+                    clicked[place[2]] += clicks[place]
+            rows.append(ClickRate(day, arm, shown.total(), clicked.total(), _rate_interval(shown, clicked)))
     return tuple(rows)
+
+
+def _rate_interval(shown: Counter[str], clicked: Counter[str]) -> list[float] | None:
+    """Return the ends of the interval of clicks per impression, from the counts of each author."""
+    if len(shown) < 2 or shown.total() < clicked.total():
+        return None
+    return ends(ratio([clicked[author] for author in shown], list(shown.values()), Design()).interval)
 
 
 def spam_authors(log: Iterable[Entry]) -> frozenset[str]:
@@ -180,4 +188,6 @@ def spam_authors(log: Iterable[Entry]) -> frozenset[str]:
         if isinstance(entry, Submission):
             texts[entry.author] += 1
             spam[entry.author] += entry.excluded in ("spam", "repeated")
-    return frozenset(one for one, n in texts.items() if n >= SPAM_TEXTS and spam[one] / n >= SPAM_SHARE)
+    return frozenset(
+        author for author, count in texts.items() if count >= SPAM_TEXTS and spam[author] / count >= SPAM_SHARE
+    )

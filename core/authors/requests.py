@@ -87,16 +87,24 @@ def write_questions(
         data = _json(reply, "question")
         if data is not None and isinstance(words := data["question"], str) and words.strip():
             listed = data.get("options")
-            options = [str(one)[:MAX_OPTION_CHARACTERS] for one in (listed if isinstance(listed, list) else [])]
+            options = [str(option)[:MAX_OPTION_CHARACTERS] for option in (listed if isinstance(listed, list) else [])]
             prediction = predictions.get(feature.item, Prediction())
             made.append(make_question(text.document_id, feature, words, options, prediction, seed=seed))
     return tuple(made)
 
 
 def prepare_questions(
-    text: Submission, features: Sequence[Feature], learned: Learned, templates: Templates, *,
-    k: int, m: int, min_relevant: int, predictors_first: bool, seed: int,
-) -> Step[Submission]:  # fmt: skip
+    text: Submission,
+    features: Sequence[Feature],
+    learned: Learned,
+    templates: Templates,
+    *,
+    k: int,
+    m: int,
+    min_relevant: int,
+    predictors_first: bool,
+    seed: int,
+) -> Step[Submission]:
     """Return a text with its relevant features, predictions, and the questions to ask (possibly none).
 
     ``k`` features are selected and ``m`` asked. With fewer than ``min_relevant`` there are none. With
@@ -145,12 +153,12 @@ def annotate(
     codebook = question.codebook
     shown = [
         {
-            "text": prompts.delimit(one.text, "precedent"),
-            "question": one.question,
-            "answer": one.answer,
-            "same": one.same,
+            "text": prompts.delimit(answer.text, "precedent"),
+            "question": answer.question,
+            "answer": answer.answer,
+            "same": answer.same,
         }
-        for one in earlier
+        for answer in earlier
     ]
     values = {
         "conversation": _conversation(text), "question": question.text, "options": question.options,
@@ -184,7 +192,10 @@ def _conversation(text: Submission) -> str:
 
 
 def _predictor(text: Submission, feature: Feature, examples: Sequence[Example], templates: Templates) -> Request:
-    shown = [{"text": prompts.delimit(one.text, "precedent"), "value": one.value} for one in examples[-EXAMPLES_SHOWN:]]
+    shown = [
+        {"text": prompts.delimit(example.text, "precedent"), "value": example.value}
+        for example in examples[-EXAMPLES_SHOWN:]
+    ]
     words = keywords(examples)
     values = {"feature": _shown(feature), "examples": shown, "keywords": words, "conversation": _conversation(text)}
     inputs = {"text": text.text, "feature": feature, "examples": tuple(examples)}
@@ -220,7 +231,7 @@ def _prediction(feature: Feature, reply: Reply) -> Prediction:
         return Prediction()
     text = " ".join(value.split())[:MAX_OPTION_CHARACTERS]
     if not feature.open:
-        known = next((one for one in feature.values if normalise(one) == normalise(text)), None)
+        known = next((option for option in feature.values if normalise(option) == normalise(text)), None)
         if known is None:
             return Prediction()
         text = known
@@ -231,9 +242,9 @@ def _prediction(feature: Feature, reply: Reply) -> Prediction:
 def _relevant(reply: Reply) -> tuple[int, ...] | None:
     data = _json(reply, "relevant")
     listed = data["relevant"] if data else None
-    if not isinstance(listed, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in listed):
-        return None
-    return tuple(listed)
+    if isinstance(listed, list) and all(isinstance(n, int) and not isinstance(n, bool) for n in listed):
+        return tuple(listed)
+    return None
 
 
 def _json(reply: Reply, key: str) -> dict[str, Any] | None:
@@ -241,5 +252,5 @@ def _json(reply: Reply, key: str) -> dict[str, Any] | None:
     if reply.finish_reason == "length":
         return None
     blocks = find_json_blocks(without_reasoning(reply.text))[0]
-    found = [block.data for block in blocks if not block.error and isinstance(block.data, dict) and key in block.data]
-    return found[-1] if found else None
+    objects = [block.data for block in blocks if not block.error and isinstance(block.data, dict) and key in block.data]
+    return objects[-1] if objects else None

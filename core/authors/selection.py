@@ -45,6 +45,8 @@ MINED_EXAMPLES = 500
 """Latest answers to a feature that keywords are taken from."""
 MIN_SIGMA = 0.01
 """Uncertainty is never zero, so every feature can be asked again."""
+SELECTOR, KEYWORDS = "selector", "keywords"
+"""The two arms of recommendations: by the selected features, and the baseline by keywords."""
 
 
 def strength(prediction: Prediction) -> float:
@@ -77,9 +79,9 @@ class Selector:
 
     def score(self, item: str, prediction: Prediction) -> Score:
         """Return the scores of a feature for its predicted value."""
-        own = self.weights.get(item, Weights())
-        relevance = own.relevance[0] + own.relevance[1] * strength(prediction)
-        doubt = own.uncertainty[0] + own.uncertainty[1] * (1 - prediction.certainty)
+        weights = self.weights.get(item, Weights())
+        relevance = weights.relevance[0] + weights.relevance[1] * strength(prediction)
+        doubt = weights.uncertainty[0] + weights.uncertainty[1] * (1 - prediction.certainty)
         return Score(item, relevance, max(MIN_SIGMA, _sigmoid(doubt)))
 
     def select(self, predictions: Mapping[str, Prediction], k: int) -> tuple[Score, ...]:
@@ -89,10 +91,10 @@ class Selector:
 
     def learn_uncertainty(self, item: str, prediction: Prediction, loss: float) -> Selector:
         """Return the selector after an answer: one step of sigma of this feature towards the loss (0 to 1)."""
-        own = self.weights.get(item, Weights())
+        weights = self.weights.get(item, Weights())
         step = RATE * (loss - self.score(item, prediction).uncertainty)
-        u0, u1 = own.uncertainty
-        return self._with(item, replace(own, uncertainty=(u0 + step, u1 + step * (1 - prediction.certainty))))
+        u0, u1 = weights.uncertainty
+        return self._with(item, replace(weights, uncertainty=(u0 + step, u1 + step * (1 - prediction.certainty))))
 
     def learn_relevance(self, predictions: Mapping[str, Prediction], matches: Sequence[str], success: bool) -> Selector:
         """Return the selector after a reaction to an entry that was chosen by the features ``matches``.
@@ -103,13 +105,13 @@ class Selector:
             return self
         scores = [self.score(item, predictions.get(item, Prediction())).relevance for item in matches]
         step = RATE * (success - _sigmoid(sum(scores) / len(scores))) / len(matches)
-        made = self
+        selector = self
         for item in matches:
-            own = made.weights.get(item, Weights())
-            w0, w1 = own.relevance
+            weights = selector.weights.get(item, Weights())
+            w0, w1 = weights.relevance
             gain = step * strength(predictions.get(item, Prediction()))
-            made = made._with(item, replace(own, relevance=(w0 + step, w1 + gain)))
-        return made
+            selector = selector._with(item, replace(weights, relevance=(w0 + step, w1 + gain)))
+        return selector
 
     def _with(self, item: str, weights: Weights) -> Selector:
         return Selector({**self.weights, item: weights})
@@ -143,15 +145,15 @@ def keywords(examples: Sequence[Example], most: int = MAX_KEYWORDS) -> dict[str,
     """
     texts: dict[str, list[str]] = {}
     spelling: dict[str, str] = {}
-    for one in examples[-MINED_EXAMPLES:]:
-        texts.setdefault(normalise(one.value), []).append(one.text)
-        spelling.setdefault(normalise(one.value), one.value)
-    found = {}
-    for value, own in texts.items() if len(texts) > 1 else ():
-        others = [text for other, group in texts.items() if other != value for text in group]
-        if words := tuple(cue.word for cue in cues(own, others, most, least_z=LEAST_Z)):
-            found[spelling[value]] = words
-    return found
+    for example in examples[-MINED_EXAMPLES:]:
+        texts.setdefault(normalise(example.value), []).append(example.text)
+        spelling.setdefault(normalise(example.value), example.value)
+    words_by_value = {}
+    for value, texts_of_value in texts.items() if len(texts) > 1 else ():
+        other_texts = [text for other, group in texts.items() if other != value for text in group]
+        if words := tuple(cue.word for cue in cues(texts_of_value, other_texts, most, least_z=LEAST_Z)):
+            words_by_value[spelling[value]] = words
+    return words_by_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +174,9 @@ class Learned:
 
     selector: Selector
     examples: Mapping[str, Sequence[Example]]
-    """by feature"""
+    """By the item of the feature."""
     effects: Mapping[str, Effect]
-    """by question"""
+    """By the id of the question."""
 
     @property
     def answered(self) -> int:
@@ -213,14 +215,11 @@ def replay(log: Iterable[Entry]) -> Learned:
                 if entry.question_id in effects:
                     continue
                 question = questions[entry.question_id]
-                source, wrong = submissions[question.document_id], loss(question, entry)
+                source = submissions[question.document_id]
                 prediction = source.predictions.get(question.item, Prediction())
-                before = after = selector.score(question.item, prediction).uncertainty
-                if wrong is not None:
-                    selector = selector.learn_uncertainty(question.item, prediction, wrong)
-                    after = selector.score(question.item, prediction).uncertainty
-                    examples.setdefault(question.item, []).append(Example(source.text, entry.choice or ""))
-                effects[question.id] = Effect(entry, question, before, after, wrong)
+                selector, effects[question.id] = _learn_answer(selector, question, prediction, entry)
+                if entry.choice is not None:
+                    examples.setdefault(question.item, []).append(Example(source.text, entry.choice))
             case Impression():
                 pending[entry.author] = shown[entry.document_id] = entry
             case Reaction() if entry.document_id in shown:
@@ -231,5 +230,13 @@ def replay(log: Iterable[Entry]) -> Learned:
     return Learned(selector, examples, effects)
 
 
-SELECTOR, KEYWORDS = "selector", "keywords"
-"""The two arms of recommendations: by the selected features, and the baseline by keywords."""
+def _learn_answer(
+    selector: Selector, question: Question, prediction: Prediction, answer: Answer
+) -> tuple[Selector, Effect]:
+    """Return the selector after an answer by the author, and the effect of the answer."""
+    before = after = selector.score(question.item, prediction).uncertainty
+    answer_loss = loss(question, answer)
+    if answer_loss is not None:
+        selector = selector.learn_uncertainty(question.item, prediction, answer_loss)
+        after = selector.score(question.item, prediction).uncertainty
+    return selector, Effect(answer, question, before, after, answer_loss)

@@ -101,8 +101,8 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
     """Let a model answer every question with options as its author would, and return the number of new labels.
 
     Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. The built-in
-    model answers once, because its copies would agree. Raises
-    UsageError for an unknown model and the ModelError that stopped it; answers so far are stored.
+    model answers once, because its copies would agree. Raises UsageError for an unknown model and the ModelError that
+    stopped it; answers so far are stored.
     """
     group, made = model_group(spec), 0
     if group == BUILT_IN:
@@ -141,10 +141,13 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
     chosen: list[str | None] = []
     templates = requests.load_templates()
     # Tasks of a question follow each other. They are read with its options as the codebook.
-    for _, group in groupby(tasks, key=lambda task: task.question.question.id):
-        own = list(group)
-        asked = own[0].question
-        steps = [requests.annotate(asked.source, asked.question, templates, earlier=task.earlier) for task in own]
+    for _, group in groupby(tasks, key=lambda task: task.asked.question.id):
+        tasks_of_question = list(group)
+        asked = tasks_of_question[0].asked
+        steps = [
+            requests.annotate(asked.source, asked.question, templates, earlier=task.earlier)
+            for task in tasks_of_question
+        ]
         results = run_step(session, run_parallel(*steps), asked.question.codebook, spec, seconds=3600)
         chosen += [option for ((option, _),) in results]
         progress(len(chosen), len(tasks))
