@@ -76,23 +76,12 @@ def main() -> None:
         with left:
             headline()
             start_with_files(session)
-            cards = sample_projects.sample_cards()
-            if cards:
-                heading("Or open a sample")
-                for at in range(0, len(cards), 2):
-                    for cell, card in zip(st.columns(2), cards[at : at + 2], strict=False):
-                        with cell:
-                            sample_card(card, partial(_open, sample_projects.ensure_sample, workspace, card.sample.key))
-                open_chats = partial(_open, author_files.ensure_sample_project, workspace, page="authors")
-                sample_card(author_files.sample_card(), open_chats)
+            samples(workspace)
         with right:
             with panel("Example debate", note="a hotel review", key="example"):
                 example()
             if session is not None:
-                overview = guided_path.overview(session)
-                done = f"{overview.done} of {len(overview.steps)}"
-                with panel(f"Next steps in {session.name}", note=done, key="next"):
-                    steps(overview)
+                next_steps(session)
         with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
             heading("Projects")
             st.space("stretch")
@@ -134,6 +123,20 @@ def example() -> None:
     )
 
 
+def samples(workspace: Workspace) -> None:
+    """Draw the sample projects in rows of two, and the chats of authors below them."""
+    cards = sample_projects.sample_cards()
+    if not cards:
+        return
+    heading("Or open a sample")
+    for at in range(0, len(cards), 2):
+        for column, card in zip(st.columns(2), cards[at : at + 2], strict=False):
+            with column:
+                sample_card(card, partial(_open, sample_projects.ensure_sample, workspace, card.sample.key))
+    open_chats = partial(_open, author_files.ensure_sample_project, workspace, page="authors")
+    sample_card(author_files.sample_card(), open_chats)
+
+
 def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
     """Draw a sample with its labels and a button that opens it."""
     with st.container(border=True, key=f"sample-{card.sample.key}", gap="small", height="stretch"):
@@ -143,6 +146,13 @@ def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
         tags(card.codebook.labels)
         st.space("stretch")
         st.button("Open", key=f"open-{card.sample.key}", on_click=opened)
+
+
+def next_steps(session: ProjectSession) -> None:
+    """Draw the steps of the guided path for a project."""
+    overview = guided_path.overview(session)
+    with panel(f"Next steps in {session.name}", note=f"{overview.done} of {len(overview.steps)}", key="next"):
+        steps(overview)
 
 
 def steps(overview: Overview) -> None:
