@@ -192,11 +192,11 @@ def format_clock(at: float) -> str:
 
 
 def format_date(at: float, *, now: float | None = None) -> str:
-    """Return a Unix time as a short local date: "today 14:05", "Mon 14:05" (last six days), "3 Mar", "3 Mar 2025"."""
+    """Return a Unix time as a short local date: "14:05" (today), "Mon 14:05" (last six days), "3 Mar", "3 Mar 2025"."""
     now = time.time() if now is None else now
     then, today = time.localtime(at), time.localtime(now)
     if then[:3] == today[:3]:
-        return time.strftime("today %H:%M", then)
+        return time.strftime("%H:%M", then)
     if 0 <= now - at < 6 * _DAY:
         return time.strftime("%a %H:%M", then)
     return f"{then.tm_mday} {time.strftime('%b' if then.tm_year == today.tm_year else '%b %Y', then)}"

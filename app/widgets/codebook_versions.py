@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from html import escape
 
@@ -29,16 +28,6 @@ def version_rows(rows: Sequence[tuple[str, str, str]]) -> None:
         for number, note, at in rows[:SHOWN]
     )
     st.html(body + (f'<div class="moot-why">and {more:,} before</div>' if more > 0 else ""))
-
-
-def when(at: float) -> str:
-    """Return a time in short form: time of day, weekday, or date."""
-    then, now = time.localtime(at), time.localtime()
-    if then[:3] == now[:3]:
-        return time.strftime("%H:%M", then)
-    if time.time() - at < 6 * 86_400:
-        return time.strftime("%a", then)
-    return f"{then.tm_mday} {time.strftime('%b' if then.tm_year == now.tm_year else '%b %Y', then)}"
 
 
 def changes(found: Sequence[LabelChange]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
@@ -12,7 +11,7 @@ from app.widgets import layout
 from app.widgets.elements import facts, line, literal, segments
 from app.widgets.empty_state import Sign, empty_page
 from core.annotations import Reference
-from core.formatting import format_count
+from core.formatting import format_count, format_date
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.evaluation.reference import default_reference, reference_names
@@ -35,9 +34,7 @@ def run_date(run: RunRow) -> str:
     """Return the time at which a run finished, or its state."""
     if run.finished_at is None:
         return run.state
-    ended = time.localtime(run.finished_at)
-    same_day = ended[:3] == time.localtime()[:3]
-    return "finished " + time.strftime("%H:%M" if same_day else "%d %b %H:%M", ended)
+    return f"finished {format_date(run.finished_at)}"
 
 
 def run_differences(runs: Sequence[RunRow], results: Iterable[tuple[str, str]] = ()) -> None:

@@ -23,7 +23,7 @@ from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
 from core.errors import MootError
-from core.formatting import format_number, format_rating, format_signed
+from core.formatting import format_number, format_rating, format_signed, format_timestamp
 from core.hashing import digest
 from core.runs import RunSettings
 from core.stats import scoring
@@ -469,7 +469,7 @@ def model_card(facts: Mapping[str, Any], at: float) -> str:
         "",
         f"{facts['documents']:,} documents with {facts['decisions']:,} decisions by "
         f"{', '.join(map(_code, facts['people'])) or 'nobody'}, until "
-        f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(at))}. The texts themselves are not in the file; single "
+        f"{format_timestamp(at)}. The texts themselves are not in the file; single "
         "words of them are.",
         "",
         "| item | decisions |",

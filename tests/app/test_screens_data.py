@@ -290,7 +290,7 @@ def test_reload_keeps_the_pending_import(session: ProjectSession) -> None:
     (id,) = [each["parameters"]["import_id"] for each in sent if "import_id" in each["parameters"]]
 
     again = open_page("data")  # another tab shows the pending file
-    assert "soup.csv was read at" in html(again)
+    assert "soup.csv is not imported yet" in html(again)
     button(again, "Continue")
     assert "Rows read: 7, kept: 4, rejected: 3" in html(again)
 

@@ -129,7 +129,7 @@ def test_remaining_time() -> None:
 def test_dates_are_relative_to_now() -> None:
     now = time.mktime((2026, 3, 12, 15, 0, 0, 0, 0, -1))
     at = {
-        "today 14:05": (2026, 3, 12, 14, 5, 9),
+        "14:05": (2026, 3, 12, 14, 5, 9),
         "Tue 09:30": (2026, 3, 10, 9, 30, 0),
         "3 Mar": (2026, 3, 3, 9, 30, 0),
         "3 Mar 2025": (2025, 3, 3, 9, 30, 0),

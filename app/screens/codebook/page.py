@@ -21,7 +21,7 @@ from app.widgets.layout import header, panel
 from app.widgets.prompt_preview import prompt_preview
 from core.codebook import Codebook, Label, dump_yaml
 from core.errors import MootError
-from core.formatting import format_count
+from core.formatting import format_count, format_date
 from core.refi_qda import dump_qdc
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -236,7 +236,7 @@ def history(session: ProjectSession, status: CodebookStatus) -> None:
         rows = [("draft", format_count(status.count, "change"), "now")] if status.dirty else []
         for one in codebooks.history(session):
             note = one.note or f"{len(one.codebook.labels)} labels"
-            rows.append((f"v{one.version}", note, codebook_versions.when(one.at)))
+            rows.append((f"v{one.version}", note, format_date(one.at)))
         codebook_versions.version_rows(rows)
         if status.dirty:
             st.text_input(f"Note for v{status.next_version}", key=NOTE, placeholder="Summary of the changes")

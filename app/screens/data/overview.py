@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
@@ -33,7 +32,7 @@ from app.widgets.layout import panel
 from app.widgets.run_picker import selected_run
 from core.codebook import Codebook
 from core.documents import Document
-from core.formatting import format_count, format_percent, plural
+from core.formatting import format_count, format_percent, format_timestamp, plural
 from core.services.data import overview as service
 from core.services.data.overview import GoldCount, ImportSummary, LengthSummary, format_gold
 from core.services.evaluation import run_data
@@ -155,13 +154,13 @@ def _imports(session: ProjectSession, imports: Sequence[ImportSummary]) -> None:
     with panel("Imports", key="imports"):
         for one in imports:
             with st.container(horizontal=True, vertical_alignment="center", key=f"import-{one.id}"):
-                at = time.strftime("%d %b %Y %H:%M", time.localtime(one.at)).lstrip("0")
+                at = format_timestamp(one.at)
                 counts = [format_count(one.added, "document")]
                 counts += [f"{one.repeated:,} existed already"] if one.repeated else []
                 counts += [f"{one.rejected:,} rejected"] if one.rejected else []
                 reasons = f"<br>{escape('; '.join(one.reasons))}" if one.reasons else ""
                 st.html(
-                    f'<div class="moot-line"><b>{escape(one.file_name) or "unnamed"}</b> {at}, {", ".join(counts)}'
+                    f'<div class="moot-line"><b>{escape(one.file_name) or "unnamed"}</b> {at}: {", ".join(counts)}'
                     f"<span class=q>{reasons}</span></div>",
                     width="stretch",
                 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,7 @@ from app.widgets.elements import download, job_progress, line, segments
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.errors import MootError
-from core.formatting import format_count, plural
+from core.formatting import format_count, format_date, plural
 from core.services import projects
 from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
@@ -354,10 +353,9 @@ class ImportPage:
 def pending_import_notices(pending: Sequence[PendingImport]) -> None:
     """Draw a notice for each file that was read in this project and not imported, in this or another tab."""
     for one in pending:
-        read_at = time.strftime("%H:%M", time.localtime(one.read_at))
         status = "is being imported" if one.job is not None else "is not imported yet"
         with st.container(horizontal=True, vertical_alignment="center", key=f"pending-{one.id}"):
-            notice("info", f"{one.draft.name} was read at {read_at} and {status}")
+            notice("info", f"{one.draft.name} {status}", f"Read {format_date(one.read_at)}.")
             st.button("Continue", key=f"pending-open-{one.id}", on_click=context.select_pending_import, args=(one,))
             if one.job is None:
                 st.button(

@@ -13,12 +13,12 @@ from app import context
 from app.pages import open_page
 from app.state import PersonasState, bound, reset_widgets, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
-from app.widgets.codebook_versions import version_rows, when
+from app.widgets.codebook_versions import version_rows
 from app.widgets.elements import download, icon_button, icon_popover, job_progress, line, literal, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.layout import header, panel
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
-from core.formatting import format_count, format_price
+from core.formatting import format_count, format_date, format_price
 from core.runs import RoleModel
 from core.services import personas
 from core.services.background_jobs import Job
@@ -273,7 +273,9 @@ def _history(session: ProjectSession, status: PersonaStatus) -> None:
     with panel("Versions", key="persona-versions"):
         versions = personas.history(session)
         if versions:
-            version_rows([(f"v{one.version}", one.note or _size(one.personas), when(one.at)) for one in versions])
+            version_rows(
+                [(f"v{one.version}", one.note or _size(one.personas), format_date(one.at)) for one in versions]
+            )
         else:
             line("No version yet. Panel runs use the default personas.", "q xs")
         if status.dirty or status.saved is None:

@@ -12,7 +12,7 @@ from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Value
 from core.errors import NoSuchRun, UsageError
-from core.formatting import format_rating
+from core.formatting import format_clock, format_rating
 from core.runs import RunRow, RunSettings
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
@@ -59,7 +59,7 @@ class SavedAction:
     @property
     def words(self) -> str:
         """The message ``Saved 14:03:22``."""
-        return time.strftime("Saved %H:%M:%S", time.localtime(self.at))
+        return f"Saved {format_clock(self.at)}"
 
 
 def default_reviewer() -> str:
