@@ -21,7 +21,7 @@ from core.runs import RoleModel, RunRow, RunSettings
 from core.services import few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import read_codebook, write_yaml
 from core.services.codebooks.keyword_matches import labels_without_keywords, propose_keywords, with_keywords
-from core.services.data.importing import ImportOptions, ImportPreview, preview_file, store_documents
+from core.services.data.importing import Header, ImportOptions, ImportPreview, preview_file, store_documents
 from core.services.evaluation import ambiguity, report
 from core.services.models import Price
 from core.services.project_session import ProjectSession
@@ -369,6 +369,7 @@ SEED = click.IntRange(-(2**53), 2**53)
 @click.option(
     "--codebook", "codebook_file", required=True, type=console.PROJECT_PATH, help="Codebook file (YAML or .qdc)."
 )
+@console.header_option
 @click.option("--id", "id_column", metavar="COL", help="Column with document ids. Default: row numbers.")
 @click.option("--context", "contexts", multiple=True, metavar="COL", help="Column with additional text. Repeatable.")
 @click.option("--gold", multiple=True, metavar="LABEL=COL[@RATER]", help="Column with gold for one label. Repeatable.")
@@ -493,13 +494,20 @@ def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> Non
 @click.argument("input", type=console.PROJECT_PATH)
 @click.option("--text", required=True, metavar="COL", help="Column with the text.")
 @click.option("--codebook", "codebook_file", required=True, type=console.PROJECT_PATH, help="Codebook file (YAML).")
+@console.header_option
 @click.option("--label", "names", multiple=True, metavar="NAME", help="Only keywords of this label. Repeatable.")
 @click.option(
     "--output", type=console.PROJECT_PATH, help="Write the codebook with the printed keywords added to this file."
 )
 @console.json_option
 def keywords_command(
-    input: Path, text: str, codebook_file: Path, names: tuple[str, ...], output: Path | None, as_json: bool
+    input: Path,
+    text: str,
+    codebook_file: Path,
+    header: Header | None,
+    names: tuple[str, ...],
+    output: Path | None,
+    as_json: bool,
 ) -> None:
     """Propose keywords for the built-in model from INPUT.
 
@@ -512,7 +520,7 @@ def keywords_command(
         if label is None:
             raise UsageError(f"The label '{name}' does not exist.", f"The labels are {join_names(codebook.names)}.")
         wanted.add(label.id)
-    documents = preview_file(ImportOptions((input,), text=text), codebook).built.documents
+    documents = preview_file(ImportOptions((input,), text=text, header=header), codebook).built.documents
     found = propose_keywords(codebook, [document.text for document in documents])
     found = tuple(one for one in found if not wanted or one.label_id in wanted)
     without = labels_without_keywords(codebook, found)

@@ -24,6 +24,7 @@ from core.formatting import CONTROL, format_eta, format_money, printable
 if TYPE_CHECKING:
     from core.debate.events import Event, RunStatus
     from core.runs import RunRow
+    from core.services.data.importing import Header
     from core.services.project_session import ProjectSession
 
 T = TypeVar("T")
@@ -103,6 +104,17 @@ PROJECT_PATH = click.Path(dir_okay=False, path_type=Path)
 
 def project_option(required: bool) -> Callable[[Any], Any]:
     return click.option("--project", type=PROJECT_PATH, required=required, help="Project file (.duckdb).")
+
+
+def _header_choice(_ctx: click.Context, _param: click.Parameter, has_header: bool | None) -> Header | None:
+    return None if has_header is None else "first line" if has_header else "none"
+
+
+header_option = click.option(
+    "--header/--no-header", default=None, callback=_header_choice,
+    help="Say whether the first line of a csv, tsv or txt file names the columns. Default: detected. Without names, a "
+    "single column is called text, several are called column_1, column_2, ...",
+)  # fmt: skip
 
 
 def pairs_option(flag: str, name: str, metavar: str, help: str) -> Callable[[Any], Any]:

@@ -25,7 +25,7 @@ from core.ingest.gold import (
     parse_rating,
     split_list,
 )
-from core.ingest.table import Table, as_text
+from core.ingest.table import Header, Table, as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,8 @@ class ImportOptions:
     group: str | None = None
     order: str | None = None
     neighbours: int = 0
+    header: Header | None = None
+    """None detects whether a text file has a header."""
     limit: int | None = None
     """Number of documents that are needed; more rows are read only if some are rejected."""
 

@@ -37,6 +37,7 @@ from core.ingest.mapping import (
 from core.ingest.mapping import ImportOptions as ImportOptions
 from core.ingest.read import read_table
 from core.ingest.table import DETECTED, ReadOptions, Table, join_tables
+from core.ingest.table import Header as Header
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, Progress, in_thread
 from core.services.codebooks.codebook import prefill
@@ -160,7 +161,8 @@ def read_again(
 
 def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int | None = None) -> ImportDraft:
     """Read files whose columns are named by command-line options. Raises InputError and UsageError."""
-    table = join_tables([_read_for_column(path, options.text, max_rows) for path in options.paths])
+    reading = ReadOptions(header=options.header)
+    table = join_tables([_read_for_column(path, options.text, reading, max_rows) for path in options.paths])
     gold = parse_gold_option(options.gold, table, codebook)
     if options.gold_same_names:
         named = {source.name for source in gold}
@@ -175,16 +177,23 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
         order=options.order,
         neighbours=options.neighbours,
     )
-    return ImportDraft(table.name, tuple((path.name, path) for path in options.paths), table, mapping)
+    return ImportDraft(table.name, tuple((path.name, path) for path in options.paths), table, mapping, reading)
 
 
-def _read_for_column(path: Path, column: str, max_rows: int | None) -> Table:
-    """Read a file; of a workbook the first sheet that has the column, if one has it."""
-    table = read_table(path, name=path.name, max_rows=max_rows)
+def _read_for_column(path: Path, column: str, reading: ReadOptions, max_rows: int | None) -> Table:
+    """Read a file; of a workbook the first sheet that has the column, if one has it.
+
+    UsageError for a choice of header if the file is not a text file.
+    """
+    table = read_table(path, name=path.name, max_rows=max_rows, options=reading)
+    if reading.header is not None and table.format not in ("csv", "tsv"):
+        raise UsageError(
+            f"{path.name}: only csv, tsv and txt files are read without a header.", "Leave the option out."
+        )
     if column not in table.columns and len(table.sheets) > 1:
         for sheet in table.sheets:
             with suppress(InputError):  # an empty sheet
-                other = read_table(path, name=path.name, max_rows=max_rows, options=ReadOptions(sheet=sheet))
+                other = read_table(path, name=path.name, max_rows=max_rows, options=replace(reading, sheet=sheet))
                 if column in other.columns:
                     return other
     return table

@@ -7,7 +7,17 @@ from pathlib import Path
 from core.codebook import Codebook, Label
 from core.debate.personas import DEFAULT_PERSONAS
 from core.store.project import Project
-from tests.core.cli.invoking import CODEBOOK, annotate, write
+from tests.core.cli.invoking import CODEBOOK, annotate, moot, write
+
+
+def test_header_is_a_choice(tmp_path: Path) -> None:
+    write(tmp_path)
+    file = tmp_path / "notes.txt"
+    file.write_text("The staff\nThe staff were friendly.\n", encoding="utf-8")
+    codebook = ("--codebook", tmp_path / "codebook.yaml", "--json")
+    assert moot("annotate", file, "--no-header", "--text", "text", *codebook).json["documents"] == 2
+    other = ("--project", tmp_path / "other.duckdb")
+    assert moot("annotate", file, "--header", "--text", "The staff", *codebook, *other).json["documents"] == 1
 
 
 def test_run_keeps_the_unsaved_codebook_of_the_studio(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ def test_keywords_are_proposed_and_labels_without_words_named(files: tuple[Path,
         ("Birds", "finches", 2), ("Birds", "sparrows", 2),
     ]  # fmt: skip
     assert result["labels_without_keywords"] == ["Engines"]
+    without_header = moot("keywords", texts, "--no-header", "--text", "text", "--codebook", codebook, "--json").json
+    assert without_header["documents"] == 6, "the first line is a text, too"
     shown = moot("keywords", texts, "--text", "text", "--codebook", codebook)
     assert "no keywords for Engines" in shown.stderr
     assert codebook.read_text(encoding="utf-8") == BOOK, "the codebook file is not changed"

@@ -182,6 +182,20 @@ def test_sheet_with_the_text_column_is_read(tmp_path: Path) -> None:
         importing.preview_file(ImportOptions((path,), "text"), CODEBOOK)
 
 
+def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
+    path = tmp_path / "soup.csv"
+    path.write_text("a,The soup was good.\nb,The soup was cold.\n", encoding="utf-8")
+    read = importing.preview_file(ImportOptions((path,), "column_2", "column_1", header="none"), CODEBOOK)
+    assert [(one.id, one.text) for one in read.built.documents] == [
+        ("a", "The soup was good."),
+        ("b", "The soup was cold."),
+    ]
+    workbook = tmp_path / "soup.xlsx"
+    workbook.write_bytes(make_xlsx({"Data": [["id", "body"], ["a", "the soup was good"]]}))
+    with pytest.raises(UsageError, match="only csv, tsv and txt files"):
+        importing.preview_file(ImportOptions((workbook,), "body", header="none"), CODEBOOK)
+
+
 def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:
     draft = importing.read_files([("b.csv", "text;n\nBär;1\n".encode("latin-1"))])
     assert (draft.table.delimiter, draft.table.row(0)["text"]) == (";", "Bär")
