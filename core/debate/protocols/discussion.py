@@ -118,7 +118,7 @@ def _request_counts(params: Params, _codebook: Codebook) -> dict[str, RequestCou
 SPEC = ProtocolSpec(
     name="discussion",
     title="Peer discussion",
-    summary="Annotators label independently, then discuss until they agree; else the majority counts.",
+    summary="Annotators answer independently, then discuss until they agree; else the majority or median counts.",
     source="Tseng et al., Evaluating LLMs as Expert Annotators, section 4.1, algorithm 1",
     layout="round",
     roles=_roles,

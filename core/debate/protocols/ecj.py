@@ -168,11 +168,11 @@ def _check(params: Params, codebook: Codebook) -> str:
 SPEC = ProtocolSpec(
     name="ecj",
     title="Extractor, Critic, Judge",
-    summary="One role names labels with quotes, one objects, one decides among the named labels.",
+    summary="One role answers with quotes, one objects, and one decides.",
     source="Maada et al., ECJ-LLM, section 3.4",
     layout="chain",
     roles=lambda params: (
-        Role("extractor", "Extractor", "names labels and quotes the words that support them"),
+        Role("extractor", "Extractor", "answers first and quotes the words that support the answer"),
         *_adaptive_roles(params),
         Role("critic", "Critic", "objects, or agrees if there is nothing to object to"),
         Role("judge", "Judge", "weighs both replies and decides"),
