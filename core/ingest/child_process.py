@@ -70,15 +70,8 @@ def run(
     seconds, memory = _setting("MOOT_READ_SECONDS", SECONDS), memory_limit()
     request = {"function": function, "arguments": dict(arguments), "progress": progress is not None}
     request |= {"memory": memory, "seconds": seconds, "writes": writes}
-    kept = {variable: os.environ[variable] for variable in _KEPT if variable in os.environ}
     with _file(source) as file, tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, _ROOT],
-            stdin=file,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env={**kept, **_FRUGAL, "MOOT_READ": json.dumps(request)},
-        )
+        process = _start_child(request, file, log)
         assert process.stdout is not None
         watch = _Watch(process, seconds, memory)
         watch.start()
@@ -96,16 +89,13 @@ def run(
                     progress(value)
                 elif kind == b"z":
                     return
-            code = process.wait()
-            log.seek(0)
-            logged = log.read(_LONGEST_LOG)
+            process.wait()
             if watch.met == "seconds":
                 raise InputError(
                     f"{name} could not be read within {seconds:g} seconds.",
                     "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
                 )
-            is_short_of_memory = code == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY)
-            if is_short_of_memory or watch.met == "memory":
+            if watch.met == "memory" or _is_short_of_memory(process, log):
                 raise _memory_error(f"{name} needs more than", memory)
             raise _memory_error(f"{name} made its reader crash, perhaps because it needs more than", memory)
         finally:
@@ -113,6 +103,24 @@ def run(
             process.kill()
             process.wait()
             process.stdout.close()
+
+
+def _start_child(request: Mapping[str, Any], source: IO[bytes], log: IO[bytes]) -> subprocess.Popen[bytes]:
+    kept = {variable: os.environ[variable] for variable in _KEPT if variable in os.environ}
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", _START, _ROOT],
+        stdin=source,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        env={**kept, **_FRUGAL, "MOOT_READ": json.dumps(request)},
+    )
+
+
+def _is_short_of_memory(process: subprocess.Popen[bytes], log: IO[bytes]) -> bool:
+    """Return True if an ended child was aborted, as allocators do, or logged a lack of memory."""
+    log.seek(0)
+    logged = log.read(_LONGEST_LOG)
+    return process.returncode == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY)
 
 
 class _Watch(threading.Thread):
