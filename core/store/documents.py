@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
@@ -88,17 +88,10 @@ class Documents(Repository):
         values that differ from the stored ones are ignored and count as ``gold_conflicts``. With ``replace``, all
         stored documents and gold are deleted in the same transaction; runs and reviews stay. ``counts`` of the returned
         import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``; with ``replace`` also
-        ``replaced``. Nothing is stored if the iterable
-        raises.
+        ``replaced``. Nothing is stored if the iterable raises.
         """
         at = time.time()
-        chunks: list[tuple[Columns, Columns]] = []
-        read = 0
-        for chunk in _chunked(documents, CHUNK):
-            chunks.append(_tables(chunk))
-            read += len(chunk)
-            if progress is not None:
-                progress(read)
+        chunks, read = _read_chunks(documents, progress)
 
         def run(cursor: Cursor) -> Import:
             if replace:
@@ -285,10 +278,17 @@ def _search_text(search: str | None) -> str | None:
     return clean(search).lower() if search else None
 
 
-def _chunked(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
+def _read_chunks(documents: Iterable[Document], progress: Progress | None) -> tuple[list[tuple[Columns, Columns]], int]:
+    """Return the columns of documents and of their gold in chunks, and the number of documents."""
     stream = iter(documents)
-    while chunk := list(islice(stream, size)):
-        yield chunk
+    chunks: list[tuple[Columns, Columns]] = []
+    read = 0
+    while chunk := list(islice(stream, CHUNK)):
+        chunks.append(_tables(chunk))
+        read += len(chunk)
+        if progress is not None:
+            progress(read)
+    return chunks, read
 
 
 def _tables(documents: Sequence[Document]) -> tuple[Columns, Columns]:
