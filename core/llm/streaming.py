@@ -9,7 +9,7 @@ import json
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Literal, TypeAlias
@@ -344,7 +344,7 @@ async def post(
     role_model = request.role_model
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=request.silence)
     content_headers = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
-    try:
+    with _model_errors(role_model, builder):
         sending = await _post(
             session,
             url,
@@ -363,6 +363,13 @@ async def post(
                 yield response  # some servers send JSON under the default type of their framework
             if not builder.finish_reason:
                 raise errors.MalformedStream(f"{role_model.connection} sent a web page, not a reply.", ADDRESS_REMEDY)
+
+
+@contextlib.contextmanager
+def _model_errors(role_model: RoleModel, builder: ReplyBuilder) -> Iterator[None]:
+    """Raise a ModelError in place of each error of aiohttp."""
+    try:
+        yield
     except aiohttp.ServerTimeoutError as error:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             raise errors.Unreachable(
