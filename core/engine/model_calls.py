@@ -16,7 +16,7 @@ from core.engine.interfaces import Dependencies, FailedAttempt, Publish
 from core.engine.rate_limit import ServerLimiter
 from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
-from core.llm.streaming import CHARACTERS_PER_TOKEN, estimate_usage
+from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage
 from core.runs import RoleModel, RunSettings
 
 FLUSH_SECONDS = 0.05
@@ -199,6 +199,7 @@ class ModelCaller:
         """Return the model's reply; record an attempt without a reply and its billed tokens."""
         began = time.monotonic()
         request, role_model, models = pending.request, pending.role_model, self.dependencies.models
+        on_delta = self._within_budget(pending, buffer, most)
 
         def failed(kind: str, message: str, text: str, usage: Usage) -> None:
             cost = models.cost(role_model, usage)
@@ -219,17 +220,6 @@ class ModelCaller:
                 )
             )
 
-        checked = 0
-
-        def on_delta(text: str, is_reasoning: bool) -> None:
-            nonlocal checked
-            buffer(text, is_reasoning)
-            if buffer.length - checked >= BUDGET_CHARACTERS:
-                checked = buffer.length
-                usage = estimate_usage(request.characters, buffer.length)
-                if self.budget.exceeded((models.cost(role_model, usage) or 0.0) - most):
-                    raise BudgetSpent
-
         try:
             document = request.document or pending.document
             reply = await models.ask(role_model, request, self.settings, document, on_delta)
@@ -248,6 +238,22 @@ class ModelCaller:
             raise
         settle(reply.cost_usd)
         return reply
+
+    def _within_budget(self, pending: PendingTurn, buffer: StreamBuffer, most: float) -> OnDelta:
+        """Return the buffer with a check: BudgetSpent once a reply of ``most`` reserved dollars exceeds the budget."""
+        checked = 0
+
+        def on_delta(text: str, is_reasoning: bool) -> None:
+            nonlocal checked
+            buffer(text, is_reasoning)
+            if buffer.length - checked >= BUDGET_CHARACTERS:
+                checked = buffer.length
+                usage = estimate_usage(pending.request.characters, buffer.length)
+                cost = self.dependencies.models.cost(pending.role_model, usage) or 0.0
+                if self.budget.exceeded(cost - most):
+                    raise BudgetSpent
+
+        return on_delta
 
     def _limiter(self, role_model: RoleModel) -> ServerLimiter:
         limiter = self._limiters.get(role_model.base_url)
