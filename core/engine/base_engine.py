@@ -7,7 +7,7 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
@@ -96,16 +96,17 @@ class Progress(RunStatus):
             self._ended_at.popleft()
         span = min(now - self.started, RATE_WINDOW)
         rate = len(self._ended_at) / span * 60 if span > 0 else 0.0
-        totals = {one.name: getattr(self, one.name) for one in fields(RunStatus)}
-        return RunStatus(**totals | {
-            "state": state,
-            "cost_usd": self.cost_usd if self.priced or state != "running" else None,
-            "seconds": self.seconds + now - self.started,
-            "rate": rate,
-            "eta_seconds": (self.documents - self.ended) / rate * 60 if rate > 0 else None,
-            "message": reason.message,
-            "stop_code": reason.code,
-        })  # fmt: skip
+        totals = RunStatus(**{total.name: getattr(self, total.name) for total in fields(RunStatus)})
+        return replace(
+            totals,
+            state=state,
+            cost_usd=self.cost_usd if self.priced or state != "running" else None,
+            seconds=self.seconds + now - self.started,
+            rate=rate,
+            eta_seconds=(self.documents - self.ended) / rate * 60 if rate > 0 else None,
+            message=reason.message,
+            stop_code=reason.code,
+        )
 
 
 class Engine(ABC):
