@@ -67,17 +67,15 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     Without ``header``, a txt file has none if its first line reads like a text. Columns without a header are ``text``
     if there is one, and ``column_1`` and so on if there are several.
     """
-    name, header = source.name, source.header
+    name = source.name
     head = _head(source.stream, decoding)
     dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)
-    first_rows = _first_rows(head, dialect)
-    header_index = header_row(first_rows)
+    header = source.header
     if header is None:
-        is_text = name.lower().endswith(".txt") and not header_index and first_rows and not is_header(first_rows[0])
-        header = "none" if is_text else "first line"
-        if is_text and source.delimiter is None and dialect.delimiter == ",":  # the commas of sentences
+        header = "none" if _is_list_of_texts(name, _first_rows(head, dialect)) else "first line"
+        if header == "none" and source.delimiter is None and dialect.delimiter == ",":  # the commas of sentences
             dialect = Dialect(NO_DELIMITER)
-            first_rows = _first_rows(head, dialect)
+    first_rows = _first_rows(head, dialect)
     if csv.field_size_limit() <= source.row_limit:
         csv.field_size_limit(source.row_limit + 1)  # ``LineReader`` refuses such a row before the parser
     with LineReader(source, decoding, mark_end=True) as lines:
@@ -86,7 +84,7 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         if header == "none" and first_rows:
             names = ["text"] if len(first_rows[0]) == 1 else [""] * len(first_rows[0])
         else:
-            *titles, names = (_header(lines, reader, name) for _ in range(header_index + 1))
+            *titles, names = (_header(lines, reader, name) for _ in range(header_row(first_rows) + 1))
         check_width(len(names), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in names])
         rows, unclosed = _read_rows(lines, reader, len(columns), source.max_rows)
@@ -110,6 +108,13 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         header=header,
         notes=left_out_note(titles) + header_note + notes + unclosed + lines.notes,
     )
+
+
+def _is_list_of_texts(name: str, first_rows: list[list[str]]) -> bool:
+    """Return True for a txt file whose first line is not a header."""
+    if not name.lower().endswith(".txt") or not first_rows:
+        return False
+    return header_row(first_rows) == 0 and not is_header(first_rows[0])
 
 
 def _parse_delimiter(delimiter: str) -> Dialect:
