@@ -281,6 +281,7 @@ class _Gold:
         self._conclusive: set[str] = set()
         """Columns whose empty cells need no question: other cells say absent, or empty cells have a meaning."""
         self._filled: set[str] = set()
+        """Columns with a cell that is not empty."""
         if not mapping.gold:
             return
         labels = codebook if codebook is not None else codebook_from_gold(table, mapping)
@@ -314,20 +315,21 @@ class _Gold:
     def unknown(self) -> tuple[UnknownGold, ...]:
         """Return the values that are not understood, the most frequent first."""
         unclear = self._filled - self._conclusive
-        alike: dict[str, list[tuple[str, str]]] = {}
+        spellings: dict[str, list[tuple[str, str]]] = {}
+        """Columns with a value as it is written there, by the normalised value."""
         for column, value in self._counts:
             if value or column in unclear:
-                alike.setdefault(normalise_cell(value), []).append((column, value))
-        found = (
+                spellings.setdefault(normalise_cell(value), []).append((column, value))
+        unknown = (
             UnknownGold(
-                value=same[0][1],
-                columns=tuple(dict.fromkeys(column for column, _ in same)),
-                count=sum(self._counts[one] for one in same),
-                line=min(self._lines[one] for one in same),
+                value=keys[0][1],
+                columns=tuple(dict.fromkeys(column for column, _ in keys)),
+                count=sum(self._counts[key] for key in keys),
+                line=min(self._lines[key] for key in keys),
             )
-            for same in alike.values()
+            for keys in spellings.values()
         )
-        return tuple(sorted(found, key=lambda one: -one.count))
+        return tuple(sorted(unknown, key=lambda gold: -gold.count))
 
 
 def _raw(row: tuple[Any, ...]) -> str:

@@ -191,9 +191,8 @@ def _parse_gold_text(text: str, table: Table, codebook: Codebook | None) -> Gold
     if names_all and (codebook.kind == "choice" or codebook.find(name) is None):
         source = GoldSource(column, "list" if codebook.kind == "multilabel" else "choice", rater=rater)
     else:
-        source = GoldSource(
-            column, "label", name if codebook.kind == "choice" else require_label(codebook, name), rater
-        )
+        label = name if codebook.kind == "choice" else require_label(codebook, name)
+        source = GoldSource(column, "label", label, rater)
     check_gold(source, codebook)
     return source
 
@@ -291,8 +290,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     like one, is filled and unique; else row numbers. Gold: with a codebook the columns called like its labels (or like
     a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of 0/1 or yes/no (by raters
     where all are called so: ``price_A1``, ``price_coder2``), ratings by raters (``Overall_r1`` ... ``Overall_r5``), a
-    column that lists labels, or a column called like labels with few values. Context is
-    never guessed. UsageError when no column holds text.
+    column that lists labels, or a column called like labels with few values. Context is never guessed. UsageError when
+    no column holds text.
     """
     # not every n-th row, as files have periods
     chosen = sorted(random.Random(0).sample(range(len(table)), min(SAMPLE, len(table))))
@@ -302,11 +301,10 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     text, why_text = _suggest_text(table, cells)
     id, why_id = _suggest_id(table, text)
     rest = {name: column for name, column in cells.items() if name not in (text, id)}
-    gold, why_gold = (
-        _suggest_gold(rest, codebook)
-        if codebook is not None and codebook.labels
-        else _suggest_gold_without_codebook(rest)
-    )
+    if codebook is not None and codebook.labels:
+        gold, why_gold = _suggest_gold(rest, codebook)
+    else:
+        gold, why_gold = _suggest_gold_without_codebook(rest)
     return ColumnMapping(text=text, id=id, gold=gold, reasons=(why_text, why_id, why_gold))
 
 
@@ -362,10 +360,8 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
             listed_names = [name for cell_names in listed for name in cell_names if name]
             matching = sum(index.find(name) is not None for name in listed_names)
             if listed_names and matching >= 0.8 * len(listed_names):
-                source = GoldSource(column_name, kind)
-                return (
-                    source,
-                ), f"'{column_name}' is gold: {format_percent(matching / len(listed_names))} of its values are labels."
+                share = format_percent(matching / len(listed_names))
+                return (GoldSource(column_name, kind),), f"'{column_name}' is gold: {share} of its values are labels."
     return (), "No column holds gold for this codebook."
 
 

@@ -136,8 +136,7 @@ def join_tables(tables: Sequence[Table]) -> Table:
 
     A new column ``file`` has the name of each row's file. A column that a file lacks is empty in its rows, and a note
     says so. Row numbers count over all files, lines within each file. Encoding and delimiter are empty if they differ.
-    The header is that of the first file.
-    InputError for more than ``MAX_COLUMNS`` columns.
+    The header is that of the first file. InputError for more than ``MAX_COLUMNS`` columns.
     """
     if len(tables) == 1:
         return tables[0]
