@@ -320,10 +320,8 @@ async def explain_tls_error(error: errors.ModelError, connection: Connection) ->
     if parts.scheme not in _SWAPPED or not isinstance(error, errors.Unreachable if secure else errors.CutStream):
         return error
     host, port = parts.hostname or "", parts.port or (443 if secure else 80)
-    here, other = (
-        f"{connection.name} at {connection.base_url}",
-        _SWAPPED[parts.scheme] + connection.base_url[len(parts.scheme) :],
-    )
+    here = f"{connection.name} at {connection.base_url}"
+    other = _SWAPPED[parts.scheme] + connection.base_url[len(parts.scheme) :]
     try:
         if secure:
             if plainly := await _answers_plainly(host, port):

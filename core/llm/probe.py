@@ -129,9 +129,8 @@ async def _of_openai(
     session: aiohttp.ClientSession, connection: Connection, headers: Mapping[str, str], model: str
 ) -> ModelInfo:
     entries = model_entries(await _json(session, f"{connection.base_url}/models", headers))
-    entry = next(
-        (candidate for candidate in entries if candidate.get("id") == model), entries[0] if len(entries) == 1 else {}
-    )
+    only: dict[str, Any] = entries[0] if len(entries) == 1 else {}
+    entry = next((entry for entry in entries if entry.get("id") == model), only)
     context = next((_count(entry[name]) for name in _CONTEXT_KEYS if name in entry), None)
     if context is None and entry.get("owned_by") == "llamacpp":
         props = await _json(session, f"{connection.base_url.removesuffix('/v1')}/props", headers)
