@@ -144,7 +144,8 @@ def _option(name: str, description: str = "") -> dict[str, Any]:
 def _responses(annotator: AnnotatorValues, codebook: Codebook, questions: Sequence[_Question]) -> list[dict[str, Any]]:
     answers = _answers(annotator, codebook, questions)
     status = _STATUSES.get(annotator.status, "draft")
-    status = "draft" if status == "submitted" and len(answers) < len(questions) else status
+    if status == "submitted" and len(answers) < len(questions):
+        status = "draft"
     return [
         {"question_name": name, "value": value, "user_id": _user_id(annotator.name), "status": status}
         for name, value in answers

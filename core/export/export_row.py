@@ -88,12 +88,18 @@ ABOUT = ("run_id", "protocol", "codebook_version", "status")
 
 def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:
     """Return the columns for documents with these source columns under this codebook, with a column for each role."""
-    columns, items = tuple(source), item_names(codebook)
-    each = [f"{annotator}_{name}" for _, name in items for annotator in (*ANNOTATORS, *roles, "evidence")]
-    document, *results = unique_names(["document_id", *ABOUT, *each], columns)
+    columns = tuple(source)
+    items = item_names(codebook)
+    wanted = [f"{annotator}_{name}" for _, name in items for annotator in (*ANNOTATORS, *roles, "evidence")]
+    document, *results = unique_names(["document_id", *ABOUT, *wanted], columns)
     about, values = results[: len(ABOUT)], results[len(ABOUT) :]
-    names = (*columns, document, *values, *about)
-    return ResultColumns(columns, tuple(item for item, _ in items), tuple(roles), names, label_names(codebook))
+    return ResultColumns(
+        source=columns,
+        items=tuple(item for item, _ in items),
+        roles=tuple(roles),
+        names=(*columns, document, *values, *about),
+        label_names=label_names(codebook),
+    )
 
 
 def item_names(codebook: Codebook) -> tuple[tuple[str, str], ...]:
@@ -138,10 +144,10 @@ def result_cells(row: ExportRow, plan: ResultColumns) -> list[Any]:
     models = {annotator.name: annotator.values for annotator in row.models}
     gold = majority_reference(row.document.gold, plan.items)
     reviewed = {item: row.values.get(item) for item in plan.items if row.sources.get(item) == REVIEW}
-    given = [gold, models.get(VERDICT, {}), reviewed, *(models.get(role, {}) for role in plan.roles)]
+    by_annotator = [gold, models.get(VERDICT, {}), reviewed, *(models.get(role, {}) for role in plan.roles)]
     evidence = evidence_by_item(row)
     for item in plan.items:
-        values = [annotations.get(item) for annotations in given]
+        values = [annotations.get(item) for annotations in by_annotator]
         cells += [*(plan.label_names.get(value, value) for value in values), evidence.get(item, [])]
     return [*cells, *(getattr(row, name) for name in ABOUT)]
 

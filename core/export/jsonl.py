@@ -35,11 +35,16 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -
     keys = cache(lambda columns: unique_names(_KEYS, columns))
 
     def record(row: ExportRow) -> dict[str, Any]:
-        source, evidence = dict(source_columns(row.document)), evidence_by_item(row)
+        source = dict(source_columns(row.document))
+        evidence = evidence_by_item(row)
         labels: dict[str, dict[str, Any]] = {}
         for item, name in items:
-            value, of = row.values.get(item), row.sources.get(item, "")
-            labels[name] = {"value": names.get(value, value), "source": of, "evidence": evidence.get(item, [])}
+            value = row.values.get(item)
+            labels[name] = {
+                "value": names.get(value, value),
+                "source": row.sources.get(item, ""),
+                "evidence": evidence.get(item, []),
+            }
             if value is None and item in row.reasons:
                 labels[name]["reason"] = row.reasons[item]
         about = (dict(row.roles), row.run_id, row.protocol, row.codebook_version, row.status)

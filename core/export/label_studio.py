@@ -94,8 +94,9 @@ def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
                 "toName": TEXT,
                 "min": str(scale.min),
                 "max": str(scale.max),
+                "step": "1",
             }
-            xml.SubElement(view, "Number", number, step="1")
+            xml.SubElement(view, "Number", number)
     else:
         several = "multiple" if codebook.kind == "multilabel" else "single"
         choices = xml.SubElement(view, "Choices", name=controls.choices, toName=TEXT, choice=several, showInLine="true")

@@ -129,9 +129,13 @@ class _WideningWriter:
         )
         value = pa.type_for_alias(self._value)
         item = [value] * (len(ANNOTATORS) + len(self._plan.roles)) + [pa.list_(quote)]
-        types: list[Any] = [pa.type_for_alias(kind) for kind in self._kinds]
-        types += [text, *item * len(self._plan.items)]
-        return pa.schema(list(zip(self._plan.names, [*types, text, text, pa.int64(), text], strict=True)))
+        types: list[Any] = [
+            *(pa.type_for_alias(kind) for kind in self._kinds),
+            text,  # the document
+            *item * len(self._plan.items),
+            *(text, text, pa.int64(), text),  # of ``ABOUT``
+        ]
+        return pa.schema(list(zip(self._plan.names, types, strict=True)))
 
 
 def _converted(cells: Sequence[Any], kind: Kind | None) -> Sequence[Any]:
