@@ -109,7 +109,7 @@ async def _exchange(
         return builder.build(request, unsent)
     except errors.ModelError as error:
         error.partial = builder.so_far
-        error.billed = builder.billed(request.ask.characters)
+        error.billed = builder.billed(request.role_request.characters)
         raise
 
 

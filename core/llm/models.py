@@ -219,7 +219,7 @@ class ModelLibrary:
             connection=connection,
             key=key,
             role_model=role_model,
-            ask=request,
+            role_request=request,
             seed=None if seed is None else seed + settings.iteration + SEEDS_APART * request.sample,
             schema=schemas.request_schema(role_model.sampling, request, settings.codebook),
             silence=(silence := settings.handling.silence or streaming.SILENCE_SECONDS),

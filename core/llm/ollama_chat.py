@@ -89,13 +89,13 @@ def _context(request: ModelRequest, limit: int, capabilities: ModelCapabilities)
     It never shrinks, because Ollama reloads the model whenever the context changes. Raises ContextTooLong if the prompt
     cannot fit.
     """
-    least = request.ask.characters // _SURELY
+    least = request.role_request.characters // _SURELY
     if capabilities.context is not None and least > capabilities.context:
         model = request.role_model.model
         raise errors.ContextTooLong(
             f"The prompt for {model} has at least {least} tokens, its context has {capabilities.context} tokens."
         )
-    needed = request.ask.characters // _CHARACTERS_PER_TOKEN + limit + CONTEXT_MARGIN
+    needed = request.role_request.characters // _CHARACTERS_PER_TOKEN + limit + CONTEXT_MARGIN
     capabilities.num_ctx = max(capabilities.num_ctx, LEAST_CONTEXT, 1 << (needed - 1).bit_length())
     return capabilities.num_ctx if capabilities.context is None else min(capabilities.num_ctx, capabilities.context)
 

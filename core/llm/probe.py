@@ -69,9 +69,9 @@ async def examine(send: Send, capabilities: ModelCapabilities) -> None:
         capabilities.reasons = any(reply.reasoning for reply in replies)
 
 
-async def _tried(send: Send, ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply | None:
+async def _tried(send: Send, request: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply | None:
     try:
-        return await send(ask, sampling, more)
+        return await send(request, sampling, more)
     except ModelError:
         return None
 

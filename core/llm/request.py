@@ -19,7 +19,7 @@ from core.runs import RoleModel
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A request with its address and settings.
+    """The request of a role (``role_request``) with the address and the settings of its model.
 
     ``seed`` is the seed of the iteration, ``schema`` the schema of the reply, ``silence`` the longest wait for the next
     byte and ``deadline`` the longest time for the reply, both in seconds. ``price`` returns dollars for tokens, or
@@ -29,7 +29,7 @@ class ModelRequest:
     connection: Connection
     key: str | None
     role_model: RoleModel
-    ask: Request
+    role_request: Request
     seed: int | None
     schema: Schema | None
     silence: float
@@ -41,7 +41,7 @@ class ModelRequest:
     @property
     def output_limit(self) -> int:
         """Output limit in tokens."""
-        return self.ask.output_limit(self.role_model)
+        return self.role_request.output_limit(self.role_model)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -57,7 +57,7 @@ class ModelRequest:
 
     def messages(self, capabilities: ModelCapabilities, schema: Schema | None) -> list[dict[str, str]]:
         """Return the messages in the form that this server accepts, with a sentence on the schema at the end."""
-        messages = capabilities.messages(self.ask.messages)
+        messages = capabilities.messages(self.role_request.messages)
         if schema is not None:
             last = messages[-1]
             messages[-1] = {**last, "content": f"{last['content']}\n\n{instruction(schema)}"}
@@ -65,7 +65,7 @@ class ModelRequest:
 
     def sent(self, body: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
         """Return the sent parameters by name, for ``ModelCapabilities.learn``; ``schema`` is True with bounds."""
-        system = any(message.role == "system" for message in self.ask.messages)
+        system = any(message.role == "system" for message in self.role_request.messages)
         parameters = {**body, **body.get("options", {}), "system": system}
         return parameters if schema is None else {**parameters, "schema": schema == self.schema}
 

@@ -299,7 +299,7 @@ class ReplyBuilder:
         LengthLimit if a plain-text reply reached its limit without text; where a decision is required, such a reply is
         unreadable.
         """
-        role_model = request.role_model
+        role_model, role_request = request.role_model, request.role_request
         if not self.finish_reason:
             raise errors.CutStream(f"{role_model.connection} closed the stream of {role_model.model} before the end.")
         why = self.finish_reason.casefold().partition(":")[0]  # Gemini: "content_filter: RECITATION"
@@ -311,14 +311,14 @@ class ReplyBuilder:
             raise errors.Refused(f"{role_model.connection}: a content filter stopped {role_model.model}.")
         text, reasoning = self.so_far, "".join(self.reasoning)
         finish_reason: Literal["stop", "length"] = "length" if why in _AT_ITS_LIMIT else "stop"
-        if not text.strip() and finish_reason == "length" and request.ask.form == "text" and request.ask.retry:
+        if not text.strip() and finish_reason == "length" and role_request.form == "text" and role_request.retry:
             raise errors.LengthLimit(
                 f"{role_model.spec} reached its output limit of {request.output_limit} tokens without writing any text."
             )
         if not text.strip() and finish_reason == "stop":
             written = "with reasoning and without any text" if reasoning.strip() else "without any text"
             raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} replied {written}.")
-        usage = self.usage_so_far(request.ask.characters)
+        usage = self.usage_so_far(request.role_request.characters)
         return Reply(
             text=text,
             reasoning=reasoning,

@@ -35,7 +35,7 @@ ROLE_MODEL = RoleModel(connection="local", model="m", base_url="http://127.0.0.1
 KEY = "sk-secret-Zx81kq0Pw7"
 REQUEST = ModelRequest(
     connection=parse_connection("local", ROLE_MODEL.base_url), key=None, role_model=ROLE_MODEL,
-    ask=Request("annotator", (Message("user", "Text."),)),
+    role_request=Request("annotator", (Message("user", "Text."),)),
     seed=None, schema=None, silence=1.0, deadline=60.0, price=lambda _usage: None,
 )  # fmt: skip
 JUNK = st.recursive(
