@@ -9,6 +9,7 @@ import streamlit as st
 from app.state import state
 from app.widgets.alerts import error_notices
 from core.formatting import format_count, format_effect, format_points
+from core.services.codebooks import codebook as codebooks
 from core.services.lab import lessons
 from core.services.lab.lessons import AcceptedLessons
 from core.services.project_session import ProjectSession
@@ -27,7 +28,8 @@ def accepted_lessons(session: ProjectSession) -> None:
             st.fragment(_outcome, run_every=0.5 if found.is_running else None)(session, was_running=found.is_running)
         undo = f"Undo {'it' if len(found.lessons) == 1 else f'all {count}'}"
         st.button(undo, type="tertiary", icon=":material/undo:", key="lessons-undo", on_click=_undo, args=(session,),
-                  help="Takes the accepted lessons out of the codebook. Your other edits stay.")  # fmt: skip
+                  help="Takes the accepted lessons out of the draft and, as a new version, out of the saved codebook. "
+                  "Your other edits stay.")  # fmt: skip
         st.button("Keep", type="tertiary", icon=":material/check:", key="lessons-keep", on_click=lessons.keep,
                   args=(session,), help="Keeps them in the codebook and hides this line.")  # fmt: skip
 
@@ -68,5 +70,7 @@ def sentence(found: AcceptedLessons) -> str:
 
 def _undo(session: ProjectSession) -> None:
     with error_notices():
-        count = lessons.undo(session)
-        state.set_notice("ok", f"{format_count(count, 'lesson')} undone", "Your other edits of the codebook stay.")
+        undone = lessons.undo(session)
+        saved = f"Codebook v{undone.version} was saved without them. " if undone.version is not None else ""
+        others = "Your other unsaved changes stay in the draft." if codebooks.codebook_status(session).dirty else ""
+        state.set_notice("ok", f"{format_count(undone.lessons, 'lesson')} undone", saved + others)

@@ -184,6 +184,8 @@ def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
     draft = codebooks.codebook_status(filled).codebook
     assert "gondolier" not in draft.label(label.id).model_dump_json().lower()
     assert draft.guideline == "Only the hotel.", "other edits stay"
+    assert "1 lesson undone" in html(at)
+    assert "Your other unsaved changes stay in the draft." in html(at)
 
 
 def test_unchanged_test_is_explained_and_suggestions_use_the_opened_run(

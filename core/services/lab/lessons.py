@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
 
 from core.codebook import Codebook, Label
 from core.errors import MootError
@@ -37,12 +38,16 @@ MAX_DOCUMENTS = 500
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A change of one part of a label: text that was added, removed or replaced; empty for none."""
+    """A change of one part of a label: text that was added, removed or replaced; empty for none.
+
+    ``overwritten`` are descriptions by earlier lessons, which this one replaced. The saved version may have one.
+    """
 
     label_id: str
     part: str
     added: str
     removed: str
+    overwritten: tuple[str, ...] = ()
 
     def is_in(self, label: Label) -> bool:
         """Return True if the label still is as the lesson made it."""
@@ -55,10 +60,18 @@ class Lesson:
         """Return the label without the lesson; a description that was edited since stays."""
         current = getattr(label, self.part)
         if isinstance(current, str):
-            return label.model_copy(update={self.part: self.removed}) if current == self.added else label
+            is_lesson = current in (self.added, *self.overwritten)
+            return label.model_copy(update={self.part: self.removed}) if is_lesson else label
         kept = [text for text in current if text != self.added]
         restored = [self.removed] if self.removed and self.removed not in kept else []
         return label.model_copy(update={self.part: (*kept, *restored)})
+
+
+class UndoneLessons(NamedTuple):
+    """The number of lessons that were undone, and the codebook version saved without them; None if none had them."""
+
+    lessons: int
+    version: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +136,22 @@ def _result(session: ProjectSession, number: int) -> TrialResult | None:
     return result if result is not None and result.n else None
 
 
-def undo(session: ProjectSession) -> int:
-    """Take all accepted lessons out of the codebook, and return their number.
+def undo(session: ProjectSession) -> UndoneLessons:
+    """Take all accepted lessons out of the codebook.
 
     Lessons in the latest saved version are undone by a new version, those in the draft in the draft. Raises
     PromptError if a prompt cannot be rendered without them.
     """
     lessons, status = _applied(session), codebooks.codebook_status(session)
     saved = status.saved.codebook if status.saved is not None else None
+    version = None
     if saved is not None and (undone := without(saved, lessons)) != saved:
-        codebooks.save(session, undone, f"Undo {format_count(len(lessons), 'accepted lesson')}")
+        version = codebooks.save(session, undone, f"Undo {format_count(len(lessons), 'accepted lesson')}")
         session.trainer.schedule()
     if status.dirty:
         codebooks.save_draft(session, without(status.codebook, lessons))
     keep(session)
-    return len(lessons)
+    return UndoneLessons(len(lessons), version)
 
 
 def keep(session: ProjectSession) -> None:
@@ -177,18 +191,18 @@ def _merge(earlier: Iterable[Lesson], new: Iterable[Lesson]) -> list[Lesson]:
             if (old.label_id, old.part, old.added) == (lesson.label_id, lesson.part, lesson.removed)
             and (lesson.part == "description" or old.removed == lesson.added)
         ]  # fmt: skip
-        removed = lesson.removed
+        removed, replaced = lesson.removed, lesson.overwritten
         for old in overwritten:
             merged.remove(old)
-            removed = old.removed
+            removed, replaced = old.removed, (*old.overwritten, old.added)
         if removed != lesson.added:
-            merged.append(replace(lesson, removed=removed))
+            merged.append(replace(lesson, removed=removed, overwritten=replaced))
     return merged
 
 
 def _stored(session: ProjectSession) -> tuple[Lesson, ...]:
     stored = session.store.settings.get(SETTING) or {"lessons": []}
-    return tuple(Lesson(**row) for row in stored["lessons"])
+    return tuple(Lesson(**row | {"overwritten": tuple(row.get("overwritten", ()))}) for row in stored["lessons"])
 
 
 def _applied(session: ProjectSession) -> tuple[Lesson, ...]:

@@ -68,7 +68,7 @@ def test_undo_removes_all_lessons_and_keeps_other_changes(tmp_path):
         book = codebooks.codebook_status(session).codebook
         codebooks.save_draft(session, codebooks.change_label(book, CLEAN, description="Typed by hand."))
         accept_keyword(session, CLEAN, "spotless")
-        assert lessons.undo(session) == 2
+        assert lessons.undo(session) == (2, 3)
         latest = session.store.codebooks.latest()
         assert latest.version == 3
         assert latest.codebook.labels == BOOK.labels
@@ -107,8 +107,20 @@ def test_lessons_that_replace_earlier_ones_are_undone_to_the_start(tmp_path):
         change_service(session, description="B.", keywords=(*words, "waiter"))
         change_service(session, description="C.", keywords=words)  # the keyword is removed again
         assert [(one.removed, one.added) for one in lessons.accepted(session).lessons] == [("A.", "C.")]
-        assert lessons.undo(session) == 1
+        assert lessons.undo(session) == (1, None)
         assert codebooks.codebook_status(session).codebook.labels == start.labels
+
+
+def test_undo_reaches_a_saved_lesson_that_a_lesson_in_the_draft_replaced(tmp_path):
+    with studio(tmp_path) as (_, session):
+        start = codebooks.change_label(codebooks.codebook_status(session).codebook, SERVICE, description="A.")
+        codebooks.save(session, start)
+        change_service(session, description="B.")
+        codebooks.save(session, codebooks.codebook_status(session).codebook)
+        change_service(session, description="C.")
+        assert lessons.undo(session).lessons == 1
+        status = codebooks.codebook_status(session)
+        assert (status.saved.codebook.label(SERVICE).description, status.dirty) == ("A.", False)
 
 
 def test_lessons_that_cancel_each_other_are_none(tmp_path):
@@ -125,7 +137,7 @@ def test_keyword_that_was_accepted_removed_and_accepted_again_is_one_lesson(tmp_
         words = start.label(SERVICE).keywords
         for kept in ((*words, "waiter"), words, (*words, "waiter")):
             change_service(session, keywords=kept)
-        assert lessons.undo(session) == 1
+        assert lessons.undo(session) == (1, None)
         assert codebooks.codebook_status(session).codebook.label(SERVICE).keywords == words
 
 
