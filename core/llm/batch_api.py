@@ -65,28 +65,29 @@ class OpenAIBatches:
             uploaded = await self._client.files.create(file=(f"{mark}.jsonl", file), purpose="batch")
         with self._translated("start a batch"):
             once = self._client.with_options(max_retries=0)  # a retry after a lost answer would start a second batch
-            made = await once.batches.create(
+            batch = await once.batches.create(
                 input_file_id=uploaded.id, endpoint=URL, completion_window=WINDOW, metadata={MARK: mark}
             )
-        return made.id
+        return batch.id
 
     async def find(self, mark: str) -> str | None:
         """Search the latest batches of the account."""
         with self._translated("list its batches"):
             page = await self._client.batches.list(limit=100)
-            return next((one.id for one in page.data if (one.metadata or {}).get(MARK) == mark), None)
+            return next((batch.id for batch in page.data if (batch.metadata or {}).get(MARK) == mark), None)
 
     async def look(self, batch: str) -> BatchState:
         """Return the status of a batch."""
         with self._translated("report the status of a batch"):
-            found = await self._client.batches.retrieve(batch)
-        answered = found.request_counts.completed + found.request_counts.failed if found.request_counts else 0
-        outputs = tuple(filter(None, (found.output_file_id, found.error_file_id)))
-        told = [server_message(one.message) for one in (found.errors.data or [])] if found.errors else []
-        refused = found.status == "failed" and not outputs
-        return BatchState(
-            found.status in _ENDED, answered, outputs, ("; ".join(told) or "no reason given") if refused else ""
-        )
+            state = await self._client.batches.retrieve(batch)
+        counts = state.request_counts
+        outputs = tuple(filter(None, (state.output_file_id, state.error_file_id)))
+        problem = ""
+        if state.status == "failed" and not outputs:
+            reasons = [server_message(error.message) for error in (state.errors.data or [])] if state.errors else []
+            problem = "; ".join(reasons) or "no reason given"
+        answered = counts.completed + counts.failed if counts else 0
+        return BatchState(state.status in _ENDED, answered, outputs, problem)
 
     async def rows(self, output: str) -> AsyncIterator[bytes]:
         """Download a file line by line."""

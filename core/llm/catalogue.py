@@ -51,7 +51,7 @@ def list_models(connection: Connection) -> tuple[ModelCard, ...]:
 
 def _from_openai(connection: Connection) -> list[ModelCard]:
     async def ask(client: openai.AsyncOpenAI) -> list[ModelCard]:
-        found: list[ModelCard] = []
+        cards: list[ModelCard] = []
         after: dict[str, str] = {}
         for _ in range(MOST_PAGES):
             page: Any = await client.get("/models", cast_to=object, options={"params": after})
@@ -59,11 +59,11 @@ def _from_openai(connection: Connection) -> list[ModelCard]:
             entries = model_entries(listed)
             if not isinstance(listed, list) or (listed and not entries):
                 raise ValueError("the response has no list of models")
-            found += [ModelCard(str(entry["id"])) for entry in entries if entry.get("id")]
+            cards += [ModelCard(str(entry["id"])) for entry in entries if entry.get("id")]
             if listed is page or not page.get("has_more") or not page.get("last_id"):
                 break
             after = {"after_id": str(page["last_id"])}
-        return found
+        return cards
 
     return ask_openai(connection, LIST_SECONDS, LIST_BYTES, ask)
 

@@ -177,12 +177,13 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model
 
 
 def _error(status: int, text: str, code: str, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
-    error = _told_apart(status, text, f"{text} {code}", headers, role_model)
+    error = _classify(status, text, f"{text} {code}", headers, role_model)
     error.said = f"{text} {code}".strip()
     return error
 
 
-def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
+def _classify(status: int, text: str, whole: str, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
+    """Return the error for a status and a message, with the code of the error in ``whole``."""
     said = f"{role_model.connection} answered {status} for {role_model.model}"
     said = as_sentence(f"{said}: {text}" if text else said)
     rejected = status in (400, 403, 412, 422)
@@ -240,9 +241,9 @@ _EVENTS = {
 def from_event(event: Any, role_model: RoleModel) -> ModelError:
     """Return the error for an error event in a stream that began with 200."""
     text, code = _picked(event)
-    given = str(event.get("code")) if isinstance(event, dict) else ""
-    meant = (status for status, sign in _EVENTS.items() if sign.search(f"{text} {code}"))
-    if status := int(given) if re.fullmatch(r"[45]\d\d", given) else next(meant, 0):
+    stated = str(event.get("code")) if isinstance(event, dict) else ""
+    by_words = (status for status, words in _EVENTS.items() if words.search(f"{text} {code}"))
+    if status := int(stated) if re.fullmatch(r"[45]\d\d", stated) else next(by_words, 0):
         return _error(status, text, code, {}, role_model)
     return errors.ServerFault(as_sentence(f"{role_model.connection} stopped in mid-stream: {text}"), _remedy(text))
 

@@ -145,15 +145,17 @@ def _parts(content: Any) -> tuple[Any, str]:
     """
     if not isinstance(content, list):
         return content, ""
-    said = {"text": "", "thinking": ""}
+    pieces = {"text": "", "thinking": ""}
     for part in content:
         if isinstance(part, str):
-            said["text"] += part
+            pieces["text"] += part
         elif isinstance(part, dict):
             inner = part.get("thinking")
-            said["thinking"] += _parts(inner)[0] if isinstance(inner, list) else inner if isinstance(inner, str) else ""
-            said["text"] += part["text"] if isinstance(part.get("text"), str) else ""
-    return said["text"], said["thinking"]
+            pieces["thinking"] += (
+                _parts(inner)[0] if isinstance(inner, list) else inner if isinstance(inner, str) else ""
+            )
+            pieces["text"] += part["text"] if isinstance(part.get("text"), str) else ""
+    return pieces["text"], pieces["thinking"]
 
 
 def _usage(data: dict[str, Any]) -> Usage:
