@@ -42,8 +42,8 @@ class TextSpace:
 
     def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return cosine similarities ``[text, fitted text]``; 0 for a text without features."""
-        found: Any = self._vectorizer.transform(texts) @ self._fitted.T
-        return np.asarray(found.toarray().clip(0.0, 1.0), dtype=np.float64)
+        products: Any = self._vectorizer.transform(texts) @ self._fitted.T
+        return np.asarray(products.toarray().clip(0.0, 1.0), dtype=np.float64)
 
 
 class EmbeddedSpace:
@@ -52,15 +52,15 @@ class EmbeddedSpace:
     def __init__(self, texts: Sequence[str], embed: Embed) -> None:
         self._embed = embed
         self._fitted = normalised(embed(texts))
-        self._asked: dict[str, Vectors] = {}
+        self._vectors: dict[str, Vectors] = {}
 
     def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return cosine similarities ``[text, fitted text]``, from -1 to 1."""
-        new = list(dict.fromkeys(text for text in texts if text not in self._asked))
+        new = list(dict.fromkeys(text for text in texts if text not in self._vectors))
         if new:
-            self._asked.update(zip(new, normalised(self._embed(new)), strict=True))
-        found = np.stack([self._asked[text] for text in texts]) @ self._fitted.T
-        return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
+            self._vectors.update(zip(new, normalised(self._embed(new)), strict=True))
+        products = np.stack([self._vectors[text] for text in texts]) @ self._fitted.T
+        return np.asarray(np.clip(products, -1.0, 1.0), dtype=np.float64)
 
 
 Space: TypeAlias = TextSpace | EmbeddedSpace

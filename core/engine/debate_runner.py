@@ -107,9 +107,9 @@ class PendingTurn:
     def finished(self, run_id: str, reply: Reply, items: Sequence[str], *, cached: bool) -> Turn:
         """Return the turn with its reply; ``items`` are those of the run's codebook."""
         request, reading = self.request, reply.reading
-        own = (request.item,) if request.item else items
+        answered_items = (request.item,) if request.item else items
         gives_values = reading.readable and not request.is_auxiliary
-        values = {item: reading.values.get(item) for item in own} if gives_values else None
+        values = {item: reading.values.get(item) for item in answered_items} if gives_values else None
         return replace(self.started(run_id, cached=cached), reply=reply, values=values)
 
 

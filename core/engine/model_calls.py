@@ -145,16 +145,16 @@ class ModelCaller:
             await asyncio.wait((shared,))
             if not shared.cancelled():
                 return PaidCall(shared.result(), is_shared=True)
-        own = self._calls[key] = asyncio.get_running_loop().create_future()
+        future = self._calls[key] = asyncio.get_running_loop().create_future()
         try:
             reply = await self._call(key, pending)
-            own.set_result(reply)
+            future.set_result(reply)
         except Exception as error:
-            own.set_exception(error)
-            own.exception()  # retrieved, in case no other debate waits
+            future.set_exception(error)
+            future.exception()  # retrieved, in case no other debate waits
             raise
         finally:
-            own.cancel()  # unless it is done
+            future.cancel()  # unless it is done
             del self._calls[key]
         return PaidCall(reply, is_shared=False)
 
@@ -258,9 +258,9 @@ class ModelCaller:
     def _limiter(self, role_model: RoleModel) -> ServerLimiter:
         limiter = self._limiters.get(role_model.base_url)
         if limiter is None:
-            own = self.settings.handling
+            handling = self.settings.handling
             limits = self.dependencies.models.limits(role_model).and_also(
-                own.requests_per_minute, own.tokens_per_minute
+                handling.requests_per_minute, handling.tokens_per_minute
             )
             limiter = self._limiters[role_model.base_url] = ServerLimiter(
                 limits, self.settings.concurrency, lambda now: self.on_limit(role_model, now)

@@ -59,12 +59,12 @@ async def probe_role_models(settings: RunSettings, models: Models) -> tuple[Prob
 
 
 async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSettings, models: Models) -> Probe:
-    own = settings.model_copy(update={"codebook": BOOK, "pace": 0.0})
+    probe_settings = settings.model_copy(update={"codebook": BOOK, "pace": 0.0})
     began, error, reply = time.monotonic(), None, Reply()
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             reply = await with_retries(
-                lambda: models.ask(role_model, WEATHER, own, DOCUMENT, lambda _text, _is_reasoning: None),
+                lambda: models.ask(role_model, WEATHER, probe_settings, DOCUMENT, lambda _text, _is_reasoning: None),
                 PROBE_ATTEMPTS,
             )
     except ModelError as failed:

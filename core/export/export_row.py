@@ -221,12 +221,12 @@ def evidence_spans(annotator: AnnotatorValues, row: ExportRow, codebook: Codeboo
         names[CHOICE_ITEM] = names[chosen]
     first = next(iter(row.document.fields), "")
     text = row.document.text
-    found = dict.fromkeys(
-        (each.start, each.end, names[each.item])
-        for each in annotator.evidence
-        if each.supported and each.field == first and each.item in names
+    spans = dict.fromkeys(
+        (quote.start, quote.end, names[quote.item])
+        for quote in annotator.evidence
+        if quote.supported and quote.field == first and quote.item in names
     )
-    return [{"start": start, "end": end, "text": text[start:end], "label": label} for start, end, label in found]
+    return [{"start": start, "end": end, "text": text[start:end], "label": label} for start, end, label in spans]
 
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS

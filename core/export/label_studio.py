@@ -36,8 +36,8 @@ class _Controls(NamedTuple):
 
 def _controls(codebook: Codebook, fields: Iterable[str]) -> _Controls:
     dimensions = codebook.names if codebook.kind == "rating" else ()
-    choices, evidence, *own = unique_names([CHOICES, EVIDENCE, *dimensions], fields)
-    return _Controls(choices, evidence, dict(zip(dimensions, own, strict=True)))
+    choices, evidence, *ratings = unique_names([CHOICES, EVIDENCE, *dimensions], fields)
+    return _Controls(choices, evidence, dict(zip(dimensions, ratings, strict=True)))
 
 
 def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:

@@ -130,11 +130,11 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
         keys = [key for key, item in value.items() if isinstance(item, list) and item and isinstance(item[0], dict)]
         if len(keys) == 1:
             return value[keys[0]], f"The rows are those under '{keys[0]}'."
-        own = list(value.values())
-        columns = [] if keys or len(own) < 2 else _all(list, own)
+        values = list(value.values())
+        columns = [] if keys or len(values) < 2 else _all(list, values)
         if columns and len({len(column) for column in columns}) == 1:
             return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)], "Each key is a column."
-        if rows := _all(dict, own):
+        if rows := _all(dict, values):
             if all(index.isdecimal() for index in rows[0]) and all(row.keys() == rows[0].keys() for row in rows):
                 return [{key: value[key][index] for key in value} for index in rows[0]], "Each key is a column."
             return [{**row, "id": key} for key, row in value.items()], "Each key is the id of a row."
@@ -162,8 +162,8 @@ def _table(
             check_width(len(keys), name)
         rows.keep(line, value)
     if not rows.kept:
-        found = f"no row with an object; {rows.rejected[0]}" if rows.rejected else "no rows"
-        raise InputError(f"{name} has {found}.", _LAYOUTS)
+        problem = f"no row with an object; {rows.rejected[0]}" if rows.rejected else "no rows"
+        raise InputError(f"{name} has {problem}.", _LAYOUTS)
     columns, renamed = clean_columns(tuple(keys))
     return Table(
         name=name,

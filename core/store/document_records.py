@@ -199,9 +199,9 @@ def _review(cells: Sequence[str]) -> Review:
 
 def _people(decisions: Sequence[Sequence[Any]]) -> dict[str, PersonReview]:
     """Return the people of (actor, item, value, time, status) rows in the order of the decisions."""
-    found: dict[str, PersonReview] = {}
+    people: dict[str, PersonReview] = {}
     for actor, item, value, at, status in decisions:
-        earlier = found.pop(actor, None)
+        earlier = people.pop(actor, None)
         values = {**(earlier.values if earlier else {}), item: value_of(value)}
-        found[actor] = PersonReview(values, float(at), status)
-    return found
+        people[actor] = PersonReview(values, float(at), status)
+    return people

@@ -473,8 +473,8 @@ def _review_status(view: Viewpoint) -> tuple[str, dict[str, Any]]:
     """Return SQL for the review statuses of documents, with the parameters of the viewpoint."""
     if view.actor is None:
         return "SELECT document_id, status, unix_time FROM current_status", {"run": view.run_id}
-    own = "SELECT document_id, status, unix_time FROM person_status WHERE actor = $actor"
-    return own, {"run": view.run_id, "actor": view.actor}
+    sql = "SELECT document_id, status, unix_time FROM person_status WHERE actor = $actor"
+    return sql, {"run": view.run_id, "actor": view.actor}
 
 
 def _base(run_id: str | None, among: bool, *, given: bool) -> str:

@@ -195,11 +195,11 @@ class Reviews(Repository):
             "AND act NOT IN (SELECT act FROM undone_acts) GROUP BY actor, item ORDER BY actor, item",
             [document_id],
         )
-        found: dict[str, dict[str, Any]] = {}
+        notes: dict[str, dict[str, Any]] = {}
         for actor, item, mark in rows:
             if mark["value"] is not None and (value := load(mark["value"])):
-                found.setdefault(actor, {})[item] = value
-        return found
+                notes.setdefault(actor, {})[item] = value
+        return notes
 
     def second_readings(self, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
         """Return the documents of which a review by ``actor`` is a second reading."""

@@ -122,10 +122,10 @@ def scalar(cursor: Cursor, sql: str, params: Sequence[Any] = ()) -> int:
 
 def values_by_key(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
     """Return rows of (key, inner key, JSON text) as the data in the texts by key and inner key."""
-    found: dict[str, dict[str, Any]] = {}
+    values: dict[str, dict[str, Any]] = {}
     for key, inner, text in rows:
-        found.setdefault(key, {})[inner] = load(text)
-    return found
+        values.setdefault(key, {})[inner] = load(text)
+    return values
 
 
 def add_row(cursor: Cursor, table: str, *values: Any) -> None:

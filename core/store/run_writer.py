@@ -35,8 +35,7 @@ from core.store.write_queue import Repository, Writer
 
 _TURN = (
     "run_id", "document_id", "turn", "key", "role", "form", "retry", "role_model", "messages", "cached", "reading",
-    "values",
-    "evidence", "evidence_total", "evidence_supported", "superseded", "round", "replies_to", "item",
+    "values", "evidence", "evidence_total", "evidence_supported", "superseded", "round", "replies_to", "item",
 )  # fmt: skip
 _ATTEMPT = (
     "run_id", "document_id", "role", "key", "kind", "message", "text", "prompt_tokens", "completion_tokens", "cost_usd",
