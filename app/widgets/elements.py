@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 NO_NUMBERS = {"", MISSING, "free", PRICE_UNKNOWN}
 """Texts in columns with numbers where there is none."""
+MOST_INLINE = 3
+"""Most columns of a table with intervals on the line of their values."""
 
 
 @st.fragment(run_every=0.5)
@@ -121,19 +123,21 @@ def heading(text: str) -> None:
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Draw a table of texts, escaped unless they are Markup. It scrolls if it is too wide.
 
-    Columns with numbers are aligned right, except the first.
+    Columns with numbers are aligned right, except the first. With many intervals, all of them are below their values.
     """
     texts = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in rows]
     columns = list(zip(*texts, strict=True)) or [()] * len(heads)
     numeric = [any(map(str.isdigit, "".join(column))) or {""} < {*column, ""} <= NO_NUMBERS for column in columns]
+    is_wide = sum(any("moot-interval" in cell for cell in column) for column in zip(*rows, strict=True)) > MOST_INLINE
     sides = ["" if number or not place else ' class="text"' for place, number in enumerate(numeric)]
 
     def cells(tag: str, row: Sequence[str]) -> str:
         return "".join(f"<{tag}{side}>{escape(cell)}</{tag}>" for side, cell in zip(sides, row, strict=True))
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    kind = "moot-table wrap wide" if is_wide else "moot-table wrap"
     st.html(
-        f'<div class="moot-scroll"><table class="moot-table wrap"><thead><tr>{cells("th", heads)}</tr></thead>'
+        f'<div class="moot-scroll"><table class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 

@@ -42,3 +42,17 @@ def test_page_that_no_longer_exists_becomes_the_last_one(caplog: pytest.LogCaptu
     assert not caplog.records, "a page beyond the last one is no second default"
     app.number_input[0].set_value(1).run()
     assert (app.text[0].value, "list" in app.session_state) == ("page 1", False)
+
+
+def _tables() -> None:
+    from app.widgets.elements import table
+    from app.widgets.metric_tables import with_interval
+
+    for columns in (3, 4):
+        table(["Label"] * (columns + 1), [["Food", *[with_interval("0.5", "0.1 to 0.9")] * columns]])
+
+
+def test_many_intervals_of_a_table_are_below_their_values() -> None:
+    narrow, wide = (element.proto.body for element in AppTest.from_function(_tables).run().get("html"))
+    assert 'class="moot-table wrap"' in narrow
+    assert 'class="moot-table wrap wide"' in wide
