@@ -30,7 +30,7 @@ from core.services.evaluation.reference import reference_names
 from core.services.evaluation.scores import EvaluationReport, evaluate
 from core.services.project_session import ProjectSession
 from core.services.review import plan
-from core.services.runs.configuration import changed_params, describe_model
+from core.services.runs.configuration import changed_params, describe_model, describe_sampling
 from core.stats import metrics
 from core.stats.intervals import Estimate, format_interval
 from core.store.annotators import REVIEWED, source_of
@@ -298,7 +298,7 @@ def _cells(estimate: Estimate) -> tuple[str, str]:
 def _models(session: ProjectSession, run: RunRow) -> Table:
     served = session.store.transcripts.served_models(run.run_id)
     rows = [
-        (role, model.spec, ", ".join(sorted(served.get(role, ()))) or "not reported", describe_model(model))
+        (role, model.spec, ", ".join(sorted(served.get(role, ()))) or "not reported", describe_sampling(model.sampling))
         for role, model in run.settings.role_models.items()
     ]
     return Table(("Role", "Model", "Version reported by the server", "Settings"), tuple(rows), "Models")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import format_count
-from core.runs import RoleModel, RunDetails, RunRow, RunSettings
+from core.runs import RoleModel, RunDetails, RunRow, RunSettings, Sampling
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import own_prompts, summarise_prompts, title_of
 
@@ -129,9 +129,20 @@ def describe_model(role_model: RoleModel) -> str:
     model = role_model.model
     if sampling.temperature is not None:
         model += f" at temperature {sampling.temperature:g}"
+    return ", ".join([model, *_sampling_words(sampling)])
+
+
+def describe_sampling(sampling: Sampling) -> str:
+    """Return the sampling settings in words: "temperature 0.7, top p 0.9", or "default"."""
+    temperature = [] if sampling.temperature is None else [f"temperature {sampling.temperature:g}"]
+    return ", ".join([*temperature, *_sampling_words(sampling)]) or "default"
+
+
+def _sampling_words(sampling: Sampling) -> list[str]:
+    """Return all settings but the temperature."""
     words = [form.format(value) for name, form in _SAMPLING.items() if (value := getattr(sampling, name)) is not None]
     schema = {"auto": [], "on": ["JSON replies"], "off": ["text replies"]}[sampling.json_schema]
-    return ", ".join([model, *words, *schema])
+    return [*words, *schema]
 
 
 def model_names(role_models: Iterable[RoleModel]) -> list[str]:

@@ -16,6 +16,7 @@ from core.services.runs.configuration import (
     change_details,
     configuration,
     describe_model,
+    describe_sampling,
     differences,
     propose_name,
     undo_details,
@@ -80,6 +81,8 @@ def test_all_configured_sampling_parameters_are_named():
     sampling = Sampling(temperature=0, top_p=0.9, max_tokens=2048, seed=3, reasoning_effort="low", json_schema="off")
     description = "m at temperature 0, top p 0.9, at most 2,048 tokens, low effort, seed 3, text replies"
     assert describe_model(RoleModel(connection="local", model="m", sampling=sampling)) == description
+    assert describe_sampling(sampling) == "temperature 0, " + description.partition(", ")[2]
+    assert describe_sampling(Sampling()) == "default"
 
 
 def test_changed_parameter_and_temperature_are_named():
