@@ -71,7 +71,21 @@ def authors_command(
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    collection = report["collection"]
+    _print_collection(report["collection"])
+    _print_labels(report["labels"])
+    if report["annotators"]:
+        console.print_line()
+        _print_annotators(report["annotators"])
+    if report["predictivity"]["sources"]:
+        console.print_line(f"\nPredictivity, by {report['predictivity']['model']}:")
+        _print_predictivity(report["predictivity"]["sources"])
+    arms = [row for row in report["clicks"] if not row["day"]]
+    if any(row["impressions"] for row in arms):
+        console.print_line()
+        _print_clicks(arms)
+
+
+def _print_collection(collection: dict[str, Any]) -> None:
     completion = collection["completion"]
     console.print_line(
         f"{format_count(collection['texts'], 'text')} by {format_count(collection['authors'], 'author')}, "
@@ -79,6 +93,9 @@ def _print_report(report: dict[str, Any]) -> None:
         f"{collection['answered']} answered, {collection['abstained']} abstentions, {collection['declined']} put off "
         f"(completion {_share(completion['value'], completion['interval'])}; 95% intervals in brackets)"
     )
+
+
+def _print_labels(labels: dict[str, Any]) -> None:
     console.print_table(
         ("label", "asked", "answered", "abstained", "predicted right", "uncertainty"),
         [
@@ -86,44 +103,46 @@ def _print_report(report: dict[str, Any]) -> None:
                 name, str(row["asked"]), str(row["answered"]), str(row["abstained"]),
                 _share(row["accuracy"], row["accuracy_interval"]), format_number(row["uncertainty"], 2),
             )
-            for name, row in report["labels"].items()
+            for name, row in labels.items()
         ],
     )  # fmt: skip
-    if report["annotators"]:
-        console.print_line()
-        console.print_table(
-            ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per label", "cost per label"),
-            [
-                (
-                    name, str(row["labels"]), _share(row["accuracy"]["value"], row["accuracy"]["interval"]),
-                    console.format_with_interval(partial(format_number, digits=2), row["kappa"], row["kappa_interval"]),
-                    format_number(row["kl_meaning"], 2),
-                    format_number(row["kl_position"], 2), format_number(row["seconds"], 1),
-                    format_money(row["cost_usd"]),
-                )
-                for name, row in report["annotators"].items()
-            ],
-        )  # fmt: skip
-    if report["predictivity"]["sources"]:
-        console.print_line(f"\nPredictivity, by {report['predictivity']['model']}:")
-        console.print_table(
-            ("earlier labels by", "predictions", "accuracy", "std"),
-            [
-                (
-                    name, str(row["predictions"]), _share(row["accuracy"], row["interval"]),
-                    format_percent(row["deviation"], 1),
-                )
-                for name, row in report["predictivity"]["sources"].items()
-            ],
-        )  # fmt: skip
-    totals = [row for row in report["clicks"] if not row["day"]]
-    if any(row["impressions"] for row in totals):
-        console.print_line()
-        for row in totals:
-            console.print_line(
-                f"{row['arm']}: {format_count(row['clicks'], 'click')} on "
-                f"{format_count(row['impressions'], 'impression')} ({_share(row['rate'], row['interval'])})"
+
+
+def _print_annotators(annotators: dict[str, Any]) -> None:
+    as_number = partial(format_number, digits=2)
+    console.print_table(
+        ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per label", "cost per label"),
+        [
+            (
+                name, str(row["labels"]), _share(row["accuracy"]["value"], row["accuracy"]["interval"]),
+                console.format_with_interval(as_number, row["kappa"], row["kappa_interval"]),
+                as_number(row["kl_meaning"]), as_number(row["kl_position"]),
+                format_number(row["seconds"], 1), format_money(row["cost_usd"]),
             )
+            for name, row in annotators.items()
+        ],
+    )  # fmt: skip
+
+
+def _print_predictivity(sources: dict[str, Any]) -> None:
+    console.print_table(
+        ("earlier labels by", "predictions", "accuracy", "std"),
+        [
+            (
+                name, str(row["predictions"]), _share(row["accuracy"], row["interval"]),
+                format_percent(row["deviation"], 1),
+            )
+            for name, row in sources.items()
+        ],
+    )  # fmt: skip
+
+
+def _print_clicks(arms: list[dict[str, Any]]) -> None:
+    for row in arms:
+        console.print_line(
+            f"{row['arm']}: {format_count(row['clicks'], 'click')} on "
+            f"{format_count(row['impressions'], 'impression')} ({_share(row['rate'], row['interval'])})"
+        )
 
 
 def _share(value: float | None, interval: Sequence[float] | None) -> str:
