@@ -452,59 +452,55 @@ def model_card(facts: Mapping[str, Any], at: float) -> str:
     Names are written as inline code, so that they stay text.
     """
     codebook = Codebook.model_validate(facts["codebook"])
-    scores = facts["scores"]
-    value, interval, gain = scores["value"], scores["interval"], facts["gain"]
-    score = "not known yet" if value is None else format_number(value)
-    if interval is not None:
-        score += f" ({format_interval(Interval(*interval), named=True)})"
-    lines = [
-        "# Classifier of a Moot project",
-        "",
-        f"Logistic regressions that start from the evidence of the codebook {_code(codebook.name)} (version "
-        f"{facts['codebook_version']}, kind {codebook.kind}) and are corrected by decisions: on the codebook's words "
-        "that occur and on TF-IDF of all words"
-        f"{' and on sentence vectors' if facts.get('vectors') else ''}. It is not a language model.",
-        "",
-        "## Training data",
-        "",
-        f"{facts['documents']:,} documents with {facts['decisions']:,} decisions by "
-        f"{', '.join(map(_code, facts['people'])) or 'nobody'}, until "
-        f"{format_timestamp(at)}. The texts themselves are not in the file; single "
-        "words of them are.",
-        "",
-        "| item | decisions |",
-        "|---|---|",
-    ]
-    for item, values in list(facts["answers"].items())[:MAX_CARD_LABELS]:
-        lines.append(f"| {_code(item)} | {', '.join(f'{_code(word)} {count:,}' for word, count in values.items())} |")
-    lines += [
-        "",
-        "## Performance",
-        "",
-        f"Cross-validated {scores['measure']} on {scores['n']:,} of these documents: {score}. They were selected for "
-        "review and are mostly harder than the rest."
-        + (
-            ""
-            if gain["value"] is None
-            else f" Twice as many training documents changed it by {format_signed(gain['value'])}."
+    vectors = " and on sentence vectors" if facts.get("vectors") else ""
+    sections = {
+        "Training data": _training_data(facts, at),
+        "Performance": _performance(facts["scores"], facts["gain"]["value"]),
+        "Limits": (
+            "It knows the words of its training examples and the word lists; it does not understand irony, hints or "
+            "new subjects. Its certainty orders a queue; it is calibrated on similar documents only. Do not use it to "
+            "decide about people."
         ),
-        "",
-        "## Limits",
-        "",
-        "It knows the words of its training examples and the word lists; it does not understand irony, hints or new "
-        "subjects. Its certainty orders a queue; it is calibrated on similar documents only. Do not use it to decide "
-        "about people.",
-        "",
-        "## The file",
-        "",
-        "A skops file: open it with `skops.io.load(path, trusted=[])`. It is a dict of `facts` (the codebook among "
-        "them), `task`, `vocabulary` and `idf` (of TF-IDF), `words` (words of the codebook), `centre` (of vectors) and "
-        "`models` (for each item the weights of vocabulary, words, vector, evidence and bias).",
-        "",
-        f"Classifier {_code(facts.get('hash', ''))}.",
-        "",
+        "The file": (
+            "A skops file: open it with `skops.io.load(path, trusted=[])`. It is a dict of `facts` (the codebook among "
+            "them), `task`, `vocabulary` and `idf` (of TF-IDF), `words` (words of the codebook), `centre` (of vectors) "
+            "and `models` (for each item the weights of vocabulary, words, vector, evidence and bias)."
+        ),
+    }
+    return "\n\n".join(
+        [
+            "# Classifier of a Moot project",
+            f"Logistic regressions that start from the evidence of the codebook {_code(codebook.name)} (version "
+            f"{facts['codebook_version']}, kind {codebook.kind}) and are corrected by decisions: on the codebook's "
+            f"words that occur and on TF-IDF of all words{vectors}. It is not a language model.",
+            *(f"## {heading}\n\n{text}" for heading, text in sections.items()),
+            f"Classifier {_code(facts.get('hash', ''))}.\n",
+        ]
+    )
+
+
+def _training_data(facts: Mapping[str, Any], at: float) -> str:
+    people = ", ".join(map(_code, facts["people"])) or "nobody"
+    rows = [
+        f"| {_code(item)} | {', '.join(f'{_code(word)} {count:,}' for word, count in values.items())} |"
+        for item, values in list(facts["answers"].items())[:MAX_CARD_LABELS]
     ]
-    return "\n".join(lines)
+    table = "\n".join(["| item | decisions |", "|---|---|", *rows])
+    return (
+        f"{facts['documents']:,} documents with {facts['decisions']:,} decisions by {people}, until "
+        f"{format_timestamp(at)}. The texts themselves are not in the file; single words of them are.\n\n{table}"
+    )
+
+
+def _performance(scores: Mapping[str, Any], gain: float | None) -> str:
+    score = "not known yet" if scores["value"] is None else format_number(scores["value"])
+    if scores["interval"] is not None:
+        score += f" ({format_interval(Interval(*scores['interval']), named=True)})"
+    change = "" if gain is None else f" Twice as many training documents changed it by {format_signed(gain)}."
+    return (
+        f"Cross-validated {scores['measure']} on {scores['n']:,} of these documents: {score}. They were selected for "
+        f"review and are mostly harder than the rest.{change}"
+    )
 
 
 def _rating_scores(
