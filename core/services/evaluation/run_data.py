@@ -161,6 +161,20 @@ def sampling_design(
     represented[[row_of[document] for document in left_out if document in row_of]] = False
     counted = represented.copy()
     counted[rows] &= ~np.isnan(judged).any(axis=1)  # a codebook with further items leaves gaps
+    sample, order = _draws(session, run, row_of, represented, counted)
+    codebook = run.settings.codebook
+    variables = [values if codebook.kind == "rating" else given_labels(codebook, values) for values in verdicts]
+    known = np.where(represented[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
+    return Design(sample=sample, order=np.searchsorted(rows, order), known=known)
+
+
+def _draws(
+    session: ProjectSession, run: RunRow, row_of: Mapping[str, int], represented: Mask, counted: Mask
+) -> tuple[Sample, npt.NDArray[np.int64]]:
+    """Return the submitted documents that count, as a sample of the represented documents, and their rows.
+
+    The masks are ``[document]`` of the run. ``row_of`` gives the row of a document.
+    """
     submitted = session.store.sampling_frames.selections()
     chosen = [
         selection
@@ -185,10 +199,7 @@ def sampling_design(
     sample = Sample.of_draws(
         (np.cumsum(represented) - 1)[order], [draw_sizes(selection) for selection in chosen], population
     )
-    codebook = run.settings.codebook
-    variables = [values if codebook.kind == "rating" else given_labels(codebook, values) for values in verdicts]
-    known = np.where(represented[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
-    return Design(sample=sample, order=np.searchsorted(rows, order), known=known)
+    return sample, order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
