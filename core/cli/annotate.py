@@ -20,7 +20,12 @@ from core.formatting import format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings
 from core.services import few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import read_codebook, write_yaml
-from core.services.codebooks.keyword_matches import labels_without_keywords, propose_keywords, with_keywords
+from core.services.codebooks.keyword_matches import (
+    KeywordProposal,
+    labels_without_keywords,
+    propose_keywords,
+    with_keywords,
+)
 from core.services.data.importing import Header, ImportOptions, ImportPreview, preview_file, store_documents
 from core.services.evaluation import ambiguity, report
 from core.services.models import Price
@@ -514,35 +519,26 @@ def keywords_command(
     The codebook file is not changed.
     """
     codebook = read_codebook(codebook_file)
-    wanted = set()
-    for name in names:
-        label = codebook.find(name)
-        if label is None:
-            raise UsageError(f"The label '{name}' does not exist.", f"The labels are {join_names(codebook.names)}.")
-        wanted.add(label.id)
+    wanted = _label_ids(codebook, names)
     documents = preview_file(ImportOptions((input,), text=text, header=header), codebook).built.documents
     found = propose_keywords(codebook, [document.text for document in documents])
-    found = tuple(one for one in found if not wanted or one.label_id in wanted)
+    found = tuple(proposal for proposal in found if not wanted or proposal.label_id in wanted)
     without = labels_without_keywords(codebook, found)
-    label_names = {label.id: label.name for label in codebook.labels}
     if output is not None:
         write_yaml(with_keywords(codebook, found), output)
     if as_json:
-        keywords = [
-            {
-                "label": label_names[one.label_id], "keyword": one.word, "source": one.source,
-                "documents": one.documents, "together": one.together, "example": one.example,
-            }
-            for one in found
-        ]  # fmt: skip
+        keywords = [_keyword_json(codebook, proposal) for proposal in found]
         console.print_json(
             {"documents": len(documents), "keywords": keywords, "labels_without_keywords": list(without)}
         )
         return
     rows = [
-        (f"{label_names[one.label_id]}: {one.word}", one.source, f"{one.documents:,}", f"{one.together:,}")
-        for one in found
-    ]
+        (
+            f"{codebook.label(proposal.label_id).name}: {proposal.word}", proposal.source,
+            f"{proposal.documents:,}", f"{proposal.together:,}",
+        )
+        for proposal in found
+    ]  # fmt: skip
     if rows:
         console.print_table(("Label: keyword", "source", "documents", "with another word of the label"), rows)
     console.print_message(
@@ -552,3 +548,21 @@ def keywords_command(
         console.print_message(f"no keywords for {join_names(without)}: add words that only texts with this label use")
     if output is not None:
         console.print_message(f"wrote {output}")
+
+
+def _label_ids(codebook: Codebook, names: Sequence[str]) -> set[str]:
+    """Return the ids of labels. UsageError for a name that the codebook does not have."""
+    ids = set()
+    for name in names:
+        label = codebook.find(name)
+        if label is None:
+            raise UsageError(f"The label '{name}' does not exist.", f"The labels are {join_names(codebook.names)}.")
+        ids.add(label.id)
+    return ids
+
+
+def _keyword_json(codebook: Codebook, proposal: KeywordProposal) -> dict[str, Any]:
+    return {
+        "label": codebook.label(proposal.label_id).name, "keyword": proposal.word, "source": proposal.source,
+        "documents": proposal.documents, "together": proposal.together, "example": proposal.example,
+    }  # fmt: skip
