@@ -255,20 +255,16 @@ def test_stop_cancels_calls_in_flight() -> None:
 def test_verdict_that_is_being_written_when_the_run_stops_is_counted() -> None:
     world = World()
     write = world.verdict
+    live = world.run(world.work(settings(concurrency=1), count=9))
 
-    async def write_slowly(reached: VerdictReached) -> None:
+    async def stop_while_writing(reached: VerdictReached) -> None:
         await write(reached)
+        live.stop(NOW)
         await asyncio.sleep(5)
 
-    world.verdict = write_slowly
-
-    async def stopped() -> RunStatus:
-        live = world.run(world.work(settings(concurrency=1), count=9))
-        asyncio.get_running_loop().call_later(0.05, live.stop, NOW)
-        return await live.run()
-
-    status = asyncio.run(stopped())
-    assert (status.state, status.verdicts) == ("stopped", len(world.verdicts))
+    world.verdict = stop_while_writing
+    status = asyncio.run(live.run())
+    assert (status.state, status.verdicts, len(world.verdicts)) == ("stopped", 1, 1)
 
 
 def test_full_disk_pauses_the_run() -> None:
