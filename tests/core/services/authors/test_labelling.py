@@ -15,6 +15,7 @@ from core.codebook import Codebook, Label
 from core.errors import UsageError
 from core.llm.connections import parse_connection
 from core.services.authors import labelling
+from core.services.authors.report import author_report
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from tests.servers.running import llama_cpp
@@ -76,6 +77,8 @@ def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
     labelling.answer(session, mood.id, author, declined=True, seconds=0)
     after = labelling.load_labelling(session)
     assert after.next_question(submission) is None
+    counts = {row.name: (row.asked, row.answered, row.abstained) for row in author_report(session).features}
+    assert counts == {"Urgent": (1, 1, 0), "Feeling": (1, 0, 1), "Mood": (1, 0, 0)}
     assert document.gold["author"].keys() == {URGENT}, "neither an abstention nor a free answer becomes a label"
 
 
