@@ -107,7 +107,9 @@ def project_option(required: bool) -> Callable[[Any], Any]:
 
 
 def _header_choice(_ctx: click.Context, _param: click.Parameter, has_header: bool | None) -> Header | None:
-    return None if has_header is None else "first line" if has_header else "none"
+    if has_header is None:
+        return None
+    return "first line" if has_header else "none"
 
 
 header_option = click.option(

@@ -188,7 +188,8 @@ def _read_for_column(path: Path, column: str, reading: ReadOptions, max_rows: in
     table = read_table(path, name=path.name, max_rows=max_rows, options=reading)
     if reading.header is not None and table.format not in ("csv", "tsv"):
         raise UsageError(
-            f"{path.name}: only csv, tsv and txt files are read without a header.", "Leave the option out."
+            f"{path.name}: the header can be chosen only for csv, tsv and txt files.",
+            "Leave out --header or --no-header.",
         )
     if column not in table.columns and len(table.sheets) > 1:
         for sheet in table.sheets:

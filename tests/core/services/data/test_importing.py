@@ -192,8 +192,9 @@ def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
     ]
     workbook = tmp_path / "soup.xlsx"
     workbook.write_bytes(make_xlsx({"Data": [["id", "body"], ["a", "the soup was good"]]}))
-    with pytest.raises(UsageError, match="only csv, tsv and txt files"):
-        importing.preview_file(ImportOptions((workbook,), "body", header="none"), CODEBOOK)
+    for header in ("none", "first line"):
+        with pytest.raises(UsageError, match="the header can be chosen only for csv, tsv and txt files"):
+            importing.preview_file(ImportOptions((workbook,), "body", header=header), CODEBOOK)
 
 
 def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:
