@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections import abc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -37,12 +36,12 @@ class GoldSource:
         return self.label or self.column
 
 
-CellReading: TypeAlias = tuple[abc.Mapping[str, Value], tuple[str, ...]]
+CellReading: TypeAlias = tuple[Mapping[str, Value], tuple[str, ...]]
 """The values of a cell by item, and the parts of it that are not understood."""
 
 CellReader: TypeAlias = Callable[[Any], CellReading]
 Key: TypeAlias = Callable[[Label], str]
-ValueMap: TypeAlias = abc.Mapping[str, Value | None]
+ValueMap: TypeAlias = Mapping[str, Value | None]
 
 BINARY: dict[str, bool] = {
     "1": True, "true": True, "yes": True, "y": True, "present": True, "1.0": True,
@@ -74,7 +73,7 @@ def parse_binary(cell: Any) -> bool | None:
     return BINARY.get(normalise_cell(cell))
 
 
-def has_only_crosses(cells: abc.Iterable[Any]) -> bool:
+def has_only_crosses(cells: Iterable[Any]) -> bool:
     """Return True for a column of crosses: each cell that is not empty is an x."""
     return {normalise_cell(cell) for cell in cells} - {""} == {"x"}
 
@@ -288,7 +287,7 @@ def _list(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
     return read
 
 
-def guess_kind(cells: abc.Sequence[Any]) -> Literal["binary", "rating", "list", "names", "empty"]:
+def guess_kind(cells: Sequence[Any]) -> Literal["binary", "rating", "list", "names", "empty"]:
     """Return the kind of gold that nine in ten of the cells look like."""
     filled = [cell for cell in cells if cell is not None and (isinstance(cell, list) or as_text(cell).strip())]
     if not filled:

@@ -30,7 +30,7 @@ _VERDICT = TypeAdapter(Verdict)
 TEXT_START = 140
 """Characters of a document's text in the list."""
 
-_FOUND = """
+_MATCHING = """
 FROM verdicts JOIN documents ON id = document_id
 WHERE run_id = $run AND ($status = '' OR status = $status)
   AND ($search = '' OR contains(lower(text), $search) OR contains(lower(id), $search))
@@ -116,9 +116,9 @@ class Transcripts(Reader):
         ``search`` is searched for in ids and texts; an empty ``status`` matches all.
         """
         params = {"run": run_id, "status": status, "search": clean(search).lower()}
-        total = self._connection.value(f"SELECT count(*) {_FOUND}", params)
+        total = self._connection.value(f"SELECT count(*) {_MATCHING}", params)
         rows = self._connection.rows(
-            f"SELECT document_id, status, verdict, left(text, {TEXT_START}) {_FOUND} "
+            f"SELECT document_id, status, verdict, left(text, {TEXT_START}) {_MATCHING} "
             "ORDER BY unix_time DESC, position DESC LIMIT $limit OFFSET $offset",
             {**params, "limit": limit, "offset": offset},
         )
