@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from core.debate.reading.label_names import Names
 from core.debate.reading.normalise import Folded, fold
@@ -124,7 +124,17 @@ ANSWERS = frozenset({"yes", "no", "present", "absent", "open", "mark"})
 _TRUE, _FALSE = frozenset({"yes", "present"}), frozenset({"no", "absent"})
 
 
-_Groups: TypeAlias = dict[int, tuple[str, int, int, int]]
+class _Group(NamedTuple):
+    """A quotation, a bracket or a struck passage up to ``end``, with the range between its marks."""
+
+    kind: Literal["quote", "bracket", "struck"]
+    inner_start: int
+    inner_end: int
+    end: int
+
+
+_Groups: TypeAlias = dict[int, _Group]
+"""By the position at which a group starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +191,10 @@ def every(tokens: Iterable[Token], *, quotes: bool = False) -> Iterator[Token]:
 
 
 def _groups(text: str) -> _Groups:
-    """Return the kind, the inner range and the end of each quotation, bracket and struck passage by its start."""
+    """Return the quotations, brackets and struck passages of a text."""
     quoted = outermost(double_quoted(text))
-    found = {
-        span.start: ("quote", span.start + 1, span.end - 1, span.end)
+    groups = {
+        span.start: _Group("quote", span.start + 1, span.end - 1, span.end)
         for span in (*quoted, *single_quoted(text, quoted))
     }
     opened: list[int] = []
@@ -193,16 +203,18 @@ def _groups(text: str) -> _Groups:
             opened.append(position)
         elif character in ")]}" and opened and _CLOSING[text[opened[-1]]] == character:
             start = opened.pop()
-            found[start] = ("bracket", start + 1, position, position + 1)
+            groups[start] = _Group("bracket", start + 1, position, position + 1)
     for match in _STRUCK.finditer(text):
-        found[match.start()] = ("struck", *match.span("inner"), match.end())
-    return found
+        groups[match.start()] = _Group("struck", *match.span("inner"), match.end())
+    return groups
 
 
 def _scan(
     folded: Folded, start: int, end: int, names: Names, codes: bool, groups: _Groups, depth: int = 0
 ) -> Iterator[Token]:
-    text, position, named_to = folded.text, start, -1
+    """Yield the tokens from ``start`` to ``end``; ``depth`` is the number of groups around them, at most 3."""
+    text, position = folded.text, start
+    after_name = -1  # the position after the last name and a space
     listed = False  # a name comes before, or a name and separators
     while position < end:
         if text[position] == " ":
@@ -211,40 +223,29 @@ def _scan(
         if (named := names.at(folded, position)) and named[1] <= end:
             yield Token("name", *folded.source(position, named[1]), item=named[0])
             position, listed = named[1], True
-            named_to = position + (text[position : position + 1] == " ")
+            after_name = position + (text[position : position + 1] == " ")
             continue
-        if (
-            codes
-            and (number := _NUMBER.match(text, position, end))
-            and not _ATTACHED.match(text[position - 1 : position])
-        ):
-            item = names.find_code(float(number.group().replace("−", "-")))
-            if item is not None:
-                yield Token("code", *folded.source(position, number.end()), item=item)
-                position = number.end()
-                continue
+        if codes and (code := _code_at(text, position, end, names)) is not None:
+            item, code_end = code
+            yield Token("code", *folded.source(position, code_end), item=item)
+            position = code_end
+            continue
         match = _LEXER.match(text, position, end)
         signed = match is not None and match.lastgroup in ("yes_mark", "no_mark")
         group = None if signed or depth == 3 else groups.get(position)
-        if group is not None and (named := names.at(folded, position + 1)) and named[1] > group[3]:
+        if group is not None and (named := names.at(folded, position + 1)) and named[1] > group.end:
             position += 1  # the name contains the quotation: "Lost" parcel
-        elif group is not None and group[3] <= end:
-            start_of_group, (kind, begin, stop, position) = position, group
-            inner = tuple(_scan(folded, begin, stop, names, codes, groups, depth + 1))
-            kinds = {token.kind for token in inner}
-            beside = kind == "bracket" and named_to == start_of_group  # "Service (Room Service)"
-            if text[start_of_group] == "(":  # "Service; (Room Service)" may leave the second one open
-                following = _SEPARATOR.match(text, position, end)
-                beside = listed or (following is not None and names.at(folded, following.end()) is not None)
-            if (
-                kind != "struck"
-                and kinds <= _LISTED
-                and (("name" in kinds and not beside) or kinds - {"fill"} == {"code"})
-            ):
+        elif group is not None and group.end <= end:
+            inner = tuple(_scan(folded, group.inner_start, group.inner_end, names, codes, groups, depth + 1))
+            if text[position] == "(":
+                is_beside_name = listed or _name_follows(folded, group.end, end, names)
+            else:
+                is_beside_name = group.kind == "bracket" and after_name == position
+            if _lists_labels(group, inner, is_beside_name=is_beside_name):
                 yield from inner
             else:
-                yield Token(kind, *folded.source(start_of_group, position), inner=inner)
-            listed = False
+                yield Token(group.kind, *folded.source(position, group.end), inner=inner)
+            position, listed = group.end, False
         elif match is None:
             position += 1  # decoration
         else:
@@ -253,3 +254,29 @@ def _scan(
             if kind != "tag":
                 yield Token(_ALIASES.get(kind, kind), *folded.source(position, match.end()), match.group())
             position = match.end()
+
+
+def _code_at(text: str, position: int, end: int, names: Names) -> tuple[str, int] | None:
+    """Return the label whose code is the number at a position, and the end of the number."""
+    number = _NUMBER.match(text, position, end)
+    if number is None or _ATTACHED.match(text[position - 1 : position]):
+        return None
+    item = names.find_code(float(number.group().replace("−", "-")))
+    return None if item is None else (item, number.end())
+
+
+def _name_follows(folded: Folded, position: int, end: int, names: Names) -> bool:
+    """Return True if a separator and a name come next."""
+    separator = _SEPARATOR.match(folded.text, position, end)
+    return separator is not None and names.at(folded, separator.end()) is not None
+
+
+def _lists_labels(group: _Group, inner: Sequence[Token], *, is_beside_name: bool) -> bool:
+    """Return True if a group only lists labels, so that its tokens replace it.
+
+    Names beside other names may be a comment on these: "Service (Room Service)", "Service; (Room Service)".
+    """
+    kinds = {token.kind for token in inner}
+    if group.kind == "struck" or not kinds <= _LISTED:
+        return False
+    return ("name" in kinds and not is_beside_name) or kinds - {"fill"} == {"code"}
