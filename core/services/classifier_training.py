@@ -153,7 +153,8 @@ class ClassifierTrainer:
             return [baseline.example(codebook, text) for text in texts]
         if chosen.spec not in self._near:
             self._near[chosen.spec] = definition_probabilities(partial(self._embed, chosen))
-        near, vectors = self._near[chosen.spec], self._embed(chosen, texts)
+        near = self._near[chosen.spec]
+        vectors = self._embed(chosen, texts)
         examples = [baseline.example(codebook, text, near) for text in texts]
         return [replace(example, vector=vector) for example, vector in zip(examples, vectors, strict=True)]
 
@@ -217,7 +218,8 @@ class ClassifierTrainer:
             read = self._read(latest.codebook, list({one.document_id: one.text for one in examples}.values()), spec)
             trained, facts = train(latest, examples, read, used)
             facts |= {"hash": name, "vectors": spec}
-            body, at = skops_file.dumps(trained, facts), time.time()
+            body = skops_file.dumps(trained, facts)
+            at = time.time()
             self._store.classifiers.save(StoredClassifier(name, body, facts, model_card(facts, at), at))
             if len(texts) >= self._scored_at * RESCORE_GROWTH or small:
                 self._store.settings.set(UNSCORED, name)
@@ -233,7 +235,8 @@ class ClassifierTrainer:
     ) -> bool:
         """Store the certainty and the nearest reviewed document of every unreviewed document; False if interrupted."""
         reviewed = {example.document_id: example.text for example in examples}
-        names, space = list(reviewed), TextSpace(list(reviewed.values()), "word")
+        names = list(reviewed)
+        space = TextSpace(list(reviewed.values()), "word")
         ids = self._store.documents.ids()
         for start in range(0, len(ids), BATCH):
             if self._stop.wait(0.02 if len(ids) > SMALL_PROJECT else 0):  # let other threads run

@@ -186,7 +186,8 @@ def visible_number(session: ProjectSession, document_id: str) -> int | None:
 
 def _visible_ids(session: ProjectSession, offset: int = 0, most: int | None = None) -> list[str]:
     """Return the visible documents after the first ``offset``; of the development split at most ``most``."""
-    now, lab = holdout_split(session), session.store.lab
+    now = holdout_split(session)
+    lab = session.store.lab
     if now.development:
         return lab.known(now.seed, now.share, held_out=False, offset=offset, most=most)
     return lab.unknown(now.seed, now.share, MAX_VISIBLE)[offset:]

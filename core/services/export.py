@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import tempfile
 import zipfile
 from collections.abc import Generator, Sequence
@@ -63,7 +64,8 @@ def guide(session: ProjectSession, run_id: str, format: str, *, others: Sequence
     chosen = find_format(format)
     if chosen.guide is None:
         return b""
-    runs, summary = _runs(session, run_id, others), Summary()
+    runs = _runs(session, run_id, others)
+    summary = Summary()
     codebook = runs[0].settings.codebook
     with closing(_items(session, runs, chosen, _role_names(runs))) as items:
         for _ in observed(items, summary, codebook):
@@ -130,10 +132,12 @@ def preview(
 
     runs = _runs(session, run_id, others)
     chosen = find_format(format)
-    file, first, each = io.BytesIO(), list[Any](), -(-rows // len(runs))
+    each = math.ceil(rows / len(runs))
+    first: list[Any] = []
     for run in runs:
         with closing(_items(session, [run], chosen, _role_names(runs), batch=each)) as items:
             first += islice(items, each)
+    file = io.BytesIO()
     chosen.write(first, runs[0].settings.codebook, file)
     file.seek(0)
     match chosen.media_type:

@@ -228,7 +228,8 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
     current = plan.current_plan(session, run)
     if current is None:
         return "", ""
-    codebook, status = run.settings.codebook, plan.plan_status(session, run, current)
+    codebook = run.settings.codebook
+    status = plan.plan_status(session, run, current)
     how = {
         "share": "The interval is always-valid (an asymptotic confidence sequence, Waudby-Smith et al., 2024), so that "
         "the review could stop as soon as it was narrow enough.",
@@ -326,7 +327,8 @@ def _bibliography(
     """Return the entries of what was used."""
     known = Path(__file__).with_name("manuscript.bib").read_text(encoding="utf-8").strip().split("\n\n")
     entries = {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in known}
-    protocol, claim = run.settings.protocol, current.claim if current is not None else ""
+    protocol = run.settings.protocol
+    claim = current.claim if current is not None else ""
     used = ["moot", *([_SOURCES[protocol]] if protocol in _SOURCES else []), "wilson1927"]
     if found.basis.design == "sample" and source_of(found.reference).kind == REVIEWED:
         used += ["desraj1956", "farquhar2021", "deville1992", "korn1998"]

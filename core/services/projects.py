@@ -158,8 +158,8 @@ def _recent(path: Path, sessions: Mapping[Path, ProjectSession]) -> Recent | Non
     if session is None:
         return Recent(path, size, opened_at)
     last, state = last_run(session)
-    documents, reviewed = session.store.documents.count(), reviewed_documents(session)
-    return Recent(path, size, opened_at, True, documents, reviewed, last, state)
+    documents = session.store.documents.count()
+    return Recent(path, size, opened_at, True, documents, reviewed_documents(session), last, state)
 
 
 # -- files

@@ -291,7 +291,8 @@ def require_usable(session: ProjectSession, slot: Slot, protocol: str, template:
     if problem is not None:
         where = f"{template.name}, line {problem.line}" if problem.line else template.name
         raise PromptError(f"{where}: {problem.message}.", "Fix it in the Lab.", line=problem.line)
-    saved, spec = session.store.codebooks.latest(), protocols.find(protocol)
+    spec = protocols.find(protocol)
+    saved = session.store.codebooks.latest()
     codebook = saved.codebook if saved else Codebook()
     if not codebook.labels or codebook.kind not in spec.kinds:
         codebook = Codebook(kind=next(iter(spec.kinds)), labels=(Label(name="One"), Label(name="Two")))

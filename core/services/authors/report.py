@@ -104,10 +104,11 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
     model answers once, because its copies would agree. Raises UsageError for an unknown model and the ModelError that
     stopped it; answers so far are stored.
     """
-    group, made = model_group(spec), 0
+    group = model_group(spec)
     if group == BUILT_IN:
         copies = 1
     asked = load_labelling(session).asked
+    made = 0
     for done_so_far, one in enumerate(asked.values()):
         progress(done_so_far, len(asked))
         names = [f"{spec} #{number}" for number in range(1, copies + 1)]

@@ -248,7 +248,8 @@ def _known_labels(
     """Return the text and the known labels of documents of a sample: the reviewed ones, else gold."""
     if codebook.kind == "rating":
         return []
-    reviewed, known = reviewed_labels(session, codebook), []
+    reviewed = reviewed_labels(session, codebook)
+    known = []
     for one in sample:
         gold = one.gold
         if gold and codebook.kind == "choice":

@@ -72,7 +72,8 @@ def net_effect(before: Codebook, after: Codebook, known: Known) -> NetEffect:
     right if all labels are.
     """
     lexicons = lexicon_of(before), lexicon_of(after)
-    changed, same_rest = changed_words(*lexicons), lexicons[0].rest == lexicons[1].rest
+    changed = changed_words(*lexicons)
+    same_rest = lexicons[0].rest == lexicons[1].rest
     texts = tuple(text for text, _ in known)
     old = _select_all(before, texts)
     new = [

@@ -105,7 +105,9 @@ def count_documents(session: ProjectSession) -> int:
 def source_name(session: ProjectSession) -> str:
     """Return the name of the imported file or the number of files; empty without an import."""
     names = list(dict.fromkeys(one.file_name for one in session.store.documents.imports() if one.file_name))
-    return names[0] if len(names) == 1 else f"{len(names)} files" if names else ""
+    if len(names) > 1:
+        return f"{len(names)} files"
+    return names[0] if names else ""
 
 
 def document_page(

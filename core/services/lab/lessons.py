@@ -117,8 +117,9 @@ def accepted(session: ProjectSession) -> AcceptedLessons | None:
     lessons = _applied(session)
     if not lessons:
         return None
-    kind, split = codebooks.codebook_status(session).codebook.kind, document_samples.holdout_split(session)
+    kind = codebooks.codebook_status(session).codebook.kind
     measure = "share of correct values" if kind == "rating" else "macro F1"
+    split = document_samples.holdout_split(session)
     lessons_without_result = AcceptedLessons(lessons, measure, split.development + split.held_out)
     number = session.store.settings.get(SETTING)["trial"]
     trial = trials.find_trial(session, SUBJECT, number) if number is not None else None
@@ -142,7 +143,8 @@ def undo(session: ProjectSession) -> UndoneLessons:
     Lessons in the latest saved version are undone by a new version, those in the draft in the draft. Raises
     PromptError if a prompt cannot be rendered without them.
     """
-    lessons, status = _applied(session), codebooks.codebook_status(session)
+    lessons = _applied(session)
+    status = codebooks.codebook_status(session)
     saved = status.saved.codebook if status.saved is not None else None
     version = None
     if saved is not None and (undone := without(saved, lessons)) != saved:
@@ -219,7 +221,8 @@ def _is_in(lesson: Lesson, codebook: Codebook) -> bool:
 
 
 def _store_and_try(session: ProjectSession, lessons: Sequence[Lesson]) -> None:
-    trial, reviewed = _start_trial(session, lessons), session.store.classifiers.count_reviewed()
+    trial = _start_trial(session, lessons)
+    reviewed = session.store.classifiers.count_reviewed()
     stored = {"lessons": [asdict(lesson) for lesson in lessons], "trial": trial, "reviewed": reviewed}
     session.store.settings.set(SETTING, stored)
 

@@ -214,7 +214,8 @@ class _SweepRunner:
         """Return the finished run of a cell on a rung; None if it cannot be created or failed."""
         if self.stop_event.is_set():
             raise _Paused("paused by the user")
-        store, key = self.session.store.runs, f"{rung}/{cell.number}"
+        store = self.session.store.runs
+        key = f"{rung}/{cell.number}"
         known: dict[str, str] = self.progress.setdefault("runs", {})
         row = store.get(known[key]) if key in known else None
         try:

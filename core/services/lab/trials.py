@@ -345,9 +345,11 @@ def forecast_run(session: ProjectSession, settings: RunSettings, documents: Sequ
         found, ended = _replayed(session, settings, document)
         reused += found
         calls += 0 if ended else max(1, most - found)
+    if not calls:
+        return CostForecast(0, reused, 0.0)
     whole = estimate_run(session, settings, 1)
-    each = None if whole.cost_usd is None else whole.cost_usd / max(1, whole.calls)
-    return CostForecast(calls, reused, 0.0 if not calls else None if each is None else calls * each)
+    cost = None if whole.cost_usd is None else calls * (whole.cost_usd / max(1, whole.calls))
+    return CostForecast(calls, reused, cost)
 
 
 def _replayed(session: ProjectSession, settings: RunSettings, document: Document) -> tuple[int, bool]:

@@ -137,7 +137,8 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     The document is recorded as the source of the words. An unsaved draft gets the words, too, and stays. Raises as
     ``preview_example``, and PromptError if a prompt cannot be rendered with the new definitions.
     """
-    draft, before = session.store.codebooks.draft(), _require_codebook(session, run)
+    draft = session.store.codebooks.draft()
+    before = _require_codebook(session, run)
     made = preview_example(session, run, example)
     text = _check_text(before, example)
     require_usable_codebook(session, made.after)
@@ -161,7 +162,8 @@ def extended_codebook(session: ProjectSession, run: RunRow) -> Codebook | None:
 
     It may lack labels of the run. The run's own codebook would bring back what was deleted or changed since.
     """
-    own, saved = run.settings.codebook, session.store.codebooks.latest()
+    own = run.settings.codebook
+    saved = session.store.codebooks.latest()
     latest = saved.codebook if saved else own
     return latest if latest.kind == own.kind else None
 
@@ -194,7 +196,8 @@ def _example_text(codebook: Codebook, label_id: str, part: Part, found: Document
         text = quote_around(text, *hits[0])
     elif len(list(clauses_of(text))) != 1:
         return ""
-    plain, longest = " ".join(text.split()), MAX_LENGTH[part]
+    plain = " ".join(text.split())
+    longest = MAX_LENGTH[part]
     return plain if len(plain) <= longest else plain[:longest].rsplit(" ", 1)[0]
 
 

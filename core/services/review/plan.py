@@ -181,7 +181,8 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
         case "f1":
             if sample.drawn < plan.reviews and not sample.complete:
                 return whole
-            name, known, design = codebook.label(plan.label).name, loaded.reference, loaded.design
+            name = codebook.label(plan.label).name
+            known, design = loaded.reference, loaded.design
             if sample.drawn > plan.reviews and not sample.complete:
                 first = np.cumsum(sample.draws) - sample.draws < plan.reviews
                 known = np.full(known.shape, np.nan)
@@ -340,7 +341,8 @@ def _gains(reference: Grid, verdicts: Grid, others: Grid) -> Grid:
 
 def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | None:
     """Return how many reviews tell two runs apart if one has ``points`` more correct labels: where they differ."""
-    verdicts, others = run_data.verdict_arrays(session, run).verdicts, _other_verdicts(session, run, plan)
+    verdicts = run_data.verdict_arrays(session, run).verdicts
+    others = _other_verdicts(session, run, plan)
     both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(others).any(axis=1)
     apart = np.abs(verdicts[both] - others[both]) >= 0.5
     if not len(apart):
@@ -367,7 +369,9 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
         clear = next((place for place, one in enumerate(found) if one.low > 0), None)
         needs.append(MAX_REVIEWS + 1 if clear is None else clear + sequential_tests.FIRST)
     needed = sorted(needs)[_STUDIES // 2]
-    return needed if needed <= MAX_REVIEWS else len(apart) if len(apart) <= MAX_REVIEWS else None
+    if needed <= MAX_REVIEWS:
+        return needed
+    return len(apart) if len(apart) <= MAX_REVIEWS else None
 
 
 @cached_while(lambda _, run, **__: (run.documents, run.verdicts, run.turns))

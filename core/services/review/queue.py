@@ -246,7 +246,8 @@ def _rows(session: ProjectSession, run: RunRow, lines: Sequence[Line], actor: st
     """Return lines as grid rows, with the values that the reviewer sees."""
     by_id = {line.document_id: line for line in lines}
     records = session.store.document_records.load(run.run_id, list(by_id), actor=actor)
-    codebook, speakers = run.settings.codebook, tuple(role_titles(run.settings))
+    codebook = run.settings.codebook
+    speakers = tuple(role_titles(run.settings))
     return tuple(_row(record, by_id[record.document.id], codebook, speakers) for record in records)
 
 

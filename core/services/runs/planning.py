@@ -384,7 +384,8 @@ def create_runs(
     """
     prompt_templates.check_templates(settings, prompt_templates.sample_documents(session, document_ids))
     settings = session.trainer.pin_classifier(settings)
-    earlier, made = session.runs(), list[RunRow]()
+    earlier = session.runs()
+    made: list[RunRow] = []
     for iteration in range(iterations):
         own = settings.model_copy(update={"iteration": iteration})
         made.append(
