@@ -23,7 +23,7 @@ class Sample:
     unit: str
     data: str
     codebook: str
-    options: ImportOptions = ImportOptions((), "text", "id", gold_same_names=True)
+    options: ImportOptions = ImportOptions((), text="text", id_column="id", gold_same_names=True)
     personas: str = ""
 
     @property
@@ -39,12 +39,14 @@ SAMPLES = (
     Sample("central-bank", "Monetary policy stance", "sentences", "central_bank.csv", "central_bank.yaml"),
     Sample(
         "sentence-pairs", "Does it follow?", "pairs of sentences", "sentence_pairs.csv", "sentence_pairs.yaml",
-        ImportOptions((), "hypothesis", "id", ("premise",), gold_same_names=True, group="premise_no"),
+        ImportOptions(
+            (), text="hypothesis", id_column="id", contexts=("premise",), gold_same_names=True, group="premise_no"
+        ),
     ),
     Sample(
         "story-questions", "Story questions", "questions and answers", "story_questions.csv", "story_questions.yaml",
         ImportOptions(
-            (), "answer", "id", ("question", "story"), group="story_id", order="number",
+            (), text="answer", id_column="id", contexts=("question", "story"), group="story_id", order="number",
             gold=tuple(f"{name}={name}_{rater}@{rater}" for name in _DIMENSIONS for rater in ("ann", "ben", "cara")),
         ),
         personas="panel/personas.yaml",
