@@ -19,7 +19,7 @@ from core.stats.arrays import Codes, Mask
 from core.stats.debate_rounds import is_right
 from core.stats.intervals import FEW_DOCUMENTS, Estimate
 from core.stats.metric_intervals import Design
-from core.stats.significance import holm, mcnemar_of
+from core.stats.significance import ALPHA, holm, mcnemar_of
 from core.store.annotations import decode_value
 
 Effect: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
@@ -67,7 +67,7 @@ class LabelResult:
     @property
     def clear(self) -> bool:
         """True if the interval of the change excludes 0 and the adjusted test is significant."""
-        return bool(self.change.clear) and self.adjusted is not None and self.adjusted < 0.05
+        return bool(self.change.clear) and self.adjusted is not None and self.adjusted < ALPHA
 
 
 @dataclass(frozen=True, slots=True)
