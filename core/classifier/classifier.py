@@ -161,7 +161,8 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
 
     Documents without any decision are ignored. Deterministic. ValueError for shapes that do not match.
     """
-    prior, grid = _prior(examples, task), _check_reference(reference, len(examples), task)
+    prior = _prior(examples, task)
+    grid = _check_reference(reference, len(examples), task)
     decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
     examples = [examples[place] for place in decided.tolist()]
     prior, grid = prior[decided], grid[decided]
@@ -256,8 +257,10 @@ def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Gr
 
     The evidence of the words starts with a weight of 1, ratings start from the share of each rating.
     """
-    trained, values = ~np.isnan(reference), task.values(item)
-    answers, prior = np.searchsorted(values, reference[trained]), prior[trained]
+    trained = ~np.isnan(reference)
+    prior = prior[trained]
+    values = task.values(item)
+    answers = np.searchsorted(values, reference[trained])
     inputs = _with_prior(features[trained], task, prior, item)
     weights = np.zeros((inputs.shape[1], len(values)))
     if task.kind == "rating":

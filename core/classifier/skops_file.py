@@ -86,7 +86,8 @@ def _load_classifier(held: dict[str, Any]) -> Classifier:
     if labels > MAX_LABELS or any(high - low >= MAX_STEPS for low, high in scales):
         raise InputError("The classifier has too many labels, or too long a scale.", "It was not loaded.")
     task = Task(held["task"]["kind"], labels, scales)
-    tfidf, words = _load_tfidf(held["vocabulary"], held["idf"]), tuple(map(str, held["words"]))
+    tfidf = _load_tfidf(held["vocabulary"], held["idf"])
+    words = tuple(map(str, held["words"]))
     centre = _numbers(held["centre"], (len(held["centre"]),))
     size = len(held["vocabulary"]) + len(words) + len(centre) + (task.labels if task.kind == "choice" else 1) + 1
     if len(held["models"]) != task.items:

@@ -156,7 +156,8 @@ class BatchEngine(ReplayingEngine):
 
     async def _enqueue(self, files: BatchFiles, key: str, pending: PendingTurn) -> None:
         """Add a request to a file, unless it is submitted already."""
-        waiting, request = self._waiting.get(key), pending.request
+        request = pending.request
+        waiting = self._waiting.get(key)
         if waiting is None:
             most = self.dependencies.models.max_cost(pending.role_model, request) * SHARE
             if key in self._submitted_keys:
@@ -237,7 +238,8 @@ class BatchEngine(ReplayingEngine):
 
     async def _next_replies(self) -> Sequence[str]:
         """Wait for replies and return the documents whose debates can continue; empty if the run is to end."""
-        began, wait = time.monotonic(), MIN_POLL
+        began = time.monotonic()
+        wait = MIN_POLL
         while self.pending_state is None:
             ready: dict[str, None] = {}
             answered = asked = 0

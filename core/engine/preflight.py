@@ -60,7 +60,9 @@ async def probe_role_models(settings: RunSettings, models: Models) -> tuple[Prob
 
 async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSettings, models: Models) -> Probe:
     probe_settings = settings.model_copy(update={"codebook": BOOK, "pace": 0.0})
-    began, error, reply = time.monotonic(), None, Reply()
+    began = time.monotonic()
+    reply = Reply()
+    error: ModelError | None = None
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             reply = await with_retries(

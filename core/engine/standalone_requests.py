@@ -61,7 +61,9 @@ async def drive(
     next attempt pays only for the rest. Exceptions of the generator pass through.
     """
     counts: Counter[str] = Counter()
-    spent, asked, slots = Spent(), 0, asyncio.Semaphore(CONCURRENCY)
+    slots = asyncio.Semaphore(CONCURRENCY)
+    spent = Spent()
+    asked = 0
 
     async def answer(request: Request) -> Reply:
         nonlocal spent

@@ -159,14 +159,19 @@ async def debate_document(
     document: Document, examples: Precedents, run_id: str, settings: RunSettings, models: ModelLibrary
 ) -> _Debated:
     """Debate a document with the built-in model and return its turns and the verdict."""
-    debate, turns = Debate(document, settings, models, examples), []
+    debate = Debate(document, settings, models, examples)
+    turns = []
     while debate.verdict is None:
         replies = []
         for pending in debate.pending:
-            began, request = time.monotonic(), pending.request
-            document_of_request = request.document or pending.document
+            began = time.monotonic()
+            request = pending.request
             reply = await models.ask(
-                pending.role_model, request, settings, document_of_request, lambda _text, _is_reasoning: None
+                pending.role_model,
+                request,
+                settings,
+                request.document or pending.document,
+                lambda _text, _is_reasoning: None,
             )
             reply = paid_reply(reply, pending.key(0), seconds=time.monotonic() - began, run_id=run_id)
             replies.append(read_reply(reply, pending, settings))

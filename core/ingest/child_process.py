@@ -67,9 +67,16 @@ def run(
     write files only if ``writes`` is set. Raises the child's own MootError, and InputError if it meets a limit.
     """
     name = arguments["name"]
-    seconds, memory = _setting("MOOT_READ_SECONDS", SECONDS), memory_limit()
-    request = {"function": function, "arguments": dict(arguments), "progress": progress is not None}
-    request |= {"memory": memory, "seconds": seconds, "writes": writes}
+    seconds = _setting("MOOT_READ_SECONDS", SECONDS)
+    memory = memory_limit()
+    request = {
+        "function": function,
+        "arguments": dict(arguments),
+        "progress": progress is not None,
+        "memory": memory,
+        "seconds": seconds,
+        "writes": writes,
+    }
     with _file(source) as file, tempfile.TemporaryFile() as log:
         process = _start_child(request, file, log)
         assert process.stdout is not None
@@ -91,10 +98,7 @@ def run(
                     return
             process.wait()
             if watch.met == "seconds":
-                raise InputError(
-                    f"{name} could not be read within {seconds:g} seconds.",
-                    "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
-                )
+                raise _time_error(name, seconds)
             if watch.met == "memory" or _is_short_of_memory(process, log):
                 raise _memory_error(f"{name} needs more than", memory)
             raise _memory_error(f"{name} made its reader crash, perhaps because it needs more than", memory)
@@ -157,6 +161,13 @@ def _address_space(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def _time_error(name: str, seconds: float) -> InputError:
+    return InputError(
+        f"{name} could not be read within {seconds:g} seconds.",
+        "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
+    )
 
 
 def _memory_error(problem: str, memory: int) -> InputError:

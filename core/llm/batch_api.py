@@ -266,7 +266,8 @@ class BatchLibrary:
         prompt_characters: int,
     ) -> Reply:
         """Return the reply in a row, at half the list price. Raises ModelError."""
-        connection, key = self._connection_of(role_model), self._keys.get(role_model.base_url)
+        connection = self._connection_of(role_model)
+        key = self._keys.get(role_model.base_url)
         request = self._library.build_request(connection, key, role_model, Request("", (), form=form), settings)
         builder = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
         try:

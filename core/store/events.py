@@ -102,7 +102,8 @@ class Events(Reader):
 def put_setting(cursor: Cursor, name: str, value: Any, actor: str) -> None:
     """Set ``name`` inside a transaction of the writer, and record it as an event; an equal value changes nothing."""
     rows = cursor.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchall()
-    before, after = (rows[0][0] if rows else None), dump(value)
+    before = rows[0][0] if rows else None
+    after = dump(value)
     if before == after:
         return
     cursor.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", [clean(name), after, time.time()])

@@ -337,7 +337,8 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
 
 
 def _run_of(stored: Mapping[str, Any]) -> RunRow:
-    settings, budget = RunSettings.model_validate(load(stored["settings"])), stored["budget_usd"]
+    settings = RunSettings.model_validate(load(stored["settings"]))
+    budget = stored["budget_usd"]
     converted = {
         "settings": settings,
         "budget_usd": settings.budget_usd if budget is None else load(budget),
