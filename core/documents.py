@@ -20,10 +20,10 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 class Document:
     """One row of the user's file.
 
-    ``fields`` holds the text fields by name in prompt order, the first is the one that evidence points into;
-    ``source`` the columns as they came; ``gold`` maps a rater to values by item (a label id); a missing item
-    was not labelled. ``group`` is the group that the document belongs to (a chat, an abstract), empty without one, and
-    ``order`` its place in the group.
+    ``fields`` holds the text fields by name in prompt order, the first is the one that evidence points into; ``source``
+    the columns as they came; ``gold`` maps a rater to values by item (a label id); a missing item was not labelled.
+    ``group`` is the group that the document belongs to (a chat, an abstract), empty without one, and ``order`` its
+    place in the group.
     """
 
     id: str

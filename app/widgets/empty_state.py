@@ -22,8 +22,8 @@ def empty(
     """Draw an empty state and return True if its ``action`` was pressed.
 
     ``pages`` are the labels of further buttons and the page that each opens. The first button of all is the primary
-    one, unless the project has a next step, which is the primary button at the end of the page.
-    ``sign`` is rings (no verdicts), check (nothing to review), bars (nothing to compare) or lines (no data).
+    one, unless the project has a next step, which is the primary button at the end of the page. ``sign`` is rings (no
+    verdicts), check (nothing to review), bars (nothing to compare) or lines (no data).
     """
     with st.container(key=f"{key}-empty", gap="small"):
         st.html(f'<div class="moot-empty"><i class="{sign}"></i><b>{escape(head)}</b><p>{escape(text)}</p></div>')

@@ -1,11 +1,11 @@
 """Screening of a text before anything else: rules that exclude it, and masking of personal data.
 
-Excluded are greetings, spam, very short, repeated and sensitive texts. Masked are e-mail addresses, phone numbers,
-card numbers and names of a list, before a text is stored, sent to a model or exported. Phone numbers are found by
-Google's libphonenumber (package ``phonenumberslite``), because their formats differ by country; card numbers by their
-length and Luhn checksum (ISO/IEC 7812-1, annex B). Names are matched as whole capitalised words, so a name that is also
-a common word stays out of the shipped list. A list misses what is not on it: masking lowers the risk but does
-not guarantee anonymity, as the page says.
+Excluded are greetings, spam, very short, repeated and sensitive texts. Masked are e-mail addresses, phone numbers, card
+numbers and names of a list, before a text is stored, sent to a model or exported. Phone numbers are found by Google's
+libphonenumber (package ``phonenumberslite``), because their formats differ by country; card numbers by their length and
+Luhn checksum (ISO/IEC 7812-1, annex B). Names are matched as whole capitalised words, so a name that is also a common
+word stays out of the shipped list. A list misses what is not on it: masking lowers the risk but does not guarantee
+anonymity, as the page says.
 """
 
 from __future__ import annotations

@@ -178,9 +178,9 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
 def cross_val_predict(task: Task, examples: Sequence[Example], reference: npt.ArrayLike, *, share: float = 1.0) -> Grid:
     """Return cross-validated values of the decided documents.
 
-    Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random. With
-    a ``share`` below 1, only that share of the other folds is trained on, to see what more documents gain; with 0
-    nothing is, and the values are those of the words alone.
+    Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random. With a ``share``
+    below 1, only that share of the other folds is trained on, to see what more documents gain; with 0 nothing is, and
+    the values are those of the words alone.
     """
     grid = _check_reference(reference, len(examples), task)
     places = np.flatnonzero(~np.isnan(grid).all(axis=1))

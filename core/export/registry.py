@@ -34,8 +34,8 @@ class Format:
 
     ``takes`` is what the writer gets: ``rows`` (ExportRow) or ``turns`` (mappings). ``companions`` are small files
     beside the results, by suffix ("out.xml" beside "out.json"). A ``guide`` is a README beside a file that is also
-    complete without it. If ``folder_path`` is set, the result is a folder:
-    the results are at that path in it, and companions have their own names.
+    complete without it. If ``folder_path`` is set, the result is a folder: the results are at that path in it, and
+    companions have their own names.
     """
 
     name: str
@@ -132,9 +132,9 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> 
     """Write rows (or turns, whichever the format takes) to ``path``, and the format's companions beside it.
 
     An existing file is replaced only after everything is written. A format that makes a folder makes it at ``path``.
-    ``items`` is read once, in order, and never held in memory.
-    Raises UsageError for an unknown format and for a path that is also a companion's. Raises ExportError if the disk is
-    full or the path cannot be written; the old file is then unchanged.
+    ``items`` is read once, in order, and never held in memory. Raises UsageError for an unknown format and for a path
+    that is also a companion's. Raises ExportError if the disk is full or the path cannot be written; the old file is
+    then unchanged.
     """
     chosen = find_format(format)
     place, companions = chosen.places(path)

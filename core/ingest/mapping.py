@@ -34,10 +34,9 @@ class ColumnMapping:
 
     ``id`` None means row numbers, from 1. ``group`` is a column that groups rows (a chat, an abstract), ``order`` a
     column of numbers that orders the rows of a group; the documents of a group are then consecutive. ``neighbours`` is
-    the number of documents before and after in the group that each document shows as a further field.
-    ``value_map`` maps gold cells outside the conventions (compared without case): True or False for present
-    or absent, a number for a rating, a label's name for a choice or in a list, None for 'no gold'; in a list, False or
-    None leaves a name out.
+    the number of documents before and after in the group that each document shows as a further field. ``value_map``
+    maps gold cells outside the conventions (compared without case): True or False for present or absent, a number for a
+    rating, a label's name for a choice or in a list, None for 'no gold'; in a list, False or None leaves a name out.
     """
 
     text: str

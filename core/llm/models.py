@@ -86,8 +86,7 @@ class ModelLibrary:
     def resolve(self, role_model: RoleModel) -> RoleModel:
         """Return the role model with its connection's address.
 
-        Raises UsageError for an unknown connection or unavailable vectors, NoSuchModel for an unknown
-        built-in model.
+        Raises UsageError for an unknown connection or unavailable vectors, NoSuchModel for an unknown built-in model.
         """
         connection = self.connection(role_model.connection)
         if connection.dialect == "builtin" and role_model.model.partition("@")[0] not in BUILTIN_MODELS:

@@ -5,8 +5,8 @@
 - *ratings* are float64 of any shape: NaN for no value (a scale may go below zero, so -1 is a rating).
 
 A missing value never counts as absent. A document counts in an evaluation if it has gold for at least one item and the
-annotator has a value for *every* item (the definition of a verdict). It is *excluded* if it has gold
-and the annotator lacks a value. Without gold it is neither.
+annotator has a value for *every* item (the definition of a verdict). It is *excluded* if it has gold and the annotator
+lacks a value. Without gold it is neither.
 """
 
 from __future__ import annotations

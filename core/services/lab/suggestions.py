@@ -285,8 +285,8 @@ def propose_rewrite(
 ) -> Proposal:
     """Request a proposal and wait for it; a proposal on the same definition and errors is reused without cost.
 
-    The errors are those of ``run_id``, or of ``latest_scored_run`` if None. Raises UsageError without a
-    language model, a ModelError if it does not answer, and MootError if the reply cannot be read.
+    The errors are those of ``run_id``, or of ``latest_scored_run`` if None. Raises UsageError without a language model,
+    a ModelError if it does not answer, and MootError if the reply cannot be read.
     """
     role_model = rewrite_model(plan)
     if role_model is None:

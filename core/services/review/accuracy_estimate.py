@@ -47,9 +47,8 @@ class AccuracyEstimate:
     """Estimates for ``documents``: those with a verdict, not discarded, not used as examples.
 
     ``examples`` counts the documents used as examples. ``reviewed`` documents were submitted, ``drawn`` of these were
-    selected by the queue with a known probability.
-    ``right`` is the share of labels on which verdict and reviewer agree. ``f1`` is the macro F1 (no value
-    for ratings).
+    selected by the queue with a known probability. ``right`` is the share of labels on which verdict and reviewer
+    agree. ``f1`` is the macro F1 (no value for ratings).
     """
 
     documents: int

@@ -56,8 +56,8 @@ class Plan:
 
     ``label`` is the id of the label, empty for a claim over all labels. ``points`` is half the width of the interval,
     as a share. For accepted verdicts it is the bound of their error instead, and against the run with the id ``other``
-    the difference in correct labels that should be found. ``expected`` is the share of wrong labels
-    (for accepted verdicts: of those) that the number of ``reviews`` was planned for.
+    the difference in correct labels that should be found. ``expected`` is the share of wrong labels (for accepted
+    verdicts: of those) that the number of ``reviews`` was planned for.
     """
 
     claim: Claim

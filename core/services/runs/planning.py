@@ -119,8 +119,8 @@ class Plan:
     def for_protocol(self) -> Plan:
         """Return this plan without role models and parameters that its protocol does not have.
 
-        The stored plan keeps the choices of other protocols for when the user switches back. Raises UsageError
-        for an unknown protocol.
+        The stored plan keeps the choices of other protocols for when the user switches back. Raises UsageError for an
+        unknown protocol.
         """
         spec = protocols.find(self.protocol, self.params)
         own = {PRESET, *(param.name for param in spec.params)} if spec.presets else {p.name for p in spec.params}
