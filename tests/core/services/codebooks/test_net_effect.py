@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,27 @@ def test_net_effect_counts_corrections_and_regressions_of_a_keyword() -> None:
     assert effect.net == 1
     assert effect.pays
     assert str(effect) == "Word-list baseline on 5 labelled documents: corrects 2 errors, introduces 1"
+
+
+def test_change_in_macro_f1_matches_hand_counts() -> None:
+    after = codebooks.change_label(BOOK, SERVICE, keywords=("staff", "gondolier"))
+    # Service: one of three found, then three with one false positive. Food is in no document and has no F1.
+    known = [(text, {**labels, FOOD: False}) for text, labels in [*KNOWN, ("The soup was cold.", {SERVICE: False})]]
+    assert net_effect(BOOK, after, known).f1_change == pytest.approx(6 / 7 - 1 / 2)
+    # A label that is never found has an F1 of 0, and so has the mean of no label.
+    assert net_effect(BOOK, after, KNOWN[:1]).f1_change == 1.0
+    assert net_effect(BOOK, after, KNOWN[4:]).f1_change == 0.0
+
+
+def test_more_right_decisions_do_not_pay_if_they_lower_macro_f1() -> None:
+    before = Codebook(labels=(BOOK.labels[0], Label(name="Craft", id="craft", keywords=("blimp",))))
+    known = [*KNOWN, ("A gondolier bowed.", {SERVICE: True}), ("A blimp rose.", {"craft": True})]
+    after = codebooks.change_label(before, SERVICE, keywords=("staff", "gondolier"))
+    after = codebooks.change_label(after, "craft", keywords=("airship",))
+    effect = net_effect(before, after, known)
+    assert effect == NetEffect(corrected=3, regressed=2, documents=7)
+    assert effect.f1_change == pytest.approx((8 / 9 + 0) / 2 - (2 / 5 + 1) / 2)
+    assert not effect.pays
 
 
 def test_effect_without_known_labels_is_unknown() -> None:
