@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +17,14 @@ _GAP = f"[{re.escape(IGNORED)}]*+"
 _SPACE = rf"{_GAP}(?:\ [\s{re.escape(IGNORED[1:])}]*+|\\?_)"
 """Between the words of a name: "#" begins another name there. Some replies write "_", in Markdown "\\_"."""
 _SLASHED = re.compile(r" ?([/&]) ?")
+_JOINT = re.compile(r"(?<=.)( and |[ /&]|(?<=[^\W\d])-(?=[^\W\d]))(?=.)")
+"""What joins the words of a name, in its visible form."""
+_AND = re.compile(r" and |&")
+_BETWEEN_WORDS = str.maketrans("", "", " -/&")
+_SPACES = re.compile("( )")
+_ORDINAL = re.compile(
+    r"(?<![^\s,;:|*_])\(?(?P<place>\d{1,2}|[a-h])[.)](?=[\s*_#`\"'“(\[]*+(?P<entry>\S))", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,10 @@ class Names:
         self._loose: dict[str, str] = {}
         for item, name, _ in labels:
             self._loose.setdefault(_visible(normalise(name)), item)
+        self._respelt: dict[str, str | None] = {}
+        for key, item in self._loose.items():
+            for spelling in _respellings(key, self._loose):
+                self._respelt[spelling] = item if self._respelt.get(spelling, item) == item else None
         self._written = {item: name for item, name, _ in labels}
         self._spelt = {name: item for item, name, _ in labels}
         self._codes = {float(code): item for item, _, code in reversed(labels) if code is not None}
@@ -59,11 +71,14 @@ class Names:
         return self._spelt.get(name)
 
     def find(self, name: str) -> str | None:
-        """Return the item with this name, or None; similar names do not match."""
+        """Return the item with this name, or None; other names match only if they differ in what joins their words."""
         if name.isascii() and (item := self._exact.get(name)) is not None:
             return item  # the name is normalised
         key = normalise(name)
-        return self._exact.get(key) or self._loose.get(_visible(key))
+        if item := self._exact.get(key):
+            return item
+        seen = _visible(key)
+        return self._loose.get(seen) or (self._respelt.get(_squeezed(seen)) if _is_words(seen) else None)
 
     def find_code(self, code: float) -> str | None:
         """Return the item with this numeric code, or None; the first of two labels with one code."""
@@ -87,6 +102,14 @@ class Names:
                 mentions.append(Mention(item, *folded.source(*match.span())))
         return mentions
 
+    def masked(self, text: str) -> str:
+        """Return the folded text with § in place of every name, and without marks of emphasis and quotation."""
+        parts, end = [], 0
+        for mention in self.mentions(text):
+            parts.append(text[end : mention.start].replace("§", " "))
+            end = mention.end
+        return re.sub(f"[{re.escape(IGNORED)}]", "", fold("§".join([*parts, text[end:]])).text)
+
 
 @lru_cache(maxsize=64)
 def names_of(codebook: Codebook) -> Names:
@@ -94,11 +117,64 @@ def names_of(codebook: Codebook) -> Names:
     return Names(tuple((label.id, label.name, label.code) for label in codebook.labels))
 
 
+def split_ordinals(text: str, names: Names) -> str:
+    """Return a line of the same length in which "1. A 2. B" and "a) A, b) B" are "A ; B".
+
+    The places must be consecutive from the first one on, each before a label's name. Other lines are returned as they
+    are.
+    """
+    ordinals = list(_ORDINAL.finditer(text))
+    if len(ordinals) < 2:
+        return text
+    starts = {mention.start for mention in names.mentions(text)}
+    ordinals = [ordinal for ordinal in ordinals if ordinal.start("entry") in starts]
+    places = [ordinal["place"].casefold() for ordinal in ordinals]
+    count = len(places)
+    if count < 2 or places not in ([str(place) for place in range(1, count + 1)], list("abcdefgh")[:count]):
+        return text
+    parts, position = [], 0
+    for ordinal in ordinals:
+        apart = text[: ordinal.start()].rstrip(" *_")[-1:] in ("", ",", ";", ":", "|")
+        parts += [text[position : ordinal.start()], (" " if apart else ";").ljust(len(ordinal.group()))]
+        position = ordinal.end()
+    return "".join(parts) + text[position:]
+
+
 def _visible(key: str) -> str:
     """Return a name as most replies spell it: with plain hyphens, and spaces for underscores."""
     seen = "".join(character for character in key if character not in INVISIBLE)
     seen = seen.replace("\u2010", "-").replace("\\_", "_").replace("_", " ").strip()
     return _SLASHED.sub(r"\1", seen) or key
+
+
+def _is_words(key: str) -> bool:
+    """Return True if a text starts and ends with a letter or digit."""
+    return key[:1].isalnum() and key[-1:].isalnum()
+
+
+def _squeezed(key: str) -> str:
+    """Return a visible name without the marks between its words: "lawandorder"."""
+    return key.translate(_BETWEEN_WORDS)
+
+
+def _has_own_words(key: str, keys: Container[str]) -> bool:
+    """Return True if no word of a visible name is itself a label, as "Food" is beside "Food & drink"."""
+    words = _JOINT.split(key)[::2]
+    return len(words) == 1 or not any(word in keys for word in words)
+
+
+def _respellings(key: str, keys: Container[str]) -> set[str]:
+    """Return how else replies spell a visible name of several words, squeezed, as in a hashtag."""
+    if not (_JOINT.search(key) and _has_own_words(key, keys)):
+        return set()
+    return {_squeezed(_AND.sub(word, key).replace(",", "")) for word in ("", "and")}
+
+
+def _between(joint: str) -> str:
+    """Return the pattern of what replies write for the characters between two words of a name."""
+    if joint in (" & ", " and ", "&"):
+        return rf"(?:{_SPACE}and{_SPACE}|{_GAP}\ ?&\ ?{_GAP}|{_GAP}-(?:and|&)-)"
+    return rf"{_GAP}\ ?/\ ?{_GAP}" if joint == "/" else rf"(?:{_SPACE}|{_GAP}-{_GAP})"
 
 
 def _character(character: str) -> str:
@@ -113,8 +189,16 @@ def _bounded(keys: list[str]) -> Iterator[str]:
         end = r"(?!_?[^\W_])" if _edge(key[-1]) else ""
         if len(key) == 1 or key.isdecimal():  # "A-" and "-2" are other names than "A" and "2"
             start, end = start + f"(?<![-+−]{first})", end + "(?![-+−])"
-        words = (_GAP.join(map(_character, word)) for word in key.split(" "))
-        yield first + start + _SPACE.join(words)[len(first) :] + end
+        respellings = _respellings(key, keys)
+        joint = _JOINT if respellings else _SPACES
+        parts = joint.split(key)
+        words = (_GAP.join(map(_character, word)) for word in parts[::2])
+        joints = [*map(_between if respellings else lambda _: _SPACE, parts[1::2]), ""]
+        spelt = "".join(word + joint for word, joint in zip(words, joints, strict=True))
+        yield first + start + spelt[len(first) :] + end
+        if respellings and _edge(key[0]):
+            hashtags = "|".join(re.escape(tag[1:]) for tag in sorted(respellings))
+            yield rf"{first}(?<=#{first})(?:{hashtags}){end}"
 
 
 def _edge(character: str) -> bool:

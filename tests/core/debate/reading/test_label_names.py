@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from core.debate.reading.label_names import Names, split_ordinals
+
+
+def names(*labels: str) -> Names:
+    return Names(tuple((label, label, None) for label in labels))
+
+
+TOPICS = names("Law and order", "Food & Drink", "Pro-government", "Battery life", "Health")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("law & order", "Law and order"),
+        ("Law-and-order", "Law and order"),
+        ("#LawAndOrder", "Law and order"),
+        ("food and drink", "Food & Drink"),
+        ("#FoodDrink", "Food & Drink"),
+        ("pro government", "Pro-government"),
+        ("Battery-life", "Battery life"),
+        ("#batterylife", "Battery life"),
+    ],
+)
+def test_finds_name_with_other_marks_between_its_words(text: str, found: str) -> None:
+    assert [mention.item for mention in TOPICS.mentions(text)] == [found]
+    assert TOPICS.find(text) == found
+
+
+@pytest.mark.parametrize("text", ["batterylife", "law, order", "#lawless", "battery - life", ""])
+def test_does_not_find_other_words(text: str) -> None:
+    assert TOPICS.mentions(text) == []
+
+
+def test_name_whose_words_are_labels_is_found_only_as_written() -> None:
+    labels = names("Food", "Food & Drink", "Room", "Service", "Room service")
+    assert [mention.item for mention in labels.mentions("food and drink")] == ["Food"]
+    assert [mention.item for mention in labels.mentions("#roomservice")] == []
+    assert [mention.item for mention in labels.mentions("food & drink, room service")] == [
+        "Food & Drink",
+        "Room service",
+    ]
+
+
+def test_spelling_of_two_names_finds_neither() -> None:
+    assert names("Co op", "Co-op").find("coop") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "split"),
+    [
+        ("1. Health 2. Battery life", "   Health ;  Battery life"),
+        ("1) Health, 2) Battery life", "   Health,    Battery life"),
+        ("a) **Health** b) Battery life", "   **Health** ;  Battery life"),
+        ("1. Health 3. Battery life", "1. Health 3. Battery life"),
+        ("1. Health 2. Weather", "1. Health 2. Weather"),
+        ("1. Health", "1. Health"),
+        ("", ""),
+    ],
+)
+def test_splits_numbered_names_of_a_line(line: str, split: str) -> None:
+    assert split_ordinals(line, TOPICS) == split
