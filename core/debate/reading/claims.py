@@ -125,6 +125,13 @@ _SECOND = re.compile(r" (?=(?:and|or) (?:(?! (?:and|or) )[^§])*§)")
 _GOES_ON = re.compile(r"(?:but|though|although|yet|however|so)\b")
 _MAIN_CLAUSE = re.compile(r"§, §(?!,? (?:and|or)\b|, §)")
 """The end of a concession, before the label of the main clause: "Although there are hints of A, B prevails"."""
+CONCEDED = re.compile(
+    r"\W*(?:but|(?:even )?though|although|albeit|while|despite|in spite of)\b(?: there(?:['’]s| is| are)| with)?"
+    r"(?: (?:also|an?|the|some|only|slight|faint|mild|minor|small|subtle|few))*"
+    r" (?:hints?|traces?|touch(?:es)?|tinges?|elements?|undertones?|overtones?|shades?|whiff) of §"
+    r"(?= ?(?:[.;!]|$)|,? (?:too|as well|at the end|(?:in|here)\b))"
+)
+"""The concession of a little of another label beside the one that fits best: "although there is a hint of Neutral"."""
 _CONCEDES = re.compile(r"(?:even )?(?:while|although|though|whereas)\b|including\b")
 
 
@@ -230,6 +237,8 @@ def _clauses(words: str) -> Iterator[str]:
 
 def _stance(clause: str, *, written: bool, chosen: bool) -> Stance | None:
     """Return what a clause says of the labels in it, None if nothing."""
+    if chosen and CONCEDED.match(clause):
+        return None
     if _EXISTENCE.search(clause) and _NEGATION.search(clause):
         return "against"
     world = _ARTICLE.search(clause) is not None

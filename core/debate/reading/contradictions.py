@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeAlias
 
 from core.codebook import Kind
-from core.debate.reading.claims import claims_of, is_agreed
+from core.debate.reading.claims import CONCEDED, claims_of, is_agreed
 from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
 from core.debate.reading.multi_label import Statements, Unreadable, is_comment, residue, without_bullet
@@ -142,10 +142,10 @@ def check_rating_lines(text: str, ratings: Decided, names: Names) -> None:
             raise residue(sentence)
 
 
-def check_comment(text: str) -> None:
+def check_comment(text: str, names: Names) -> None:
     """Raise ``Unreadable`` if the words right after the one label of a decision hedge it."""
     text = " ".join(text.casefold().split())
-    if _HEDGED.match(text):
+    if _HEDGED.match(text) and not CONCEDED.match(names.masked(text)):
         raise residue(text)
     check_withdrawn(text)
 

@@ -168,17 +168,23 @@ class MarkedReply:
 
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-NEXT_DOCUMENT = re.compile(
-    rf"^[ >#_-]*+(?:{UNITS}) #?\d|\bfor the (?:second|third|next) (?:{UNITS})\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""The beginning of another document: "Review 2: ...", "for the second review ..."."""
 _WEAK = frozenset({"heading", "sentence", "list"})
 _SHOWN = r"formats?|templates?|placeholders?|for example|e\.g\.|for instance"
 _FORM = re.compile(rf"\b(?:{_SHOWN}|codebook)\b")
 """Words before a decision that only shows its form, or repeats the question."""
 _ANOTHERS = re.compile(rf"\b(?:extractor|critic|opponent|other (?:agent|annotator)|{_SHOWN})\b")
 _THEIRS = re.compile(r"\bthe (?:extractor|critic|opponent)['’]s\b")
+
+
+@lru_cache(maxsize=32)
+def next_document(unit: str) -> re.Pattern[str]:
+    """Return the pattern of the beginning of another document: "Review 2", "Review: ...", "for the second review"."""
+    noun = rf"(?:{UNITS}|{re.escape(unit.split()[-1] if unit.split() else 'text')})"
+    return re.compile(
+        rf"^[ >#_-]*+(?:(?:the|next|new) ++)?(?:\w++ ++)?{noun}(?: #?\d| *+:)"
+        rf"|\bfor the (?:second|third|next) {noun}\b",
+        re.IGNORECASE | re.MULTILINE,
+    )
 
 
 def is_reporting(before: str) -> bool:

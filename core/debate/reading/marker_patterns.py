@@ -90,7 +90,8 @@ _LED = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>->|=>|[
 _ANSWERED = (
     r"^[ >#•\d.)_-]*+(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
     r"(?:antwort|réponse|respuesta|risposta|resposta|antwoord|label|étiquette|etiqueta|etichetta)"
-    r" ++(?:ist|lautet|est|es|è|é|is)\b|(?:最终|最終|正确)?(?:答案|回答|标签)[是为]) *+(?P<mark>:)?+"
+    r" ++(?:ist|lautet|est|es|è|é|is)\b"
+    r"|(?:最终|最終|正确)?(?:(?:答案|回答|标签)[是为]|(?:回答|ラベル)は)) *+(?P<mark>:)?+"
 )
 # "Undecided: A, B"
 _UNDECIDED = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
@@ -115,6 +116,8 @@ _ASPECTS_TRANSLATED = (
     rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{_SOME} ++)?(?:vorhandenen ++|aanwezige ++)?"
     r"(?:aspe[ck]\w++|labels|etiquetas|étiquettes|etichette) ++(?:(?:presentes|présente?s|presenti) ++)?"
     rf"(?:(?:en|dans|in|nell\w*|n[ao]) ++{_SOME} ++)?(?:sind|sont|son|sono|são|zijn) *+(?P<mark>:)"
+    r"|(?:存在する|言及されている|含まれる|該当する)(?:側面|ラベル|カテゴリー?|トピック)は"
+    r"(?:(?:次|以下)の(?:とおり|通り)(?:です)?)?+ *+(?P<dash>:)"
     r"|(?:提到|提及|涉及|包含|存在|出现)[^\n:]{0,10}(?:方面|标签|类别|主题)(?:是|为|有|包括|如下)?+ *+(?P<colon>:)"
 )
 
@@ -270,13 +273,16 @@ def marker_patterns(unit: str) -> tuple[MarkerPattern, ...]:
         ("heading", _TITLED, (*_CHOICE_WORDS, "conclusion", "result")),
         ("sentence", _plainly_stated(place, noun), (" is ", "it's ", "it’s ")),
         ("heading", _LED, (":", "=", " - ", " – ", " — ", "→", "->")),
-        ("heading", _ANSWERED, ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签")),
+        ("heading", _ANSWERED,
+         ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签", "ラベル")),
         ("aspects", _mentioning(noun), ("mentions", "discusses", "addresses", "covers", "contains")),
         ("list", _listed(place, noun),
          (" mention", " discuss", " address", " cover", " contain", " includ", " concern", " touch", " talk", " deal",
           " about", "assign", "tag", "label", "annotate", "mark", "code", "found", "find", "identif", " see ", "detect",
           " apply", " are ", " list ")),
-        ("aspects", _ASPECTS_TRANSLATED, (" sind", " sont", " son", " são", " zijn", "方面", "标签", "类别", "主题")),
+        ("aspects", _ASPECTS_TRANSLATED,
+         (" sind", " sont", " son", " são", " zijn", "方面", "标签", "类别", "主题",
+          "側面", "ラベル", "カテゴリ", "トピック")),
     )  # fmt: skip
     flags = re.IGNORECASE | re.MULTILINE
     return tuple(MarkerPattern(kind, re.compile(form, flags), words) for kind, form, words in forms)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import groupby, takewhile
 from typing import NoReturn
 
-from core.debate.reading.label_names import Names
+from core.debate.reading.label_names import Names, split_ordinals
 from core.debate.reading.tokens import ANSWERS, NO_SIGNS, NUMERALS, YES_SIGNS, Token, Value, every, past, tokenise
 from core.documents import storable
 
@@ -132,6 +132,7 @@ class Statements:
 
     def _line(self, line: str) -> bool:
         self._columns = None
+        line = split_ordinals(line, self.names)
         bullet, rest = BULLET.match(line), without_bullet(line)
         tokens = _answered(tokenise(rest, self.names))
         if bullet and bullet["mark"] in ("+", "-") and any(token.kind == "name" for token in tokens):
@@ -195,6 +196,11 @@ class Statements:
                 answers.append(answer if isinstance(answer, bool) else None)
         if named is None and not answers:
             return False
+        if named is not None and not notes and set(columns[named + 1 :]) == {"note"} and len(cells[named]) == 1:
+            if not all(_is_evidence(cell, own) for cell in cells[named + 1 :]):
+                raise residue(line)
+            self._state(own, True, explicit=False)
+            return True
         if (
             named is None
             or len(set(answers)) != 1
@@ -336,7 +342,7 @@ class _Sentence:
         elif token.kind == "bracket" and (denied := self._denied(token)):
             for item in denied:
                 self.out._state(item, False)
-        elif token.kind == "bracket" and not shade and _takes_back(token.inner, "", implicit=True):
+        elif token.kind == "bracket" and not shade and _takes_back(token.inner, own, implicit=True):
             self._fail()
         elif token.kind == "bracket" and self.out.names.find(f"{self.out.names.written(own)} {words[1:-1].strip()}"):
             self._fail()  # "Food (quality)", if there is a label "Food quality", too
@@ -571,6 +577,11 @@ def _only_names(cell: Sequence[Token]) -> bool:
     return "name" in kinds and kinds <= {"name", "comma", "and", "semicolon"}
 
 
+def _is_evidence(cell: Sequence[Token], own: str) -> bool:
+    """Return True if a note gives words for a label, and not "none" or a doubt."""
+    return any(token.kind in ("word", "quote") for token in cell) and not _takes_back(cell, own, implicit=True)
+
+
 def _column(text: str, cell: Sequence[Token]) -> Value | str:
     answer = next((token.value for token in cell if token.kind in ("present", "absent")), None)
     if answer is not None and not any(token.kind in ("word", "neg") for token in cell):
@@ -590,11 +601,16 @@ def _clauses(sentence: list[Token]) -> list[list[Token]]:
         if (
             sentence[at].text in _WHILE
             and sentence[at + 1].kind in ("name", "fill")
-            and sentence[end - 1].kind in ANSWERS
+            and (sentence[end - 1].kind in ANSWERS or _is_denied_list(sentence[:end], sentence[at + 1 :]))
             and any(token.kind == "name" for token in sentence[:end])
         ):
             return [sentence[:end], sentence[at + 1 :]]
     return [sentence]
+
+
+def _is_denied_list(listed: Sequence[Token], others: Sequence[Token]) -> bool:
+    """Return True if names only are followed by others that are absent: "Food, whereas Price is not mentioned"."""
+    return {token.kind for token in listed} <= {"name", *_BETWEEN} and others[-1].kind == "absent"
 
 
 def _answered(tokens: Sequence[Token]) -> Sequence[Token]:

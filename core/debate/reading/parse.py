@@ -25,12 +25,12 @@ from core.debate.reading.contradictions import (
 )
 from core.debate.reading.decision_markers import (
     CONTENT,
-    NEXT_DOCUMENT,
     Line,
     MarkedReply,
     Marker,
     is_inside,
     is_reported,
+    next_document,
     parse_markers,
     without_reasoning,
 )
@@ -45,7 +45,7 @@ from core.debate.reading.json_answers import (
     label_named,
 )
 from core.debate.reading.json_blocks import Block, entries, entry_name, lookup
-from core.debate.reading.label_names import names_of
+from core.debate.reading.label_names import names_of, split_ordinals
 from core.debate.reading.multi_label import (
     BULLET,
     Statements,
@@ -87,7 +87,18 @@ _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
 _MOST_ANNOUNCED = 50
 """Announcements on one line. A model that repeats itself makes more; each is read to the end of its line."""
 _CITATION = re.compile(r"[ \t]*>[ \t>]*")
-_EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
+_EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*$")
+_PLURAL = re.compile(r"\b(?:present|aspects|labels|categories|topics|themes|codes)\b", re.IGNORECASE)
+_NOT_APPLICABLE = re.compile(
+    r"[\s*_`\"'(\[#]*+(?:n/?a|not applicable)[\s*_`\"')\].]*(?:$|[.,;:(–—]|-\s|(?:because|since|as)\b)",
+    re.IGNORECASE,
+)
+"""Words for no label where the labels are to be listed; beside one label they leave it open."""
+_NO_TEXT = re.compile(
+    r"\b(?:cannot|can['’]t|unable|missing|empty|unreadable|not (?:provided|given|available|accessible|visible))\b",
+    re.IGNORECASE,
+)
+"""Words that give another reason for "N/A" than that no label is present."""
 
 
 def read(text: str, codebook: Codebook, *, finish_reason: str = "stop") -> Reading:
@@ -143,8 +154,11 @@ class _Reader:
             raise Unreadable(CUT)
         if candidates and self._is_cited(candidates[-1]) and not all(map(self._is_cited, candidates)):
             raise Unreadable("the last decision is in a block quotation")
-        if candidates and NEXT_DOCUMENT.search(self.marked.lines, candidates[0].start + 1, candidates[-1].start):
+        another = next_document(self.codebook.unit)
+        if candidates and another.search(self.marked.lines, candidates[0].start + 1, candidates[-1].start):
             raise Unreadable("it decides on more than one document")
+        if len(candidates) > 1 and not self.cut and self._is_restated_otherwise(*candidates[-2:]):
+            raise Unreadable("it announces different decisions, one directly after the other")
         for candidate in reversed(candidates):
             self.start = candidate.start
             if isinstance(candidate, Block):
@@ -152,6 +166,18 @@ class _Reader:
             if (reading := self._read_marker(candidate)) is not None:
                 return reading
         return None
+
+    def _is_restated_otherwise(self, first: Marker | Block, last: Marker | Block) -> bool:
+        """Return True if the line after a decision announces other labels in the same words, as in a list of them."""
+        if self.kind == "rating" or not (isinstance(first, Marker) and isinstance(last, Marker)):
+            return False
+        text, lines = self.marked.text, self.marked.lines
+        between = lines[first.limit : last.start]
+        words = [lines[marker.start : marker.end].strip().casefold() for marker in (first, last)]
+        if words[0] != words[1] or CONTENT.search(between) or between.count("\n") != 1:
+            return False
+        named = [set(self._mentioned(text[marker.end : marker.limit])) for marker in (first, last)]
+        return named[0] != named[1] and bool(named[0]) and bool(named[1])
 
     def _is_cited(self, candidate: Marker | Block) -> bool:
         """Return True if a decision is in a block quotation that is not itself announced: "Final Decision:\\n> ..."."""
@@ -243,7 +269,8 @@ class _Reader:
         labels_meant = marker.kind == "aspects" or start > marker.end
         statements = Statements(self.names, all_meant=labels_meant and self._first_mention >= marker.start)
         try:
-            end = self._read_lines(statements, start, marker.limit)
+            list_meant = labels_meant or _PLURAL.search(text, marker.start, start) is not None
+            end = self._read_lines(statements, start, marker.limit, list_meant=list_meant)
         except Unreadable as error:
             if marker.plain and not statements.values and not _names_outside(text[marker.end : marker.limit], error):
                 return None  # "The aspects present in this review are well supported" is prose
@@ -258,14 +285,15 @@ class _Reader:
         self.start = start  # the marker may have the word of a label
         return reading
 
-    def _read_lines(self, statements: Statements, start: int, limit: int) -> int | None:
+    def _read_lines(self, statements: Statements, start: int, limit: int, *, list_meant: bool) -> int | None:
         """Read the lines that a marker announces; return where they end, None if they may go on after the text.
 
-        They are the rest of the marker's line, continued while it ends with a comma, or else the list below it.
+        They are the rest of the marker's line, continued while it ends with a comma, or else the list below it. With
+        ``list_meant`` the marker asks for a list of labels, so that "N/A" is none.
         """
         next_marker = min((m.start for m in self.marked.markers if m.start >= limit), default=len(self.marked.text))
-        first_line = self.marked.text[start:limit]
-        if _EMPTY_LIST.fullmatch(first_line):
+        first_line = split_ordinals(self.marked.text[start:limit], self.names)
+        if _EMPTY_LIST.match(first_line) or (list_meant and self._is_not_applicable(first_line)):
             statements.none = True
             return limit
         is_whole_line = limit >= self.marked.line_end(start)
@@ -290,6 +318,14 @@ class _Reader:
         elif not is_whole_line:
             return limit
         return self._read_list_below(statements, limit + 1, next_marker)
+
+    def _is_not_applicable(self, words: str) -> bool:
+        """Return True if words are "N/A", with a comment at most, and no label has such a name."""
+        found = _NOT_APPLICABLE.match(words)
+        if found is None or self._mentioned(words) or any(map(self.names.find, ("not applicable", "n/a", "na"))):
+            return False
+        comment = words[found.end() :]
+        return not _NO_TEXT.search(comment) and is_comment(comment, self.names, implicit=False)
 
     def _read_list_below(self, statements: Statements, start: int, next_marker: int) -> int | None:
         """Read the list from ``start`` on, at most up to the next marker; return as ``_read_lines``."""
@@ -454,7 +490,7 @@ class _Reader:
         """Return the reading of the one item chosen; the text from ``end`` on may not speak for another."""
         if len(items) != 1:
             raise Unreadable(f"the decision names more than one label: {self._quoted(items)}" if items else NO_CHOICE)
-        check_comment(self.marked.lines[end : self.marked.line_end(end)])
+        check_comment(self.marked.lines[end : self.marked.line_end(end)], self.names)
         check_following(self.marked.lines[end:], {items[0]: True}, self.kind, self.names)
         if items[0] in self.open:
             return Reading(undecided={CHOICE_ITEM: LEFT_OPEN})
@@ -572,10 +608,18 @@ class _Reader:
         if isinstance(listed, dict):
             listed = lookup(listed, *PRESENT)
         if isinstance(listed, str):
+            if stated := self._stated_in(listed):
+                return self._read_json_labels(stated, lookup(block.data, *ABSENT), block.end)
             listed = re.split(r"\s*[,;]\s*", listed.strip())
         if not isinstance(listed, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in listed):
             return None
         return self._read_json_labels(listed, lookup(block.data, *ABSENT), block.end)
+
+    def _stated_in(self, value: str) -> list[str]:
+        """Return the names of the labels that a JSON value announces: "The present aspects are: A, B"."""
+        reader = _Reader(parse_markers(value, self.codebook), self.codebook, cut=False)
+        reading = reader.read_announced()
+        return [] if reading is None else [self.names.written(item) for item in reading.present]
 
     def _check_comments(self, block: Block, *, implicit: bool) -> None:
         """Check the comments of an object, and note the labels that it leaves open."""

@@ -11,7 +11,7 @@ from core.codebook import Codebook
 from core.debate.reading.contradictions import is_anothers
 from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, Marker, is_inside, is_reported
 from core.debate.reading.json_blocks import entries
-from core.debate.reading.label_names import IGNORED, Names
+from core.debate.reading.label_names import IGNORED, Names, split_ordinals
 from core.debate.reading.normalise import Folded, fold
 from core.debate.reading.tokens import NUMERALS
 from core.debate.turns import Reading
@@ -54,18 +54,26 @@ _TAKEN_BACK = re.compile(
 """Words after a rating that make it a limit, reject it or ascribe it to another role."""
 _PLAIN = re.compile(
     r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|]|\s[-–—])[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
-    rf"(?:{_OUT_OF}\s?\d{{1,15}}[\s*_`\"')\]]*)?"
+    rf"(?:{_OUT_OF}\s?\d{{1,15}}[\s*_`\"')\]]*)?[分点점]?"
     r"(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?|(?<=\s\s\s)\S.*)"
 )
 _SCORE = re.compile(r"(?:(?:the|my|final) )*(?:rating|score|overall(?: rating| score)?)(?![^\W_])")
 """Words in place of the name of the only dimension."""
 _POINT = re.compile(rf"\d{{1,15}}(?:\.\d{{1,15}})?\s?(?:{_OUT_OF}\s?\d{{1,15}})?[\s.{re.escape(IGNORED)}]*$")
 """A line that is the rating of the only dimension."""
-_CELL = re.compile(r"\|\s*[-+−]?\d")
-"""A number in a table; two of them in a row may be those of two roles."""
+_NUMBER_CELL = r"[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?(?:\s?/\s?\d{1,15})?[\s*_`\"')\]]*"
+_NUMBERED = re.compile(_NUMBER_CELL)
+_NUMBERED_CELL = re.compile(rf"\|{_NUMBER_CELL}(?=\||$)")
+"""A cell of a table that is a number; two of them in a row may be those of two roles."""
+_DECIDING_COLUMNS = (
+    re.compile(r"\b(?:final|decision|decided|judge|verdict|consensus)\b", re.IGNORECASE),
+    re.compile(rf"^(?!.*\b{ROLE}).*\b(?:ratings?|scores?)\b", re.IGNORECASE),
+)
+"""Titles of the column that has the ratings, the surest first."""
 _WIDE = 10
 """Highest point from which on a number below 1 may be a fraction of the scale."""
 _BOXED = re.compile(r"\$*\\boxed\s*\{\s*(?:\\text\s*\{)?([^{}\n]*)\}{1,2}\$*")
+_TAGGED = re.compile(r"<(?P<name>[^<>/\n]{1,80})>\s*+(?P<given>[^<>\n]{1,40})</(?P=name)>")
 _NUMERAL = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b(?!-)", re.IGNORECASE)
 _WRITTEN_OUT = re.compile(
     rf"(?:[:=|]|^)[\s*_]*+(?={_NUMERAL.pattern}[\s*_]*(?:$|[.,;|()/–—-]|out of|stars|points|because))", re.IGNORECASE
@@ -89,13 +97,14 @@ _LEAD = (
     rf"(?:(?:{_OWN}|{_SUBJECT} {_GETS}|i agree with (?!neither|none|no )[^§:]{{1,40}}:"
     r"|(?:(?:my|the) )?(?:(?:final|overall) )?(?:ratings|scores)(?: (?:are|would be)(?: as follows)?)?(?: ?[:–—-])?) )?"
 )
-_RATED = rf"(?:(?:(?:is|was)(?: rated)?|{_GETS}|at|of)|(?:from \d{{1,15}} )?to|i(?:['’]d| would) say)"
+_RATED = rf"(?:(?:(?:is|was)(?: rated)?|{_GETS}|at|as|of)|(?:from \d{{1,15}} )?to|i(?:['’]d| would) say)"
 _GIVEN = (
     r"(?P<given>[-+−]?\d{1,15}(?:\.\d{1,15})?|n/?a\b|not rated\b)"
     r"(?:[)\]>]|(?: ?/ ?| out of )\d{1,15}| points?\b| stars?\b)*"
 )
 _PAIR = re.compile(
-    rf"(?:(?:on|for|in) )?(?:(?:the |my )?(?:rating|score) (?:for|of|on) )?(?P<of>§+)(?:['’]s)?(?: (?:rating|score))?"
+    rf"(?:(?:on|for|in) )?(?:(?:the |my )?(?:rating|score) (?:for|of|on) |the )?(?P<of>§+)"
+    r"(?:['’]s)?(?: (?:rating|score))?"
     rf"(?: ?[:=,]| [-–—])?(?: {_RATED})?(?: an?)?(?: (?:rating|score) of)? ?(?:[(\[]|<(?=\d{{1,3}}>))?{_GIVEN}"
 )
 _REVERSED = re.compile(rf"(?:an? )?{_GIVEN} (?:for|on|in|to) (?P<of>§+)")
@@ -128,11 +137,11 @@ def ratings_of(
     following = next(
         (m.start for m in marked.markers if m.start >= marker.end and m.kind in ("final", "ratings")), len(marked.text)
     )
-    collected = _Collected(codebook, names, bare=True)
+    collected, table = _Collected(codebook, names, bare=True), _Table(names)
     last, ended = marker.end, False
     for start, end in marked.spans(marker.end, following):
         before = len(collected.seen)
-        line = marked.text[start:end]
+        line = table.decided(marked.text[start:end])
         if not collected.line(line):
             for sentence in SENTENCE.split(line[:_LOOK_AHEAD]):
                 collected.sentence(_Masked.of(sentence, names))
@@ -152,11 +161,11 @@ def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> t
     for start, end in marked.spans():
         boxes = list(_BOXED.finditer(marked.text, start, end)) if collected.sole else []
         boxed = boxes[-1] if boxes else None
-        plain = _in_digits(boxed[1] if boxed else _BOXED.sub(r"\1", marked.lines[start:end]))
+        plain = _in_digits(boxed[1] if boxed else _unwrapped(marked.lines[start:end]))
         alone = (boxed or marked.lines.strip() == marked.lines[start:end].strip()) and _POINT.match(plain.strip())
         if (
             (alone or _PLAIN.fullmatch(plain))
-            and len(_CELL.findall(plain)) < 2
+            and len(_NUMBERED_CELL.findall(plain)) < 2
             and collected.line(boxed[1] if boxed else marked.text[start:end])
         ):
             start = boxed.start() if boxed else start
@@ -238,6 +247,37 @@ def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
     return collected.reading()
 
 
+class _Table:
+    """A table in which more than one column may have numbers: those of several roles, or of the dimensions."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._titles: list[str] = []
+
+    def decided(self, line: str) -> str:
+        """Return a row with the numbers that decide, as "Name | number"; any other line as it is.
+
+        A row with several numbers of which none decides leaves its dimension open.
+        """
+        if line.count("|") < 2:
+            self._titles = []
+            return line
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        numbers = [index for index, cell in enumerate(cells) if _NUMBERED.fullmatch(cell)]
+        if not numbers:
+            self._titles = self._titles or cells
+            return line
+        titles = dict(enumerate(self._titles[: len(cells)]))
+        if all(self._names.find(titles.get(index, "")) for index in numbers):
+            return ", ".join(f"{titles[index]}: {cells[index]}" for index in numbers)
+        name = next((cell for cell in cells if self._names.find(cell.strip("*_` "))), cells[0])
+        for title in _DECIDING_COLUMNS:
+            deciding = [index for index in titles if index and title.search(titles[index])]
+            if deciding:
+                return f"{name} | {cells[deciding[0]] if len(deciding) == 1 else '?'}"
+        return line if len(numbers) == 1 else f"{name} | ?"
+
+
 class _Collected:
     def __init__(self, codebook: Codebook, names: Names, *, bare: bool = False) -> None:
         self.scale_of = codebook.scale_of
@@ -251,7 +291,7 @@ class _Collected:
 
     def line(self, text: str) -> bool:
         """Take what a line says, from its start on, as long as it is ratings; return True if any was taken."""
-        text = _in_digits(_BOXED.sub(r"\1", text))
+        text = split_ordinals(_in_digits(_unwrapped(text)), self.names)
         folded = fold(text)
         before = sum(map(len, self.seen.values()))
         position = 0
@@ -361,6 +401,11 @@ class _Collected:
         reasons = {item: reason for item, reason in self.reasons.items() if item not in values}
         twice = {item: f"rated {said[0]} and {said[1]}" for item, said in self.seen.items() if len(set(said)) > 1}
         return Reading(values, reasons | twice, tuple(self.unknown))
+
+
+def _unwrapped(line: str) -> str:
+    """Return a line with "Fluency: 4" for an XML element, and without the boxes of LaTeX."""
+    return _TAGGED.sub(r"\g<name>: \g<given>", _BOXED.sub(r"\1", line))
 
 
 def _in_digits(line: str) -> str:

@@ -54,7 +54,7 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     if others := [token.item for token in _listed(rest) if token.item != item]:
         raise Unreadable(f"more than one label: {quoted_names(map(names.written, [item, *others]))}")
     comment = text[rest[0].start :] if rest else ""
-    check_comment(comment)
+    check_comment(comment, names)
     check_following(comment, {item: True}, "choice", names)
     return item
 
@@ -117,7 +117,7 @@ def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:
         or (rest[0].kind == "fill" and line[: rest[0].start].strip().casefold() == "no")  # "No label fits"
         or (kind == "verb" and said != "" and said not in _FITTING)
         or (kind == "verb" and _SECOND_BEST.match(line, rest[0].end) is not None)
-        or (kind == "link" and said.isdecimal())
+        or (kind == "link" and said.replace(".", "", 1).isdecimal())
     )
 
 

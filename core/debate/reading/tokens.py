@@ -55,7 +55,8 @@ _VOCABULARY = {
     r"(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
     r"|applicable|found)|present))?|keine?r?|aucune?|ningun[oa]|ninguno|nessun[oa]|nenhum[a]?|geen|brak|无|沒有|没有|なし|нет",
     "absent": rf"{_NOT}(?:{_KEPT})|(?:(?<=\ are\ )|(?<=\ is\ ))not(?=\ ?(?:[.;!]|$))"
-    r"|(?:does|do|did)(?:\ not|n['’]t)(?:\ (?:apply|appear|occur)|(?=\ ?(?:[.;!]|$)))|absent|missing|excluded?"
+    r"|(?:does|do|did)(?:\ not|n['’]t)(?:\ (?:apply|appear|occur|count|qualify|belong)(?:\ here)?"
+    r"|(?=\ ?(?:[.;!]|$)))|absent|missing|excluded?"
     r"|no\ mention(?!\ \w)"
     r"|reject(?:ed|s)?|ruled\ out|denied|overruled"
     r"|drop(?:ped)?|remov(?:e|ed)|omit(?:ted)?|irrelevant|inapplicable|discard(?:ed)?|dismiss(?:ed)?|unmentioned"
@@ -71,8 +72,8 @@ _VOCABULARY = {
     "neg": r"(?:and|but|,)?\ ?(?:except(?:\ for)?|excepting|excluding|without|leaving\ out|dropping|removing"
     r"|rejecting|omitting|apart\ from|other\ than|minus"
     r"|rather\ than|instead\ of|as\ opposed\ to)|(?:(?:and|but)\ )?(?:not|nor)",
-    "yes": r"yes|y(?!\ \w)|true|1|ja|oui|sí|sì|sim|tak|是|はい|да",
-    "no": r"no|n|false|0|nein|non|não|nee|nie|否|いいえ|не",
+    "yes": r"yes|y(?!\ \w)|true|1(?!\.\d)|ja|oui|sí|sì|sim|tak|是|はい|да",
+    "no": r"no|n|false|0(?!\.\d)|nein|non|não|nee|nie|否|いいえ|не",
     "hedge": rf"(?:{_QUALIFIED})(?=\W*(?:$|[.,;!]))"
     r"|maybe|perhaps|possibly|probably|potentially|arguably|part(?:ly|ially)|(?:un)?likely|borderline"
     "|impli(?:ed|citly|cit)"
@@ -86,11 +87,12 @@ _VOCABULARY = {
     r"|\w+n['’]t|nicht|kein\w*|ne|pas|sin|senza|niet|sem|sans|ohne|ni|不|没|未",
     "or": r"or|either|oder|ou|oppure",
     "and": r"and|as\ well\ as|plus|also|und|et|e|en|y|и|和|と",
-    "why": r"because|since|as|for|which|whereas|while|given|based\ on|due\ to|thanks\ to|with|in|from|by|at|through"
+    "why": r"because|since|as|for|which|whereas|while|given|despite"
+    r"|in\ spite\ of|based\ on|due\ to|thanks\ to|with|in|from|by|at|through"
     "|so|that",
     "verb": r"(?:is|are|was|were|be|being|ist|sind|est|sont|es|son|è|sono|são|zijn)"
     r"(?:\ (?:all|both|each|also|clearly))?",
-    "fill": r"overall|nur|seulement|uniquement|solo|sólo|solamente|soltanto|alleen|tylko|только"
+    "fill": r"です|overall|nur|seulement|uniquement|solo|sólo|solamente|soltanto|alleen|tylko|только"
     r"|the|both|only|just|simply|namely|aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?|final"
     "|finally|following"
     r"|follows|clearly|explicitly|definitely|plainly|all\ (?:two|three|four|five)\ of",
@@ -229,6 +231,10 @@ def _scan(
             item, code_end = code
             yield Token("code", *folded.source(position, code_end), item=item)
             position = code_end
+            continue
+        if text[position] == "<" and (named := names.at(folded, position + 1)) and text.startswith(">", named[1], end):
+            yield Token("name", *folded.source(position + 1, named[1]), item=named[0])
+            position, listed = named[1] + 1, True
             continue
         match = _LEXER.match(text, position, end)
         signed = match is not None and match.lastgroup in ("yes_mark", "no_mark")
