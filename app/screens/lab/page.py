@@ -124,7 +124,7 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     book = codebooks.current(session)
     able = [name for name, other in protocols.PROTOCOLS.items() if book is not None and book.kind in other.kinds]
     subject = "definitions" if slot is None else slot.title.lower()
-    with header("Lab", f"{protocols.find(plan.protocol).title}, {subject}", key="lab-head"):
+    with header("Lab", f"{protocols.find(plan.protocol).title}: {subject}", key="lab-head"):
         if len(able) > 1:
             st.selectbox(
                 "Protocol", able, format_func=lambda name: protocols.find(name).title, label_visibility="collapsed",

@@ -34,7 +34,7 @@ from core.stats.metrics import metrics
 
 Save = Callable[[Plan], None]
 
-WIDTHS = (1.4, 1.25, 1.75, 0.7, 0.7, 0.85, 1.05, 0.7, 1.5, 1.0)
+WIDTHS = (1.4, 1.25, 1.7, 0.7, 0.7, 0.85, 1.05, 0.7, 1.75, 0.9)
 HEADS = ("Role", "Connection", "Model", "Temp.", "Top p", "Max tokens", "Reasoning", "Seed", "Replies", "")
 AUTO = "auto"
 EFFORTS = (AUTO, "minimal", "low", "medium", "high")

@@ -465,7 +465,7 @@ def _columns(
             "headerClass": "line",
             "cellClassRules": {"wrong": js("moot.callback('hasUnsupportedQuotes')")},
         },
-        {"field": "_reason", "headerName": "reason", "width": 120, "cellRenderer": "badge", "tooltipField": "_why"},
+        {"field": "_reason", "headerName": "reason", "width": 128, "cellRenderer": "badge", "tooltipField": "_why"},
         {
             "field": "_status",
             "headerName": "status",

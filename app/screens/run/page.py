@@ -11,6 +11,7 @@ from app.screens.run import setup, status
 from app.state import RunState, bound, state
 from app.widgets import layout
 from app.widgets.elements import saved
+from core.formatting import format_count
 from core.runs import RunRow
 
 
@@ -48,12 +49,13 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
         if run_id == RunState.NEW:
             return "New run"
         run = by_id[run_id]
-        return f"{run.title if run.details.name else f'{run_id}, {run.settings.protocol}'}, {run.documents:,}"
+        name = run.title if run.details.name else f"{run_id}, {run.settings.protocol}"
+        return f"{name}, {format_count(run.documents, 'document')}"
 
     layout.write_url(run=shown)
     options = [RunState.NEW, *by_id] if shown == RunState.NEW else list(by_id)
     st.selectbox(
-        "Run", options, format_func=title, label_visibility="collapsed", width=190,
+        "Run", options, format_func=title, label_visibility="collapsed", width=250,
         **bound("run-picker", shown, select),
     )  # fmt: skip
 
