@@ -17,6 +17,13 @@ from core.formatting import format_rating
 from core.hashing import digest
 
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
+
+
+def label_noun(kind: Kind) -> str:
+    """Return the name of a label on screen: "dimension" for ratings, else "label"."""
+    return "dimension" if kind == "rating" else "label"
+
+
 OpenForm: TypeAlias = Literal["", "options", "word"]
 """Form in which the author of a text answers an open label.
 

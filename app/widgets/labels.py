@@ -13,7 +13,7 @@ import streamlit as st
 
 from app.widgets.elements import literal
 from app.widgets.palette import colours, role_token
-from core.codebook import COLOURS, Codebook, Label
+from core.codebook import COLOURS, Codebook, Label, label_noun
 
 
 def colour(number: int) -> str:
@@ -40,7 +40,7 @@ def pick(codebook: Codebook, *, key: str, default: str | None = None) -> str:
     """Draw pills of all labels and return the id of the selected label, initially ``default`` or else the first."""
     names = {label.id: label.name for label in codebook.labels}
     chosen: str = st.pills(
-        "dimension" if codebook.kind == "rating" else "label", list(names), default=default or next(iter(names)),
+        label_noun(codebook.kind), list(names), default=default or next(iter(names)),
         format_func=lambda id: literal(names[id]), required=True, label_visibility="collapsed", key=key,
     )  # fmt: skip
     return chosen

@@ -9,6 +9,7 @@ import streamlit as st
 from markupsafe import Markup, escape
 
 from app.widgets import elements, layout
+from core.codebook import label_noun
 from core.formatting import MISSING, format_number, format_percent, join_names
 from core.stats.intervals import Estimate, Interval, format_estimate, format_interval
 from core.stats.metrics import Metric as ScoreMetric
@@ -123,7 +124,7 @@ def score_tables(scores: Scores, *, key: str) -> None:
         left, right = st.columns([1, 2.2], gap="small")
         overall = [{"metric": one.name, "value": format_estimate(scores[one.key])} for one in metrics(scores.kind)]
         left.dataframe(overall, hide_index=True, height="content", key=f"{key}-overall")
-        item = "dimension" if scores.kind == "rating" else "label"
+        item = label_noun(scores.kind)
         rows = [
             {item: name, "n": label.n, **{metric.name: format_estimate(label[metric.key]) for metric in each}}
             for name, label in scores.labels.items()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from core.codebook import label_noun
 from core.debate import protocols
 from core.formatting import format_count
 from core.runs import BUILTIN, RoleModel, RunRow, State
@@ -120,8 +121,7 @@ def _codebook(session: ProjectSession) -> Step:
     defined = version is not None and bool(version.codebook.labels)
     words = "A draft that is not saved." if draft else "Define what to look for."
     if version is not None and defined:
-        noun = "dimension" if version.codebook.kind == "rating" else "label"
-        count = format_count(len(version.codebook.labels), noun)
+        count = format_count(len(version.codebook.labels), label_noun(version.codebook.kind))
         words = f"{count}, v{version.version}{', and a draft' if draft else ''}"
     hint = "Name and describe each label, then press Save."
     return Step("codebook", "codebook", "Codebook", _state(defined), words, "Define labels", hint)

@@ -17,12 +17,12 @@ from urllib.parse import urlencode
 import numpy as np
 
 from core.annotations import Reference
-from core.codebook import Kind
+from core.codebook import Kind, label_noun
 from core.csv_text import to_csv
 from core.debate import protocols
 from core.documents import Value
 from core.errors import MootError
-from core.formatting import escape_markdown, format_count, format_number, format_percent, format_timestamp, join_names
+from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
 from core.runs import RunRow
 from core.services.evaluation import corrected_regression, run_data
 from core.services.evaluation.corrected_regression import Analysis
@@ -32,7 +32,7 @@ from core.services.project_session import ProjectSession
 from core.services.review import plan
 from core.services.runs.configuration import changed_params, describe_model, describe_sampling
 from core.stats import metrics
-from core.stats.intervals import Estimate, format_interval
+from core.stats.intervals import Estimate, format_estimate
 from core.store.annotators import REVIEWED, source_of
 
 Form: TypeAlias = Literal["markdown", "html", "latex"]
@@ -98,13 +98,13 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
     )
     results = _results(found, view) if known else [_NOTHING]
     codebook = run.settings.codebook
-    labels = tuple((label.name, label.description) for label in codebook.labels)
+    labels, noun = tuple((label.name, label.description) for label in codebook.labels), label_noun(codebook.kind)
     sections: dict[str, tuple[Block, ...]] = {
         "Methods": methods,
         "Results": (*results, *([claimed] if claimed else []), *map(_regression, analyses)),
         "Appendix: codebook": (
             *([codebook.guideline] if codebook.guideline else []),
-            Table(("Label", "Definition"), labels, "Definitions of the labels"),
+            Table((noun.capitalize(), "Definition"), labels, f"Definitions of the {noun}s"),
         ),
         "Appendix: models": (_models(session, run),),
         "Appendix: prompts": tuple(
@@ -177,7 +177,7 @@ def _annotation(run: RunRow) -> str:
     for role, model in settings.role_models.items():
         roles.setdefault(describe_model(model), []).append(role.replace("_", " "))
     models = "; ".join(f"{model} ({join_names(names)})" for model, names in roles.items())
-    each = f"{format_count(len(codebook.labels), 'dimension' if codebook.kind == 'rating' else 'label')}"
+    each = format_count(len(codebook.labels), label_noun(codebook.kind))
     try:
         protocol = protocols.of(settings)
         kind = f"the {protocol.title} protocol ({protocol.source})"
@@ -273,27 +273,30 @@ def _regression(found: Analysis | str) -> Block:
 
 
 def _results(found: EvaluationReport, view: str) -> Iterable[Table]:
+    item, reference = label_noun(found.scores.kind), reference_names(found.reference).noun
     overall = [metric for metric in metrics.metrics(found.scores.kind) if metric.headline]
     yield Table(
-        ("Score", "Value", "95% interval"),
-        tuple((metric.name, *_cells(found.scores[metric.key])) for metric in overall),
-        f"Scores over all labels against {reference_names(found.reference).noun}",
+        ("Score", "Value"),
+        tuple((metric.name, _cell(found.scores[metric.key])) for metric in overall),
+        f"Scores over all {item}s against {reference}, with 95% intervals",
         view,
     )
     each = [metric for metric in metrics.metrics(found.scores.kind, per_label=True) if metric.averages]
     yield Table(
-        ("Label", "n", *(name for metric in each for name in (metric.name, "95% interval"))),
+        (item.capitalize(), "n", *(metric.name for metric in each)),
         tuple(
-            (name, f"{own.n:,}", *(cell for metric in each for cell in _cells(own[metric.key])))
+            (name, f"{own.n:,}", *(_cell(own[metric.key]) for metric in each))
             for name, own in found.scores.labels.items()
         ),
-        f"Scores of each label against {reference_names(found.reference).noun}; n: documents with the reference",
+        f"Scores of each {item} against {reference}, with 95% intervals; n: documents with the reference",
         view,
     )
 
 
-def _cells(estimate: Estimate) -> tuple[str, str]:
-    return format_number(estimate.value), format_interval(estimate.interval)
+def _cell(estimate: Estimate) -> str:
+    """Return a score with its interval, which stays on one line in narrow columns."""
+    value, _, interval = format_estimate(estimate).partition(" ")
+    return " ".join(filter(None, (value, interval.replace(" ", "\u00a0"))))
 
 
 def _models(session: ProjectSession, run: RunRow) -> Table:

@@ -19,6 +19,7 @@ from app.widgets.metric_tables import estimate_data, estimate_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text
 from core.annotations import Reference
+from core.codebook import Kind, label_noun
 from core.formatting import (
     MISSING,
     format_number,
@@ -288,9 +289,9 @@ def _cost(found: Comparison, on: str) -> None:
         charts.frontier(rows, key="compare-frontier", unit=unit, quality=metric.name)
 
 
-def _label_differences(pair: Pair, kind: str, on: str, title: str) -> str:
+def _label_differences(pair: Pair, kind: Kind, on: str, title: str) -> str:
     """Draw differences per label with intervals and return the clicked label; ``on`` describes the documents."""
-    measure = "share within a point" if kind == "rating" else "F1"
+    measure, noun = "share within a point" if kind == "rating" else "F1", label_noun(kind)
     drawn, without = [], []
     for test in pair.labels:
         value, interval = test.difference.value, test.difference.interval
@@ -302,14 +303,15 @@ def _label_differences(pair: Pair, kind: str, on: str, title: str) -> str:
         tone = {"better": "right", "worse": "wrong"}.get(test.verdict, "")
         drawn.append({"name": test.name, "value": value, "low": low, "high": high, "words": words, "tone": tone})
     sub = f"difference in {measure}, 95% interval"
-    with layout.panel(title, sub, note="click a label", counted=on, key="compare-labels"):
+    with layout.panel(title, sub, note=f"click a {noun}", counted=on, key="compare-labels"):
         if not drawn:
-            st.caption("No label is present in the reference of the shared documents.")
+            st.caption(f"No {noun} is present in the reference of the shared documents.")
             return ""
         picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}")
+        few = f"{noun.capitalize()}s with fewer than {MIN_POSITIVES} {'ratings' if kind == 'rating' else 'positives'}"
         st.caption(
             "An asterisk and a colour: the interval excludes 0 and McNemar's test is significant after Holm's "
-            f"correction over the labels. Labels with fewer than {MIN_POSITIVES} positives have neither."
+            f"correction over the {noun}s. {few} have neither."
         )
         if without:
             line(f"Not shown, as {measure} is undefined in at least one run: {join_names(without)}.", "q xs")

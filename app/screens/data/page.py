@@ -20,6 +20,7 @@ from app.widgets.alerts import error_box, error_boxes, error_notices, notice
 from app.widgets.elements import download, job_progress, line, segments
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
+from core.codebook import label_noun
 from core.errors import MootError
 from core.formatting import format_count, format_date, plural
 from core.services import projects
@@ -303,7 +304,7 @@ class ImportPage:
         if not preview.new_codebook or preview.codebook is None:
             return
         codebook, raters = preview.codebook, len(self.draft.mapping.raters)
-        shape = format_count(len(codebook.labels), "dimension" if codebook.kind == "rating" else "label")
+        shape = format_count(len(codebook.labels), label_noun(codebook.kind))
         shape += f" by {raters} raters" if raters > 1 else ""
         if scales := tuple(dict.fromkeys(map(str, codebook.scales))):
             shape += f", {'scale' if len(scales) == 1 else 'scales'} {', '.join(scales)}"

@@ -18,7 +18,7 @@ from app.widgets.empty_state import empty
 from app.widgets.labels import tags, tile_html
 from app.widgets.prompt_preview import request_preview
 from core import resources
-from core.codebook import Codebook
+from core.codebook import Codebook, label_noun
 from core.debate import protocols
 from core.debate.protocol_spec import PRESET, Param, Params, ProtocolSpec
 from core.debate.protocols import custom
@@ -106,7 +106,7 @@ def _start_buttons(
 ) -> None:
     """Draw the summary, the pilot's cost, the start buttons and the results of the last preflight."""
     pilot = cost_estimate.estimate_run(session, settings, few)
-    item = "dimension" if settings.codebook.kind == "rating" else "label"
+    item = label_noun(settings.codebook.kind)
     counts = ((len(ids), "document"), (len(settings.codebook.labels), item), (len(pilot.roles), "role"))
     contents = join_names([format_count(count, noun) for count, noun in counts])
     st.html(

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from core import resources
-from core.codebook import Codebook
+from core.codebook import Codebook, label_noun
 from core.errors import ProjectError, UsageError
 from core.formatting import format_count
 from core.services import personas, preferences
@@ -29,7 +29,7 @@ class SampleCard:
     @property
     def description(self) -> str:
         """A one-line description."""
-        noun = "dimension" if self.codebook.kind == "rating" else "label"
+        noun = label_noun(self.codebook.kind)
         kind = {"multilabel": ", several per text", "choice": ", one per text", "rating": ""}[self.codebook.kind]
         return f"{self.documents} {self.sample.unit}, {format_count(len(self.codebook.labels), noun)}{kind}"
 

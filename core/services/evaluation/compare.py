@@ -336,7 +336,7 @@ def _label_tests(
         where = f" on {label.name}"
         words = describe_difference(first, second, change, verdict, where, measure)
         if change.value is not None and not enough:
-            words = f"{words[:-1]}; only {format_count(positives, 'positive')}."
+            words = f"{words[:-1]}; only {format_count(positives, 'rating' if is_rating else 'positive')}."
         label_tests.append(LabelTest(label.id, label.name, label.colour, change, positives, test, p, verdict, words))
     return tuple(label_tests)
 
