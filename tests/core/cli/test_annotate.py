@@ -1,4 +1,4 @@
-"""Tests of runs from the command line in a project that is also edited in the studio."""
+"""Tests of runs from the command line: the header of the file, and a project that is also edited in the studio."""
 
 from __future__ import annotations
 
