@@ -176,7 +176,7 @@ def _tables(session: ProjectSession, archive: zipfile.ZipFile) -> dict[str, int]
     import pyarrow.parquet as pq
 
     counts: dict[str, int] = {}
-    with closing(session.store.dump.tables()) as tables:  # type: ignore[type-var]
+    with closing(session.store.dump.tables()) as tables:
         for name, batches in tables:
             counts[name] = 0
             with (

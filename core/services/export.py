@@ -182,7 +182,7 @@ def _items(
 
 def _rows(session: ProjectSession, run: RunRow, batch: int, roles: tuple[str, ...]) -> Generator[ExportRow, None, None]:
     # an open generator would hold its cursor
-    with closing(session.store.document_records.stream(run.run_id, batch=batch)) as stream:  # type: ignore[type-var]
+    with closing(session.store.document_records.stream(run.run_id, batch=batch)) as stream:
         for records in stream:
             yield from (_row(record, run, roles) for record in records)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -34,7 +34,7 @@ class Dump(Reader):
         """The schema version of the tables."""
         return migrations.newest()
 
-    def tables(self) -> Iterator[tuple[str, pa.RecordBatchReader]]:
+    def tables(self) -> Generator[tuple[str, pa.RecordBatchReader], None, None]:
         """Yield every table by name, in batches. Read each reader to its end before requesting the next."""
         import pyarrow as pa
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -146,7 +146,7 @@ class DocumentRecords(Reader):
         second = frozenset() if actor is None else second_readings(self._connection, actor, by_others)
         return [_record_of(found[id], second_reading=id in second) for id in ids if id in found]
 
-    def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Iterator[list[DocumentRecord]]:
+    def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Generator[list[DocumentRecord], None, None]:
         """Yield records of the run (or the project) in position order, up to ``batch`` at once."""
         base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
         if run_id is not None:
