@@ -73,6 +73,12 @@ def parse_binary(cell: Any) -> bool | None:
     return BINARY.get(normalise_cell(cell))
 
 
+def binary_or_text(cell: Any) -> bool | str:
+    """Return True or False by the conventions of ``BINARY``, and the normalised text of any other cell."""
+    text = normalise_cell(cell)
+    return BINARY.get(text, text)
+
+
 def has_only_crosses(cells: Iterable[Any]) -> bool:
     """Return True for a column of crosses: each cell that is not empty is an x."""
     return {normalise_cell(cell) for cell in cells} - {""} == {"x"}
@@ -234,7 +240,7 @@ def _binary(mapped: ValueMap, item: str) -> CellReader:
         text = normalise_cell(cell)
         if not text and text not in mapped:
             return NO_GOLD
-        value = mapped[text] if text in mapped else BINARY.get(text, text)
+        value = mapped[text] if text in mapped else binary_or_text(text)
         return by_value.get(value, ({}, (as_text(cell).strip(),)))
 
     return read

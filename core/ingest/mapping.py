@@ -18,9 +18,9 @@ from core.ingest.gold import (
     GoldKind,
     GoldSource,
     LabelIndex,
+    binary_or_text,
     guess_kind,
     has_only_crosses,
-    normalise_cell,
     parse_binary,
     parse_rating,
     split_list,
@@ -391,7 +391,7 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
 def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...], str]:
     kinds = {name: guess_kind(column) for name, column in cells.items()}
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
-    if all(len(set(map(normalise_cell, cells[name]))) == 1 for name in binaries):
+    if all(len(set(map(binary_or_text, cells[name]))) == 1 for name in binaries):
         binaries = []  # such as a version number: 1 in every row
     rated = _by_rater(binaries)
     if rated and len(rated) == len(binaries):

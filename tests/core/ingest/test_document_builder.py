@@ -556,6 +556,8 @@ def test_every_row_is_a_document_or_rejected(rows: list[tuple[str, str]], duplic
 def test_column_with_one_value_is_not_suggested_as_gold() -> None:
     exported = table("text,category,codebook_version\nabc,good,1\ndef,bad,1\nghi,good,1\njkl,bad,1\n")
     assert suggest_mapping(exported).gold == (GoldSource("category", "choice"),)
+    spelt_twice = table("text,released\nabc,1\ndef,1.0\nghi,yes\n")
+    assert suggest_mapping(spelt_twice).gold == ()
 
 
 def test_mapping_suggested_with_a_codebook() -> None:
