@@ -16,6 +16,7 @@ from rapidfuzz import fuzz
 from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook, normalise
 from core.debate.reading.decision_markers import MarkedReply, parse_markers
+from core.debate.reading.json_answers import by_name
 from core.debate.reading.json_blocks import Block, entry_name, lookup
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, joined
@@ -26,6 +27,8 @@ MAX_QUOTES = 200
 MAX_QUOTE_CHARACTERS = 4_000
 """Most quotes of one reply, and most characters of each."""
 
+_EVIDENCE = ("quotes", "evidence", "quote", "quotations", "quotation")
+"""Keys of quotes in JSON."""
 _BULLET = re.compile(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+•‣◦–—·](?=\s)|\d{1,3}[.)](?!\d)|#{1,6}(?=\s))?[\s*_#\"'“`(\[]*")
 _HEADING = re.compile(r"[^\S\n]*(?:#{1,6}\s|\*\*[^*\n]{1,120}\*\*:?\s*$)")
 _CROSSING = re.compile(r"\n[^\S\n]*(?:\n|[-*+•][^\S\n]|\d{1,3}[.)][^\S\n])")
@@ -106,7 +109,7 @@ def _from_blocks(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int,
     kept = 0
     for block in marked.blocks:
         position = block.start
-        for number, (entry, words) in enumerate(_entries(block)):
+        for number, (entry, words) in enumerate(_entries(block, names)):
             name = entry_name(entry)
             item = names.find(name) if isinstance(name, str) else names.find_code(name) if name is not None else None
             quote = _tidy(words)
@@ -120,21 +123,23 @@ def _from_blocks(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int,
                     return
 
 
-def _entries(block: Block) -> Iterator[tuple[Any, str]]:
-    """Yield each entry of a JSON reply with each of its quotes."""
+def _entries(block: Block, names: Names) -> Iterator[tuple[Any, str]]:
+    """Yield each entry of a JSON reply with each of its quotes.
+
+    Entries are under ``labels`` and the like, or the object has the names of labels as keys, also under ``evidence``.
+    """
     value = lookup(block.data, "labels", "aspects", "ratings", "label", "aspect")
-    if isinstance(value, dict):
-        entries: list[Any] = [{"name": name, **said} for name, said in value.items() if isinstance(said, dict)]
+    if evidence := by_name(lookup(block.data, *_EVIDENCE), names):
+        entries: list[Any] = [{"name": name, "quotes": said} for name, said in evidence.items()]
+    elif answers := value if isinstance(value, dict) else by_name(block.data, names):
+        entries = [{"name": name, **said} for name, said in answers.items() if isinstance(said, dict)]
+        entries += [{"name": name, "quotes": said} for name, said in answers.items() if isinstance(said, list)]
     elif isinstance(value, list):
         entries = value
     else:
         entries = [{"label": value, **(block.data if isinstance(block.data, dict) else {})}]
     for entry in entries:
-        said = (
-            next((entry[key] for key in ("quotes", "evidence") if key in entry), None)
-            if isinstance(entry, dict)
-            else None
-        )
+        said = lookup(entry, *_EVIDENCE) if isinstance(entry, dict) else None
         for quote in said if isinstance(said, list) else [said]:
             words = quote.get("quote", quote.get("text")) if isinstance(quote, dict) else quote
             if isinstance(words, str):
@@ -188,6 +193,8 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, 
         pointed = _spoken_for(marked.text, named, inside, end)
         taken = {name.start for name in pointed.values()}
         noted = [(name.start, name.end, name) for name in named if name.start not in taken]
+        if named and marked.lines.count("|", position, end) > 1:  # in a row of a table the label may follow the quote
+            current = _CurrentLabel(above=named[0].item if len({name.item for name in named}) == 1 else None)
         for start, stop, name in sorted([*noted, *((*span, None) for span in inside)], key=itemgetter(0)):
             if name is not None:
                 current.note(name)

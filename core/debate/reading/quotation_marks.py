@@ -7,10 +7,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_PARTNER = {"”": "“„", "“": "„", "»": "«", "«": "»"}
+_PARTNER = {"”": "“„", "“": "„", "»": "«", "«": "»", "」": "「", "』": "『"}
 """Opening marks that each closing mark closes. “ closes German „, and « closes » where they point inwards."""
 
-_TOKEN = re.compile(r'["“”„«»]|\n[^\S\n]*(?=\n)|\n[^\S\n]*(?:[-*+•]|\d{1,3}[.)])[^\S\n]')
+_TOKEN = re.compile(r'["“”„«»「」『』]|\n[^\S\n]*(?=\n)|\n[^\S\n]*(?:[-*+•]|\d{1,3}[.)])[^\S\n]')
 _BEFORE = frozenset(" \n\t([{<-–—/:;,=#*_>`|~“‘«'")
 _AFTER = frozenset(" \n\t.,;:!?)]}>-–—/*_'’”»|~#<`…")
 _SINGLE_OPEN = re.compile(r"(?<![^\s(\[{:;,=/–—-])['‘](?=\w)(?!\d\ds?\b|(?:tis|twas|em|til|n)\b)", re.IGNORECASE)
@@ -28,7 +28,7 @@ class Span:
 
 
 def double_quoted(text: str) -> tuple[Span, ...]:
-    """All spans between "…", “…”, „…“, «…», nested ones included, in order of their start.
+    """All spans between "…", “…”, „…“, «…», 「…」, 『…』, nested ones included, in order of their start.
 
     Straight marks open or close by what stands beside them and end at the latest with their paragraph or bullet;
     typographic ones may go on over several. A mark without partner quotes nothing.
@@ -77,7 +77,7 @@ def _closes(mark: str, opened: Sequence[tuple[str, int]], text: str, at: int) ->
 
 def _may_open(mark: str, text: str, at: int) -> bool:
     opens, closes = _shape(text, at)
-    return opens or mark in "“„«" or (mark == '"' and not closes)
+    return opens or mark in "“„«「『" or (mark == '"' and not closes)
 
 
 def _shape(text: str, at: int) -> tuple[bool, bool]:

@@ -110,6 +110,23 @@ def test_bullets_of_a_decision_are_evidence() -> None:
     assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '| Evidence | Aspect |\n|---|---|\n| "kind" | Service |\n| "eggs" | Food |',
+        '| Aspect | Evidence |\n|---|---|\n| Service | "kind" |\n| Food | "eggs" |',
+        "- #Service: 「kind」\n- #Food: 『eggs』",
+    ],
+)
+def test_quotes_in_tables_and_corner_brackets_belong_to_their_label(text: str) -> None:
+    assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
+
+
+def test_row_without_label_continues_the_row_above() -> None:
+    text = '| Service | "kind" |\n| | "quick" |\n| Food | "eggs" |'
+    assert quotes_by_label(text) == [("Service", "kind"), ("Service", "quick"), ("Food", "eggs")]
+
+
 def test_thinking_is_not_evidence() -> None:
     assert quotes_by_label('<think>#Food: "eggs"</think>#Food: "toast"') == [("Food", "toast")]
 
@@ -123,6 +140,13 @@ def test_thinking_is_not_evidence() -> None:
         ),
         ('```json\n{"aspects": [{"aspect": "Food", "quotes": [{"quote": "eggs"}, 3, null]}]}\n```', [("Food", "eggs")]),
         ('{"labels": {"Food": {"quotes": ["eggs"]}, "Price": true}}', [("Food", "eggs")]),
+        ('{"labels": [{"label": "Food", "quote": "eggs"}]}', [("Food", "eggs")]),
+        ('{"Food": {"present": true, "quote": "eggs"}, "Price": {"present": false}}', [("Food", "eggs")]),
+        (
+            '{"present": ["Food"], "evidence": {"Food": ["eggs"], "Price": "cheap"}}',
+            [("Food", "eggs"), ("Price", "cheap")],
+        ),
+        ('{"Food": "yes", "Price": "no"}', []),
         ('{"labels": ["Food"], "note": "#Food: \\"eggs\\""}', []),
         ('{"labels": [{"label": "Pool", "quotes": ["deep"]}]}', []),
         (
