@@ -31,7 +31,7 @@ class LiveEngine(Engine):
 
     async def _execute(self) -> None:
         count = self.settings.concurrency * DEBATES_PER_SLOT
-        if not self.settings.pace and all(each.connection == BUILTIN for each in self.settings.role_models.values()):
+        if not self.settings.pace and all(model.connection == BUILTIN for model in self.settings.role_models.values()):
             count = max(count, BUILTIN_DEBATES)
         count = min(count, max(1, len(self._todo)))
         self._tasks = [asyncio.create_task(self._debate_documents()) for _ in range(count)]

@@ -50,8 +50,10 @@ class RayEngine(ReplayingEngine):
             raise UsageError(
                 "A budget cannot be enforced on several machines.", "Omit the budget, or use the live or batch engine."
             )
-        resolve = {role_model.connection for role_model in self.settings.role_models.values()}
-        self._connections = [one for name, one in models.connections.items() if name in resolve and name != BUILTIN]
+        used = {role_model.connection for role_model in self.settings.role_models.values()}
+        self._connections = [
+            connection for name, connection in models.connections.items() if name in used and name != BUILTIN
+        ]
         self._prices = models.prices.own
         self._folder = folder
         self._reader = ReplyLogReader(folder / "replies")
@@ -98,7 +100,7 @@ class RayEngine(ReplayingEngine):
             "run_id": self.run_id,
             "settings": self.settings.model_dump(mode="json"),
             "retry": self.retries,
-            "connections": [one.model_dump(mode="json") for one in self._connections],
+            "connections": [connection.model_dump(mode="json") for connection in self._connections],
             "prices": {spec: price.model_dump(mode="json") for spec, price in self._prices.items()},
             "address": engine.ray_address,
             "workers": engine.ray_workers or os.cpu_count() or 1,

@@ -163,11 +163,11 @@ def _answers(
             return [(questions[0].name, chosen)]
         case dict() as ratings:
             rated = [
-                (one, ratings[one.dimension.name])
-                for one in questions
-                if one.dimension and one.dimension.name in ratings
+                (question, round(ratings[question.dimension.name]))
+                for question in questions
+                if question.dimension and question.dimension.name in ratings
             ]
-            return [(one.name, round(value) if one.is_rating else str(round(value))) for one, value in rated]
+            return [(question.name, value if question.is_rating else str(value)) for question, value in rated]
         case None:
             return []
 

@@ -107,8 +107,10 @@ def _columns(codebook: Codebook, fields: Sequence[str]) -> list[tuple[str, Liter
 
 
 def _labels(values: list[NamedValues | None], codebook: Codebook, numbers: dict[str, int]) -> list[list[Any]]:
+    """Return the columns of the labels; ``values`` has those of each row, ``numbers`` the classes by name."""
     if codebook.kind == "rating":
-        return [[one.get(label.name) if isinstance(one, dict) else None for one in values] for label in codebook.labels]
+        ratings = [row if isinstance(row, dict) else {} for row in values]
+        return [[row.get(label.name) for row in ratings] for label in codebook.labels]
     if codebook.kind == "choice":
-        return [[numbers[one] if isinstance(one, str) else None for one in values]]
-    return [[[numbers[name] for name in one] if isinstance(one, list) else None for one in values]]
+        return [[numbers[row] if isinstance(row, str) else None for row in values]]
+    return [[[numbers[name] for name in row] if isinstance(row, list) else None for row in values]]

@@ -52,8 +52,8 @@ def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
     role_model = RoleModel.parse(spec)
     connection = connections.get(role_model.connection)
     if connection is None or connection.dialect == "builtin":
-        known = ", ".join(name for name, one in connections.items() if one.dialect != "builtin")
-        raise errors.UsageError(f"'{spec}' cannot compare texts.", f"Choose {TFIDF}, {MINILM}, or a model of: {known}.")
+        names = ", ".join(name for name, other in connections.items() if other.dialect != "builtin")
+        raise errors.UsageError(f"'{spec}' cannot compare texts.", f"Choose {TFIDF}, {MINILM}, or a model of: {names}.")
     asking = _ollama if connection.dialect == "ollama" else _openai
 
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
