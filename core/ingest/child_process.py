@@ -77,17 +77,11 @@ def run(
         "seconds": seconds,
         "writes": writes,
     }
-    with _file(source) as file, tempfile.TemporaryFile() as log:
-        process = _start_child(request, file, log)
-        assert process.stdout is not None
+    with _file(source) as file, tempfile.TemporaryFile() as log, _start_child(request, file, log) as process:
         watch = _Watch(process, seconds, memory)
         watch.start()
         try:
-            for line in process.stdout:
-                watch.received += len(line)
-                if watch.received > memory:
-                    raise _memory_error(f"{name} needs more than", memory)
-                kind, value = line[:1], orjson.loads(line[1:])
+            for kind, value in _messages(process, watch, name, memory):
                 if kind == b"v":
                     yield value
                 elif kind == b"e":
@@ -105,8 +99,6 @@ def run(
         finally:
             watch.ended.set()
             process.kill()
-            process.wait()
-            process.stdout.close()
 
 
 def _start_child(request: Mapping[str, Any], source: IO[bytes], log: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -118,6 +110,16 @@ def _start_child(request: Mapping[str, Any], source: IO[bytes], log: IO[bytes]) 
         stderr=log,
         env={**kept, **_FRUGAL, "MOOT_READ": json.dumps(request)},
     )
+
+
+def _messages(process: subprocess.Popen[bytes], watch: _Watch, name: str, memory: int) -> Iterator[tuple[bytes, Any]]:
+    """Yield the kind and the value of each line from a child. Raises InputError for more bytes than the limit."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        watch.received += len(line)
+        if watch.received > memory:
+            raise _memory_error(f"{name} needs more than", memory)
+        yield line[:1], orjson.loads(line[1:])
 
 
 def _is_short_of_memory(process: subprocess.Popen[bytes], log: IO[bytes]) -> bool:
