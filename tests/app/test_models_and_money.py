@@ -18,7 +18,7 @@ from core.llm.catalogue import ModelCard
 from core.runs import RoleModel
 from core.services import models, preferences
 from core.services.project_session import ProjectSession
-from core.services.runs import planning
+from core.services.runs import planned_comparison, planning
 from core.services.workspace import Workspace
 from tests.app.studio import html, open_page
 from tests.core.services.sessions import fill, queue_runs
@@ -209,8 +209,8 @@ def test_unknown_price_asks_for_confirmation(
 
 def test_comparison_with_an_unknown_price_asks_for_confirmation(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.invalid/v1")
-    planning.add_to_comparison(session, planning.Plan())
-    planning.add_to_comparison(session, planning.Plan().with_same_model(FAR))
+    planned_comparison.add(session, planning.Plan())
+    planned_comparison.add(session, planning.Plan().with_same_model(FAR))
     at = open_page("run")
     at.button(key="compare-all").click().run()
     assert "The price of far/m is unknown" in html(at)

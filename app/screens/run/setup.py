@@ -31,10 +31,11 @@ from core.services.data.overview import count_documents
 from core.services.evaluation import ambiguity
 from core.services.models import Probe
 from core.services.project_session import ProjectSession
-from core.services.runs import control, cost_estimate, planning
+from core.services.runs import control, cost_estimate, planned_comparison, planning
 from core.services.runs.configuration import describe_param
 from core.services.runs.cost_estimate import Estimate
-from core.services.runs.planning import ComparedPlan, Plan
+from core.services.runs.planned_comparison import ComparedPlan
+from core.services.runs.planning import Plan
 
 ENGINES = {"live": "Live, streamed", "batch": "Batch, within a day", "ray": "Ray cluster"}
 ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
@@ -81,7 +82,7 @@ def draw(session: ProjectSession, *, first: bool) -> None:
         few = min(plan.limit or planning.PILOT, len(ids))
         with st.container(border=True, key="ready"):
             _start_buttons(session, settings, plan, ids, few, first=first)
-        if planning.compared_plans(session):
+        if planned_comparison.load_plans(session):
             with st.container(border=True, key="comparison"):
                 _comparison(session, ids, few)
         warnings_slot = st.container()  # filled last: the first check of the labels takes a second
@@ -126,7 +127,7 @@ def _start_buttons(
         page_link("models", "No cost incurred. Fix it on the Models page.")
     st.button(
         "Add to comparison", icon=":material/playlist_add:", key="compare-add", type="tertiary",
-        on_click=error_notices()(planning.add_to_comparison), args=(session, plan),
+        on_click=error_notices()(planned_comparison.add), args=(session, plan),
         help="Start several protocols or models on the same documents with one click",
     )  # fmt: skip
 
@@ -220,14 +221,14 @@ def _pilot_cost(plan: Plan, pilot: Estimate, few: int) -> str:
 
 def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
     """Draw the members of the comparison and its buttons."""
-    shown = planning.prepare_comparison(session, len(ids))
+    shown = planned_comparison.prepare(session, len(ids))
     heading(f"Comparison of {len(shown.members)}" if len(shown.members) > 1 else "Comparison")
     for place, member in enumerate(shown.members):
         words, cost, button = st.columns((5, 2, 0.8), vertical_alignment="center", wrap=False)
         words.html(_member_html(member))
         cost.html(f'<div class="moot-line num">{escape(_member_cost(member))}</div>')
         with button:
-            remove = planning.remove_from_comparison
+            remove = planned_comparison.remove
             icon_button("close", f"Remove {member.title}", f"out-{place}", remove, session, place)
     if len(shown.members) < 2:
         line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
@@ -238,10 +239,10 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
     pressed = _size_buttons(
         "compare", "Compare on {}", "Compare on all {}", few, shown.documents, disabled=not shown.ready
     )
-    st.button("Clear", key="compare-clear", on_click=planning.clear_comparison, args=(session,), type="tertiary")
+    st.button("Clear", key="compare-clear", on_click=planned_comparison.clear, args=(session,), type="tertiary")
     if pressed is not None and state.run.is_first_click():
         settings = [member.settings for member in shown.members if member.settings is not None]
-        make = partial(planning.create_compared_runs, session, shown, ids[:pressed])
+        make = partial(planned_comparison.create_runs, session, shown, ids[:pressed])
         _confirm_prices(session, settings, make)
 
 

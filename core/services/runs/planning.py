@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
-from math import log
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from core import baseline, prompts
@@ -21,10 +17,9 @@ from core.debate.protocol_spec import PRESET, Params, ProtocolSpec
 from core.debate.protocols import custom
 from core.debate.protocols.custom import read
 from core.debate.turns import Role, family
-from core.engine.debate_runner import request_hash
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
-from core.errors import CodebookError, MootError, UsageError
+from core.errors import CodebookError, UsageError
 from core.formatting import format_problem, join_names, plural
 from core.llm.embeddings import TFIDF
 from core.llm.models import ModelLibrary
@@ -40,15 +35,12 @@ from core.runs import (
     RunSettings,
     Sampling,
     Template,
-    total_cost,
 )
 from core.services import few_shot_examples, preferences, prompt_templates
 from core.services.project_session import ProjectSession
-from core.services.prompt_templates import simulate_asks
 from core.services.runs.configuration import propose_name
-from core.services.runs.cost_estimate import Estimate, context_overflows, estimate_run
-from core.store.annotations import Grid
-from core.store.annotators import REVIEWED
+from core.services.runs.cost_estimate import context_overflows
+from core.services.runs.vote_weights import reviewed_vote_weights
 from core.store.saved_versions import CodebookVersion
 from core.text_file import read_text
 
@@ -517,199 +509,3 @@ def parse_protocol(text: str, where: str) -> tuple[str, dict[str, str]]:
     """
     read(text, where)
     return custom.NAME, {custom.SCRIPT: text}
-
-
-MEMBERS_SETTING = "comparison"
-"""Project setting that stores the plans of the comparison in preparation."""
-MAX_MEMBERS = 12
-SHARED_SAMPLE = 3
-"""Number of documents whose requests are compared to estimate how many are shared."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedPlan:
-    """One plan of a comparison: title, settings and estimate, or the ``problem`` that prevents it from running."""
-
-    plan: Plan
-    title: str
-    settings: RunSettings | None
-    estimate: Estimate | None
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedComparison:
-    """All members on ``documents`` documents; about ``shared`` requests are common and paid for once."""
-
-    members: tuple[ComparedPlan, ...]
-    documents: int
-    shared: int
-
-    @property
-    def calls(self) -> int:
-        """Maximum number of calls, counting each shared call once."""
-        return sum(member.estimate.calls for member in self.members if member.estimate) - self.shared
-
-    @property
-    def cost_usd(self) -> float | None:
-        """Maximum cost in dollars without sharing; None if a price is unknown."""
-        return total_cost(member.estimate.cost_usd for member in self.members if member.estimate)
-
-    @property
-    def ready(self) -> bool:
-        """True if there are at least two members and all of them can run."""
-        return len(self.members) > 1 and all(member.settings is not None for member in self.members)
-
-
-def compared_plans(session: ProjectSession) -> tuple[Plan, ...]:
-    """Return the plans of the comparison in the order in which they were added, without those that cannot be read."""
-    plans = []
-    for data in session.store.settings.get(MEMBERS_SETTING) or []:
-        try:
-            plans.append(PLAN.validate_python(data))
-        except (TypeError, ValueError, KeyError):
-            continue
-    return tuple(plans)
-
-
-def add_to_comparison(session: ProjectSession, plan: Plan) -> None:
-    """Add a plan to the comparison. Raises UsageError if it is already there or the comparison is full."""
-    plans = compared_plans(session)
-    if plan.for_protocol() in plans:
-        raise UsageError("This protocol with these models is already in the comparison.", "Change a setting first.")
-    if len(plans) >= MAX_MEMBERS:
-        raise UsageError(
-            f"A comparison has at most {MAX_MEMBERS} members.", "Start the comparison, or remove a member."
-        )
-    _save_plans(session, (*plans, plan.for_protocol()))
-
-
-def remove_from_comparison(session: ProjectSession, place: int) -> None:
-    """Remove the plan at this position, if there is one."""
-    _save_plans(session, tuple(plan for index, plan in enumerate(compared_plans(session)) if index != place))
-
-
-def clear_comparison(session: ProjectSession) -> None:
-    """Remove all plans."""
-    _save_plans(session, ())
-
-
-def prepare_comparison(session: ProjectSession, documents: int) -> PlannedComparison:
-    """Return the comparison on this number of documents, with an estimate for each member and of the shared calls."""
-    members = tuple(_prepare_member(session, plan, documents) for plan in compared_plans(session))
-    return PlannedComparison(
-        members, documents, _count_shared_calls(session, [one.settings for one in members if one.settings], documents)
-    )
-
-
-def create_compared_runs(
-    session: ProjectSession, comparison: PlannedComparison, document_ids: Sequence[str]
-) -> list[RunRow]:
-    """Create and queue the runs of all members on these documents, then clear the comparison.
-
-    Raises UsageError if the comparison is not ready.
-    """
-    if not comparison.ready:
-        raise UsageError(
-            "A comparison needs at least two members that can run.", "Fix or remove the members with problems."
-        )
-    made = []
-    for member in comparison.members:
-        if member.settings is not None:
-            made += create_runs(session, member.settings, document_ids, iterations=member.plan.iterations)
-    clear_comparison(session)
-    return made
-
-
-def _prepare_member(session: ProjectSession, plan: Plan, documents: int) -> ComparedPlan:
-    try:
-        title = protocols.find(plan.protocol, plan.params).title
-        settings = project_settings(session, plan)
-        return ComparedPlan(
-            plan, title, settings, estimate_run(session, settings, documents, iterations=plan.iterations)
-        )
-    except MootError as error:
-        return ComparedPlan(plan, plan.protocol, None, None, f"{error.message} {error.remedy}".strip())
-
-
-def _count_shared_calls(session: ProjectSession, settings: Sequence[RunSettings], documents: int) -> int:
-    """Return about how many calls are shared, counted on a few documents with placeholder replies."""
-    sample = session.store.documents.page(0, SHARED_SAMPLE)
-    if len(settings) < 2 or not sample:
-        return 0
-    repeated = 0
-    for document in sample:
-        seen: Counter[str] = Counter()
-        for one in settings:
-            own = Counter(
-                request_hash(
-                    one.role_models[ask.role],
-                    ask,
-                    session.models.salt(one.role_models[ask.role], ask, one),
-                    one.iteration,
-                )
-                for ask in simulate_asks(one, document)
-            )
-            repeated += sum((own & seen).values())
-            seen |= own
-    return round(repeated / len(sample) * documents)
-
-
-def _save_plans(session: ProjectSession, members: Sequence[Plan]) -> None:
-    session.store.settings.set(MEMBERS_SETTING, [PLAN.dump_python(plan, mode="json") for plan in members])
-
-
-MIN_WEIGHT = 0.05
-"""Smallest weight, of a model that is right no more often than by chance."""
-
-
-def reviewed_vote_weights(session: ProjectSession, settings: RunSettings) -> str:
-    """Return the weights of the annotators of planned settings as text, such as "2.2, 0.85, 1.39".
-
-    The weight is log(p / (1 - p)) for the share p of correct labels of the annotator's model on reviewed documents, in
-    any run with the same labels and any role, with one right and one wrong label added. A model without reviewed
-    documents has the mean weight of the others. UsageError if none of the models has any.
-    """
-    right, n = _count_correct(session, settings)
-    known = {spec: log((right[spec] + 1) / (n[spec] - right[spec] + 1)) for spec in n if n[spec]}
-    found = [known.get(model.spec) for model in settings.role_models.values()]
-    weights = [max(MIN_WEIGHT, weight) for weight in found if weight is not None]
-    if not weights:
-        raise UsageError(
-            "None of these models has labelled a reviewed document.",
-            "Review documents of a run with these models, or set the weights of votes to equal.",
-        )
-    mean = sum(weights) / len(weights)
-    return ", ".join(f"{mean if weight is None else max(MIN_WEIGHT, weight):.3g}" for weight in found)
-
-
-def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the correct and all compared labels of each model on reviewed documents.
-
-    A label of a document counts once per model: as the latest run with a value has it, of its first role with that
-    model. The queue prefers doubtful documents, but it does so for all models alike, and a weight only ranks the
-    models.
-    """
-    store = session.store
-    rows = {document: row for row, document in enumerate(store.documents.ids())}
-    correct: dict[str, Grid] = {}
-    for run in store.runs.all():
-        codebook = run.settings.codebook
-        if (codebook.kind, codebook.items) != (settings.codebook.kind, settings.codebook.items):
-            continue
-        documents = store.runs.document_ids(run.run_id)
-        examples = store.annotations.example_documents(run.run_id)
-        ended = store.annotations.debate_statuses(run.run_id) == "verdict"
-        # Documents of an old run may have been replaced since.
-        counted = ended & ~np.isin(documents, examples) & np.isin(documents, list(rows))
-        places = [rows[document] for document in compress(documents, counted)]
-        reviewed = store.annotations.grid(run.run_id, codebook, REVIEWED)[counted]
-        roles = [one for one in store.annotations.annotators(run.run_id) if one in run.settings.role_models]
-        for role in reversed(roles):  # values of the first role replace those of the others
-            spec = run.settings.role_models[role].spec
-            given = store.annotations.grid(run.run_id, codebook, role)[counted]
-            known = ~np.isnan(given) & ~np.isnan(reviewed)
-            made = correct.setdefault(spec, np.full((len(rows), len(codebook.items)), np.nan))
-            made[places] = np.where(known, given == reviewed, made[places])
-    right = {spec: int(np.nansum(made)) for spec, made in correct.items()}
-    return right, {spec: int((~np.isnan(made)).sum()) for spec, made in correct.items()}

@@ -1,0 +1,150 @@
+"""Plan several runs on the same documents: the plans of a comparison, their costs and the calls that they share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.debate import protocols
+from core.debate.turns import Request
+from core.engine.debate_runner import request_hash
+from core.errors import MootError, UsageError
+from core.runs import RunRow, RunSettings, total_cost
+from core.services.project_session import ProjectSession
+from core.services.prompt_templates import simulate_asks
+from core.services.runs import planning
+from core.services.runs.cost_estimate import Estimate, estimate_run
+from core.services.runs.planning import PLAN, Plan, project_settings
+
+MEMBERS_SETTING = "comparison"
+"""Project setting that stores the plans of the comparison in preparation."""
+MAX_MEMBERS = 12
+SHARED_SAMPLE = 3
+"""Number of documents whose requests are compared to estimate how many are shared."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPlan:
+    """One plan of a comparison: title, settings and estimate, or the ``problem`` that prevents it from running."""
+
+    plan: Plan
+    title: str
+    settings: RunSettings | None
+    estimate: Estimate | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedComparison:
+    """All members on ``documents`` documents; about ``shared`` requests are common and paid for once."""
+
+    members: tuple[ComparedPlan, ...]
+    documents: int
+    shared: int
+
+    @property
+    def calls(self) -> int:
+        """Maximum number of calls, counting each shared call once."""
+        return sum(member.estimate.calls for member in self.members if member.estimate) - self.shared
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Maximum cost in dollars without sharing; None if a price is unknown."""
+        return total_cost(member.estimate.cost_usd for member in self.members if member.estimate)
+
+    @property
+    def ready(self) -> bool:
+        """True if there are at least two members and all of them can run."""
+        return len(self.members) > 1 and all(member.settings is not None for member in self.members)
+
+
+def load_plans(session: ProjectSession) -> tuple[Plan, ...]:
+    """Return the plans of the comparison in the order in which they were added, without those that cannot be read."""
+    plans = []
+    for data in session.store.settings.get(MEMBERS_SETTING) or []:
+        try:
+            plans.append(PLAN.validate_python(data))
+        except (TypeError, ValueError, KeyError):
+            continue
+    return tuple(plans)
+
+
+def add(session: ProjectSession, plan: Plan) -> None:
+    """Add a plan to the comparison. Raises UsageError if it is already there or the comparison is full."""
+    plans = load_plans(session)
+    if plan.for_protocol() in plans:
+        raise UsageError("This protocol with these models is already in the comparison.", "Change a setting first.")
+    if len(plans) >= MAX_MEMBERS:
+        raise UsageError(
+            f"A comparison has at most {MAX_MEMBERS} members.", "Start the comparison, or remove a member."
+        )
+    _save_plans(session, (*plans, plan.for_protocol()))
+
+
+def remove(session: ProjectSession, place: int) -> None:
+    """Remove the plan at this position, if there is one."""
+    _save_plans(session, tuple(plan for index, plan in enumerate(load_plans(session)) if index != place))
+
+
+def clear(session: ProjectSession) -> None:
+    """Remove all plans."""
+    _save_plans(session, ())
+
+
+def prepare(session: ProjectSession, documents: int) -> PlannedComparison:
+    """Return the comparison on this number of documents, with an estimate for each member and of the shared calls."""
+    members = tuple(_prepare_member(session, plan, documents) for plan in load_plans(session))
+    settings = [member.settings for member in members if member.settings is not None]
+    return PlannedComparison(members, documents, _count_shared_calls(session, settings, documents))
+
+
+def create_runs(session: ProjectSession, comparison: PlannedComparison, document_ids: Sequence[str]) -> list[RunRow]:
+    """Create and queue the runs of all members on these documents, then clear the comparison.
+
+    Raises UsageError if the comparison is not ready.
+    """
+    if not comparison.ready:
+        raise UsageError(
+            "A comparison needs at least two members that can run.", "Fix or remove the members with problems."
+        )
+    made = []
+    for member in comparison.members:
+        if member.settings is not None:
+            made += planning.create_runs(session, member.settings, document_ids, iterations=member.plan.iterations)
+    clear(session)
+    return made
+
+
+def _prepare_member(session: ProjectSession, plan: Plan, documents: int) -> ComparedPlan:
+    try:
+        title = protocols.find(plan.protocol, plan.params).title
+        settings = project_settings(session, plan)
+        estimate = estimate_run(session, settings, documents, iterations=plan.iterations)
+        return ComparedPlan(plan, title, settings, estimate)
+    except MootError as error:
+        return ComparedPlan(plan, plan.protocol, None, None, f"{error.message} {error.remedy}".strip())
+
+
+def _count_shared_calls(session: ProjectSession, settings: Sequence[RunSettings], documents: int) -> int:
+    """Return about how many calls are shared, counted on a few documents with placeholder replies."""
+    sample = session.store.documents.page(0, SHARED_SAMPLE)
+    if len(settings) < 2 or not sample:
+        return 0
+    repeated = 0
+    for document in sample:
+        seen: Counter[str] = Counter()
+        for member in settings:
+            hashes = Counter(_hash(session, member, ask) for ask in simulate_asks(member, document))
+            repeated += sum((hashes & seen).values())
+            seen |= hashes
+    return round(repeated / len(sample) * documents)
+
+
+def _hash(session: ProjectSession, settings: RunSettings, ask: Request) -> str:
+    role_model = settings.role_models[ask.role]
+    return request_hash(role_model, ask, session.models.salt(role_model, ask, settings), settings.iteration)
+
+
+def _save_plans(session: ProjectSession, plans: Sequence[Plan]) -> None:
+    session.store.settings.set(MEMBERS_SETTING, [PLAN.dump_python(plan, mode="json") for plan in plans])

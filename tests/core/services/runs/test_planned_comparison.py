@@ -1,0 +1,67 @@
+"""Tests of comparisons of several plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from core.runs import RoleModel
+from core.services.project_session import ProjectSession
+from core.services.runs import planned_comparison, planning
+from tests.core.services.sessions import studio
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[ProjectSession]:
+    with studio(tmp_path) as (_, opened):
+        yield opened
+
+
+def compare_plans(session: ProjectSession, *plans: planning.Plan) -> planned_comparison.PlannedComparison:
+    for plan in plans:
+        planned_comparison.add(session, plan)
+    return planned_comparison.prepare(session, 4)
+
+
+def test_comparison_members_are_kept_until_started(session: ProjectSession) -> None:
+    shown = compare_plans(
+        session, planning.Plan(), planning.Plan(protocol="discussion", params={"annotators": 2, "rounds": 1})
+    )
+    assert [member.title for member in shown.members] == ["Extractor, Critic, Judge", "Peer discussion"]
+    assert shown.ready
+    assert shown.calls == 4 * (3 + 2 * 2)
+    assert shown.cost_usd == 0.0
+    with pytest.raises(UsageError, match="already in the comparison"):
+        planned_comparison.add(session, planning.Plan())
+    planned_comparison.remove(session, 0)
+    assert len(planned_comparison.load_plans(session)) == 1
+    with pytest.raises(UsageError, match="two members"):
+        planned_comparison.create_runs(session, planned_comparison.prepare(session, 4), ["d0"])
+
+
+def test_identical_requests_of_two_members_are_sent_once(session: ProjectSession) -> None:
+    # The plans differ only in extra rounds and share the first extraction and critique.
+    shown = compare_plans(session, planning.Plan(), planning.Plan(params={"extra_rounds": 1}))
+    assert shown.shared == 4 * 2
+    assert shown.calls == 4 * (3 + 5 - 2)
+    made = planned_comparison.create_runs(session, shown, [f"d{n}" for n in range(4)])
+    assert planned_comparison.load_plans(session) == ()
+    assert len({run.experiment_id for run in made}) == 2
+    for run in made:
+        assert session.start_or_resume(run.run_id).result(60).state == "done"
+    second = session.store.runs.get(made[1].run_id)
+    assert second is not None
+    assert (second.calls, second.cached_calls) == (4 * 3, 4 * 2)
+
+
+def test_member_that_cannot_run_gives_a_reason(session: ProjectSession) -> None:
+    shown = compare_plans(
+        session, planning.Plan(), planning.Plan(default_model=RoleModel(connection="gone", model="m"))
+    )
+    assert not shown.ready
+    assert "connection 'gone' does not exist" in shown.members[1].problem
+    with pytest.raises(UsageError, match="annotators cannot be 99"):
+        planned_comparison.add(session, planning.Plan(protocol="discussion", params={"annotators": 99}))
