@@ -180,7 +180,7 @@ class BatchEngine(ReplayingEngine):
 
     async def _send(self, job: BatchJob, part: Path) -> None:
         """Submit a complete file. The job is recorded first, so that it is never submitted twice."""
-        if self._quota_exceeded and self._jobs_out:
+        if self._quota_exceeded and self._awaited_jobs():
             self._release(job.keys, self._deferred)
             part.unlink()
             return
@@ -243,7 +243,7 @@ class BatchEngine(ReplayingEngine):
         while self.pending_state is None:
             ready: dict[str, None] = {}
             answered = asked = 0
-            for job in [job for job in self._jobs_out.values() if any(key in self._waiting for key in job.keys)]:
+            for job in self._awaited_jobs():
                 state = await self._poll(job)
                 if state is not None and state.ended:
                     try:
@@ -263,6 +263,10 @@ class BatchEngine(ReplayingEngine):
                 await asyncio.sleep(wait)
                 wait = min(wait * 1.5, MAX_POLL)
         return ()
+
+    def _awaited_jobs(self) -> list[BatchJob]:
+        """Return the submitted jobs with a request that a debate waits for."""
+        return [job for job in self._jobs_out.values() if any(key in self._waiting for key in job.keys)]
 
     def _waiting_for(self, answered: int, asked: int) -> str:
         if self.settings.engine.batch_dir:
