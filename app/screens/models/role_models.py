@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -72,77 +73,96 @@ def table(
         for column, head in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
             column.html(f'<div class="moot-th">{head}</div>')
         for role in roles:
-            _row(workspace, plan, role, entries, ceiling, save, alone=len(roles) == 1)
+            _row(workspace, _RoleFields(plan, role, save), entries, ceiling, alone=len(roles) == 1)
             with st.container(key=f"role-note-{role.name}"):
                 st.html(f'<div class="moot-line q xs">{_note(workspace, plan.role_model(role.name), entries)}</div>')
 
 
-def _row(
-    workspace: Workspace,
-    plan: Plan,
-    role: Role,
-    entries: Sequence[ConnectionEntry],
-    ceiling: float | None,
-    save: Save,
-    *,
-    alone: bool,
-) -> None:
-    role_model = plan.role_model(role.name)
-    sampling, builtin = role_model.sampling, role_model.is_builtin
+@dataclass(frozen=True)
+class _RoleFields:
+    """The fields of a role in the settings table. Each change is passed to ``save`` as a new plan."""
 
-    def keep(**changed: Any) -> None:
-        save(plan.with_role_model(role.name, role_model.model_copy(update=changed)))
+    plan: Plan
+    role: Role
+    save: Save
 
-    def options(part: str, label: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
-        own = bound(f"role-{role.name}-{part}", value, change)
-        return {"label": f"{label} of the {role.title}", "label_visibility": "collapsed", **own}
+    @property
+    def role_model(self) -> RoleModel:
+        return self.plan.role_model(self.role.name)
 
-    def sampled(part: str, label: str, *, empty: Any = None) -> dict[str, Any]:
+    def keep(self, **changed: Any) -> None:
+        """Save changed fields of the role's model."""
+        self.save(self.plan.with_role_model(self.role.name, self.role_model.model_copy(update=changed)))
+
+    def options(self, part: str, label: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
+        """Return the arguments of a widget."""
+        own = bound(f"role-{self.role.name}-{part}", value, change)
+        return {"label": f"{label} of the {self.role.title}", "label_visibility": "collapsed", **own}
+
+    def sampled(self, part: str, label: str, *, empty: Any = None) -> dict[str, Any]:
         """Return the arguments of a widget for a sampling setting; ``empty`` is shown for None."""
+        sampling = self.role_model.sampling
 
         def change(value: Any) -> None:
             chosen = None if value == empty else value
-            keep(sampling=Sampling.model_validate(sampling.model_dump() | {part: chosen}))
+            self.keep(sampling=Sampling.model_validate(sampling.model_dump() | {part: chosen}))
 
         value = getattr(sampling, part)
-        return {**options(part, label, empty if value is None else value, change), "disabled": builtin}
+        shown = empty if value is None else value
+        return {**self.options(part, label, shown, change), "disabled": self.role_model.is_builtin}
 
-    def number(column: Any, part: str, label: str, least: float, most: float | None, step: float, form: str) -> None:
+    def number(
+        self, column: Any, part: str, label: str, least: float, most: float | None, step: float, form: str
+    ) -> None:
+        """Draw a number field for a sampling setting."""
         column.number_input(
             min_value=least, max_value=most, value=None, step=step, format=form, placeholder=AUTO,
-            **sampled(part, label),
+            **self.sampled(part, label),
         )  # fmt: skip
 
+
+def _row(
+    workspace: Workspace,
+    fields: _RoleFields,
+    entries: Sequence[ConnectionEntry],
+    ceiling: float | None,
+    *,
+    alone: bool,
+) -> None:
+    role, role_model = fields.role, fields.role_model
     columns = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
     columns[0].html(role_html(role.name, role.title))
     names = dict.fromkeys([entry.name for entry in entries] + [role_model.connection])
     columns[1].selectbox(
         options=list(names),
-        **options(
+        **fields.options(
             "connection", "Connection", role_model.connection,
-            lambda name: keep(connection=name, model=models.first_model(workspace, name)),
+            lambda name: fields.keep(connection=name, model=models.first_model(workspace, name)),
         ),
     )  # fmt: skip
     listed = models.listing(workspace, role_model.connection).names
     offered = models.affordable_models(workspace, role_model.connection, listed, ceiling)
     columns[2].selectbox(
         options=list(offered if role_model.model in offered else filter(None, (role_model.model, *offered))),
-        index=None, placeholder="Model name", accept_new_options=not builtin,
-        **options("model", "Model", role_model.model or None, lambda name: keep(model=(name or "").strip())),
+        index=None, placeholder="Model name", accept_new_options=not role_model.is_builtin,
+        **fields.options(
+            "model", "Model", role_model.model or None, lambda name: fields.keep(model=(name or "").strip())
+        ),
     )  # fmt: skip
-    number(columns[3], "temperature", "Temperature", 0.0, 2.0, 0.1, "%.2g")
-    number(columns[4], "top_p", "Top p", 0.01, 1.0, 0.05, "%.2g")
-    number(columns[5], "max_tokens", "Max tokens", 1, None, 64, "%d")
-    columns[6].selectbox(options=EFFORTS, **sampled("reasoning_effort", "Reasoning effort", empty=AUTO))
-    number(columns[7], "seed", "Seed", 0, None, 1, "%d")
+    fields.number(columns[3], "temperature", "Temperature", 0.0, 2.0, 0.1, "%.2g")
+    fields.number(columns[4], "top_p", "Top p", 0.01, 1.0, 0.05, "%.2g")
+    fields.number(columns[5], "max_tokens", "Max tokens", 1, None, 64, "%d")
+    columns[6].selectbox(options=EFFORTS, **fields.sampled("reasoning_effort", "Reasoning effort", empty=AUTO))
+    fields.number(columns[7], "seed", "Seed", 0, None, 1, "%d")
     columns[8].selectbox(
-        options=list(REPLIES), format_func=REPLIES.__getitem__, help=REPLIES_HELP, **sampled("json_schema", "Replies")
-    )
+        options=list(REPLIES), format_func=REPLIES.__getitem__, help=REPLIES_HELP,
+        **fields.sampled("json_schema", "Replies"),
+    )  # fmt: skip
     if not alone:
         columns[9].button(
             "All roles", key=f"role-{role.name}-everywhere", type="tertiary",
             help=f"Use the model and sampling settings of {role.title} for all roles",
-            on_click=lambda: save(plan.with_same_model(role_model)),
+            on_click=lambda: fields.save(fields.plan.with_same_model(role_model)),
         )  # fmt: skip
 
 

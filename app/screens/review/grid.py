@@ -338,24 +338,7 @@ def grid_options(
     shown_in_document = [*(f"r_{role}" for role in roles), "gold", "_reason"]
     return {
         "columnDefs": _columns(codebook, roles, labels, shade, js, least_text=140 if is_document_open else 80),
-        "defaultColDef": {
-            "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
-            "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
-            "suppressKeyboardEvent": js("moot.callback('handleKey')"),
-        },
-        "columnTypes": {
-            "moot": {
-                "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')"),
-                "cellRenderer": "box", "editable": False, "resizable": False,
-                "cellClassRules": {"gold": js("moot.callback('isMarked', 'g')"),
-                                   "disputed": js("moot.callback('isMarked', 'd')"),
-                                   "edited": js("moot.callback('isMarked', 'e')")},
-            }
-        },
-        "components": {
-            "box": js("moot.renderer('drawDecision')"), "squares": js("moot.renderer('drawSquares')"),
-            "badge": js("moot.renderer('drawBadge')"), "head": js("moot.renderer('drawHeader')"),
-        },
+        **_cell_options(js),
         "context": {
             "focus": focus,
             "kind": codebook.kind,
@@ -375,10 +358,6 @@ def grid_options(
         "onFirstDataRendered": js("moot.listener('fitIds')"),
         "onGridSizeChanged": js("moot.listener('fitColumns')"),
         "onRowDataUpdated": js("moot.listener('keepFocus')"),
-        "rowSelection": {
-            "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
-        },
-        "selectionColumnDef": {"width": 32, "suppressHeaderMenuButton": True, "resizable": False, "pinned": "left"},
         "rowHeight": ROW_HEIGHT,
         "scrollbarWidth": SCROLLBAR,
         "headerHeight": _names_height(codebook),
@@ -388,7 +367,41 @@ def grid_options(
         "animateRows": False,
         "suppressScrollOnNewData": True,
         "overlayNoRowsTemplate": "No document matches.",
+    }
+
+
+def _cell_options(js: Any) -> dict[str, Any]:
+    """Return how cells of all columns are drawn, edited and selected."""
+    return {
+        "defaultColDef": {
+            "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
+            "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
+            "suppressKeyboardEvent": js("moot.callback('handleKey')"),
+        },
+        "columnTypes": {
+            "moot": {
+                "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')"),
+                "cellRenderer": "box", "editable": False, "resizable": False,
+                "cellClassRules": {"gold": js("moot.callback('isMarked', 'g')"),
+                                   "disputed": js("moot.callback('isMarked', 'd')"),
+                                   "edited": js("moot.callback('isMarked', 'e')")},
+            }
+        },
+        "components": {
+            "box": js("moot.renderer('drawDecision')"), "squares": js("moot.renderer('drawSquares')"),
+            "badge": js("moot.renderer('drawBadge')"), "head": js("moot.renderer('drawHeader')"),
+        },
+        "rowSelection": {
+            "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
+        },
+        "selectionColumnDef": {"width": 32, "suppressHeaderMenuButton": True, "resizable": False, "pinned": "left"},
     }  # fmt: skip
+
+
+_SQUARES: dict[str, Any] = {
+    "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
+}  # fmt: skip
+"""Options of a column with a square for each label."""
 
 
 def _columns(
@@ -404,14 +417,24 @@ def _columns(
 
     ``least_text`` is the least width of the text in pixels.
     """
-    squares = {
-        "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
-    }  # fmt: skip
-    is_vertical, (gold_width, role_width) = _has_vertical_names(codebook), _widths(codebook)
-    least = 36 if codebook.kind == "rating" else 30  # means have two decimals
-    label_width = {"minWidth": least, "maxWidth": 56} if is_vertical else {"minWidth": 54, "maxWidth": 92}
-    upright = " upright" if is_vertical else ""
-    document: list[dict[str, Any]] = [
+    gold_width, role_width = _widths(codebook)
+    groups = (
+        ("", None, _document_columns(js, least_text)),
+        ("Current labels", "line", _label_columns(codebook, labels, shade)),
+        ("", "centre line", [{"field": "gold", "headerName": "gold", "width": gold_width, **_SQUARES}]),
+        ("Labels by role", "line", _role_columns(roles, role_width, shade)),
+        ("", "line", _status_columns(js)),
+    )
+    for _, _, columns in groups:
+        for column in columns:
+            column["headerComponent"] = "head"
+            params = column.get("headerComponentParams", {})
+            column["headerComponentParams"] = {"name": column.get("headerName", ""), **params}
+    return [{"headerName": name, "headerClass": css, "children": columns} for name, css, columns in groups]
+
+
+def _document_columns(js: Any, least_text: int) -> list[dict[str, Any]]:
+    return [
         {
             "field": "_id",
             "colId": "_id",
@@ -433,7 +456,17 @@ def _columns(
             "tooltipField": "_text",
         },
     ]
-    decisions: list[dict[str, Any]] = [
+
+
+def _label_columns(
+    codebook: Codebook, labels: list[tuple[str, Label | None]], shade: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return a column for each label, or the only column of a choice."""
+    is_vertical, (_, role_width) = _has_vertical_names(codebook), _widths(codebook)
+    least = 36 if codebook.kind == "rating" else 30  # means have two decimals
+    label_width = {"minWidth": least, "maxWidth": 56} if is_vertical else {"minWidth": 54, "maxWidth": 92}
+    upright = " upright" if is_vertical else ""
+    return [
         {
             "colId": field,
             "headerName": label.name if label else "Label",
@@ -445,18 +478,25 @@ def _columns(
         }
         for place, (field, label) in enumerate(labels)
     ]
-    by_role: list[dict[str, Any]] = [
+
+
+def _role_columns(roles: Mapping[str, str], width: int, shade: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
         {
             "field": f"r_{role}",
             "headerName": title,
-            "width": role_width,
-            **squares,
+            "width": width,
+            **_SQUARES,
             "headerComponentParams": {"ink": palette.role_colour(role, shade)},
             **({} if place == 0 else {"cellClass": "centre", "headerClass": "centre"}),
         }
         for place, (role, title) in enumerate(roles.items())
     ]
-    status: list[dict[str, Any]] = [
+
+
+def _status_columns(js: Any) -> list[dict[str, Any]]:
+    """Return the columns for quotes, reason and status, and a hidden one for the revision."""
+    return [
         {
             "field": "_quotes",
             "headerName": "quotes",
@@ -481,20 +521,6 @@ def _columns(
             "valueSetter": js("moot.callback('setValue')"),
         },
     ]
-    gold: list[dict[str, Any]] = [{"field": "gold", "headerName": "gold", "width": gold_width, **squares}]
-    groups = (
-        ("", None, document),
-        ("Current labels", "line", decisions),
-        ("", "centre line", gold),
-        ("Labels by role", "line", by_role),
-        ("", "line", status),
-    )
-    for _, _, columns in groups:
-        for column in columns:
-            column["headerComponent"] = "head"
-            params = column.get("headerComponentParams", {})
-            column["headerComponentParams"] = {"name": column.get("headerName", ""), **params}
-    return [{"headerName": name, "headerClass": css, "children": columns} for name, css, columns in groups]
 
 
 def disarmed(options: Any) -> Any:

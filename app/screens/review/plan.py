@@ -43,6 +43,30 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     current = plan.current_plan(session, run)
     if current is not None:
         st.html(f'<div class="moot-remark">{sentence(run, plan.plan_status(session, run, current))}</div>')
+    wanted = _claim_fields(session, run)
+    try:
+        with st.spinner("Simulating reviews"):
+            needed = plan.plan_reviews(session, run, wanted, queue.review_settings(session).even)
+    except MootError as error:
+        error_box(error)
+        return
+    if needed is None:
+        st.html('<div class="moot-remark">More reviews are needed than there are documents. Allow more points.</div>')
+        return
+    how = "random reviews" if wanted.claim == "error" else "reviews of the queue in its order"
+    looks = _looks(wanted.claim)
+    st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {how}.{looks}</div>')
+    with st.container(horizontal=True, gap="small"):
+        made = replace(wanted, reviews=needed)
+        save = partial(plan.save_plan, session, run, actor=actor)
+        if st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(made,)):
+            st.rerun()
+        if current is not None and st.button("End the current plan", key="plan-end", on_click=save, args=(None,)):
+            st.rerun()
+
+
+def _claim_fields(session: ProjectSession, run: RunRow) -> Plan:
+    """Draw the fields of a plan in two columns, and return the plan without its number of reviews."""
     codebook = run.settings.codebook
     others = [
         one for one in run_data.ranked_runs(session)
@@ -72,25 +96,7 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
         0, 45, expected, key=f"plan-expected-{claim}",
         help="Your guess. It affects the planned number of reviews, not the validity of the result.",
     )  # fmt: skip
-    wanted = Plan(claim, label, points / 100, expected / 100, other=other)
-    try:
-        with st.spinner("Simulating reviews"):
-            needed = plan.plan_reviews(session, run, wanted, queue.review_settings(session).even)
-    except MootError as error:
-        error_box(error)
-        return
-    if needed is None:
-        st.html('<div class="moot-remark">More reviews are needed than there are documents. Allow more points.</div>')
-        return
-    how = "random reviews" if claim == "error" else "reviews of the queue in its order"
-    st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {how}.{_looks(claim)}</div>')
-    with st.container(horizontal=True, gap="small"):
-        made = replace(wanted, reviews=needed)
-        save = partial(plan.save_plan, session, run, actor=actor)
-        if st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(made,)):
-            st.rerun()
-        if current is not None and st.button("End the current plan", key="plan-end", on_click=save, args=(None,)):
-            st.rerun()
+    return Plan(claim, label, points / 100, expected / 100, other=other)
 
 
 def _looks(claim: Claim) -> str:

@@ -72,31 +72,36 @@ def draw(session: ProjectSession, *, first: bool) -> None:
         if plan.protocol == planning.PANEL:
             page_link("personas", "Personas")
     with left:
-        try:
-            ids = ambiguity.select_documents(session, replace(plan, limit=None))
-            settings = planning.project_settings(session, plan)
-        except MootError as error:
-            error_box(error)
-            page_link("models", "Models")
-            return
-        few = min(plan.limit or planning.PILOT, len(ids))
-        with st.container(border=True, key="ready"):
-            _start_buttons(session, settings, plan, ids, few, first=first)
-        if planned_comparison.load_plans(session):
-            with st.container(border=True, key="comparison"):
-                _comparison(session, ids, few)
-        warnings_slot = st.container()  # filled last: the first check of the labels takes a second
-        with st.container(border=True, key="estimate"):
-            estimate = cost_estimate.estimate_run(session, settings, len(ids), iterations=plan.iterations)
-            _estimate_table(estimate, plan.budget_usd)
-        with st.expander("Prompt of each role"):
-            document, requests = prompt_templates.preview_first_document(session, settings)
-            line(f"Document {document}. Brackets mark replies of other roles.", "q")
-            request_preview(requests, key="run-prompts")
-        with warnings_slot:
-            if found := planning.run_warnings(session, settings, ids[: plan.limit]):
-                notice("warn", format_count(len(found), "warning"), "\n".join(found))
-                page_link("codebook", "Codebook")
+        _planned_run(session, plan, first=first)
+
+
+def _planned_run(session: ProjectSession, plan: Plan, *, first: bool) -> None:
+    """Draw what the plan would run, with its costs and warnings, and the buttons that start it."""
+    try:
+        ids = ambiguity.select_documents(session, replace(plan, limit=None))
+        settings = planning.project_settings(session, plan)
+    except MootError as error:
+        error_box(error)
+        page_link("models", "Models")
+        return
+    few = min(plan.limit or planning.PILOT, len(ids))
+    with st.container(border=True, key="ready"):
+        _start_buttons(session, settings, plan, ids, few, first=first)
+    if planned_comparison.load_plans(session):
+        with st.container(border=True, key="comparison"):
+            _comparison(session, ids, few)
+    warnings_slot = st.container()  # filled last: the first check of the labels takes a second
+    with st.container(border=True, key="estimate"):
+        estimate = cost_estimate.estimate_run(session, settings, len(ids), iterations=plan.iterations)
+        _estimate_table(estimate, plan.budget_usd)
+    with st.expander("Prompt of each role"):
+        document, requests = prompt_templates.preview_first_document(session, settings)
+        line(f"Document {document}. Brackets mark replies of other roles.", "q")
+        request_preview(requests, key="run-prompts")
+    with warnings_slot:
+        if found := planning.run_warnings(session, settings, ids[: plan.limit]):
+            notice("warn", format_count(len(found), "warning"), "\n".join(found))
+            page_link("codebook", "Codebook")
 
 
 # -- start

@@ -67,14 +67,19 @@ def draw(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -
     _queue(session, overview)
     if not active:
         _savings(run, cost_estimate.reused_replies(session, run_id), cost_estimate.adaptive_savings(session, run))
+    _board(session, overview, explained=explained)
 
+
+def _board(session: ProjectSession, overview: RunOverview, *, explained: bool) -> None:
+    """Draw the live board. ``explained`` is True if the page says why the run is not running."""
+    run = overview.run
     roles = {role.name: role for role in protocols.roles_of(run.settings)}
     titles = role_data({name: role.title for name, role in roles.items()})
     # The debates come from /moot/live and not from reruns. The component reports a state other than the page's.
     _LIVE_RUN(
         key="live-run",
         data={
-            "run": context.live_name(session, run_id),
+            "run": context.live_name(session, run.run_id),
             "labels": label_data(run.settings.codebook),
             "roles": [{**row, "group": roles[row["role"]].group} for row in titles],
             "kind": run.settings.codebook.kind,
