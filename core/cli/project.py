@@ -50,7 +50,10 @@ def runs_command(project: Path, as_json: bool) -> None:
     help="A results format such as csv or jsonl, bundle (the whole project), codebook (REFI-QDA) or classifier; an "
     "unknown name lists all.",
 )  # fmt: skip
-@click.option("--output", required=True, type=console.PROJECT_PATH, help="Output file.")
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path), metavar="FILE",
+    help="Output file; a folder for the format huggingface.",
+)  # fmt: skip
 def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path) -> None:
     """Export runs, a project, a codebook or a classifier.
 

@@ -26,6 +26,7 @@ from core.formatting import did_you_mean
 Writer: TypeAlias = Callable[[Iterable[Any], Codebook, BinaryIO], int]
 Companion: TypeAlias = Callable[[Codebook, Summary], bytes]
 """Returns the content of a companion file for a codebook and what the rows contained."""
+_DEVICES = Path(os.devnull).absolute().parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,7 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> 
         )
     if chosen.folder_path:
         try:
+            path.mkdir(exist_ok=True)
             place.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _export_error(error, path) from error
@@ -164,11 +166,13 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a new file that replaces ``path`` when the block succeeds and is removed when it fails.
 
     The file is in the folder of the target, so that the replacement is atomic. An OSError in the block becomes an
-    ExportError.
+    ExportError. So does a target that is no ordinary file, such as /dev/stdout: root would replace the device.
     """
     part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
     if path.is_dir():
         raise ExportError(f"{path} is a folder.", "Give a file name in it.")
+    if str(path) == "-" or path.absolute().parent == _DEVICES or (path.exists() and not path.is_file()):
+        raise ExportError(f"{path} is not an ordinary file.", "Moot writes to files only: give the name of one.")
     try:
         with part.open("x+b") as file:
             yield file

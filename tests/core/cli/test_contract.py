@@ -96,6 +96,9 @@ def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
     for form in ("csv", "jsonl", "parquet", "transcript"):
         moot("export", "--project", folder / "p.duckdb", "--format", form, "--output", folder / f"out.{form}")
         assert (folder / f"out.{form}").stat().st_size > 100
+    for _ in ("new", "replaced"):
+        moot("export", "--project", folder / "p.duckdb", "--format", "huggingface", "--output", folder / "set")
+    assert (folder / "set" / "README.md").is_file()
 
 
 def test_repeated_run_makes_no_paid_calls(folder: Path, server: str) -> None:

@@ -6,6 +6,7 @@ import csv
 import errno
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -274,6 +275,19 @@ def test_unwritable_targets_are_reported(tmp_path: Path) -> None:
         write("csv", [], ASPECTS, tmp_path / "gone" / "out.csv")
     with pytest.raises(ExportError, match="is a folder"):
         write("csv", [], ASPECTS, tmp_path)
+    with pytest.raises(ExportError, match=r"Folder .* does not exist"):
+        write("huggingface", [], ASPECTS, tmp_path / "gone" / "set")
+    assert not (tmp_path / "gone").exists()
+
+
+def test_pipes_devices_and_standard_output_are_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    for target in (tmp_path / "pipe", Path("-"), Path(os.devnull).with_name("moot-export")):
+        with pytest.raises(ExportError, match="is not an ordinary file"):
+            write("csv", [], ASPECTS, target)
+    assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_full_disk_is_an_export_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
