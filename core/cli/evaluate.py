@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,12 @@ from typing import Any
 import click
 
 from core.cli import console
-from core.formatting import format_number, plural
+from core.formatting import format_count, format_number, join_names, plural
 
-SHOWN = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", "alpha")
+SHOWN = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", "bias", "alpha")
 """Keys of the scores that are printed; ``--json`` has the others."""
+CHANCE_CORRECTED = ("kappa", "ac1", "alpha", "mcc")
+"""Keys of a choice codebook's overall agreement that are printed."""
 SHOWN_CUES = 5
 """Maximum number of cue words per line."""
 _score = partial(console.format_with_interval, format_number)
@@ -90,15 +92,37 @@ def evaluate_command(
             f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}, "
             f"coverage {format_number(report['coverage'])}"
         )
+        console.print_line(f"  {_basis(report)}")
         if report["basis"]["warning"]:
             console.print_line(f"  {report['basis']['warning']}")
         console.print_table(*_score_table(report))
+        if "kappa" in report:
+            console.print_line(f"  {_with_intervals(report, report['intervals'] or {}, CHANCE_CORRECTED)}")
+        if agreement := report.get("agreement"):
+            shown = _with_intervals(agreement, report["agreement_intervals"], agreement)
+            console.print_line(f"  Krippendorff's alpha of the raters: {shown}")
         if report["debate"]["sentence"]:
             console.print_line(f"  {report['debate']['sentence']}")
         for name, label in report.get("errors", {}).items():
             console.print_line(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
         for name in ("ambiguous", "normal") if prepass else ():
             console.print_line(f"  {name:<20} {_format_part(report['ambiguity'][name])}")
+
+
+def _basis(report: Mapping[str, Any]) -> str:
+    """Return what was compared: "verdict against gold, the majority of ann and ben; 1 document without a value"."""
+    raters = ""
+    if "raters" in report:
+        raters = f", the {'mean' if 'mae' in report['macro'] else 'majority'} of {join_names([*report['raters']])}"
+    missing = report["left_out"].get("no_reference", 0)
+    left_out = (
+        f"; {format_count(missing, 'document')} without a value{' or with a tie' if raters else ''}" if missing else ""
+    )
+    return f"{report['annotator']} against {report['reference']}{raters}{left_out}"
+
+
+def _with_intervals(values: Mapping[str, Any], intervals: Mapping[str, Any], keys: Iterable[str]) -> str:
+    return ", ".join(f"{key} {_score(values[key], intervals.get(key))}" for key in keys)
 
 
 def _score_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:

@@ -90,3 +90,30 @@ def test_several_files_are_annotated_in_one_run(tmp_path: Path) -> None:
     moot("export", "--project", tmp_path / "p.duckdb", "--format", "jsonl", "--output", exported)
     files = [json.loads(line)["file"] for line in exported.read_text(encoding="utf-8").splitlines()]
     assert files == ["texts.jsonl", "texts.jsonl", "more.csv"]
+
+
+def test_printed_scores_of_a_choice_name_their_reference_and_have_kappa(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    for column, cells in (("ann", "SFSS"), ("ben", "SFFS")):
+        with_gold(tmp_path, column, *cells)
+    labels = "labels: [{name: S, keywords: [staff]}, {name: F, keywords: [breakfast, station, say]}]"
+    (tmp_path / "choice.yaml").write_text(f"kind: choice\n{labels}\n", encoding="utf-8")
+    command = ("annotate", tmp_path / "texts.jsonl", "--text", "text", "--codebook", tmp_path / "choice.yaml")
+    project = ("--project", tmp_path / "p.duckdb")
+    moot(*command, *project, "--protocol", "single", "--gold", "label=ann@ann", "--gold", "label=ben@ben")
+    report, shown = evaluate(tmp_path), moot("evaluate", *project).stdout
+    low, high = report["intervals"]["kappa"]
+    assert "  verdict against gold, the majority of ann and ben; 1 document without a value or with a tie\n" in shown
+    assert f"  kappa {report['kappa']:.3f} ({low:.3f} to {high:.3f}), ac1 ".replace("-", "−") in shown
+    assert f"  Krippendorff's alpha of the raters: label {report['agreement']['label']:.3f}" in shown
+    pair = moot("evaluate", *project, "--reference", "gold@ann", "--annotator", "gold@ben").stdout
+    assert "  gold@ben against gold@ann\n" in pair
+
+
+def test_scores_without_any_gold_are_printed_as_dashes(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    annotate_single(tmp_path)
+    assert (
+        "verdict against gold; 4 documents without a value\n"
+        in moot("evaluate", "--project", tmp_path / "p.duckdb").stdout
+    )
