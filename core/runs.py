@@ -79,6 +79,13 @@ class Sampling(_Frozen):
         return self.max_tokens or self.default_limit
 
 
+SAMPLING_PARAMS = {
+    "max_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p", "reasoning_effort": "reasoning_effort",
+    "schema": "json_schema",
+}  # fmt: skip
+"""Command-line parameters that set a role model's sampling, with the name of the field they set."""
+
+
 class Handling(_Frozen):
     """Error handling and extra rate limits of a run.
 
@@ -93,6 +100,10 @@ class Handling(_Frozen):
     deadline: float | None = Field(default=None, gt=0, le=86_400)
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
+
+
+GENERAL_PARAMS = (*SAMPLING_PARAMS, *Handling.model_fields)
+"""Parameters that runs of every protocol have."""
 
 
 class RoleModel(_Frozen):

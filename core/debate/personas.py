@@ -151,7 +151,7 @@ DEFAULT_PERSONAS = PersonaSet(
 def parse(data: Any, *, where: str = "the personas") -> PersonaSet:
     """Parse a persona set from plain data. Raises UsageError naming the problem."""
     if not isinstance(data, Mapping):
-        raise UsageError(f"{where}: expected task and groups.", "See the sample personas for the layout.")
+        raise UsageError(f"{where}: expected task and groups.", "Write it like sample_data/panel/personas.yaml.")
     try:
         return PersonaSet.model_validate(data)
     except ValidationError as error:

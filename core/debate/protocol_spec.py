@@ -17,7 +17,8 @@ from core.codebook import Codebook, Kind
 from core.debate.context import Protocol
 from core.debate.turns import Role
 from core.errors import UsageError
-from core.runs import Template
+from core.formatting import did_you_mean
+from core.runs import GENERAL_PARAMS, Template
 
 ParamValue: TypeAlias = bool | int | float | str
 Params: TypeAlias = Mapping[str, Any]
@@ -199,7 +200,8 @@ class ProtocolSpec:
             names = [*known, *([PRESET] if self.presets else [])]
             raise UsageError(
                 f"{self.name} has no parameter '{unknown[0]}'.",
-                f"Its parameters are: {', '.join(names)}." if names else "It has none.",
+                f"{did_you_mean(unknown[0], (*names, *GENERAL_PARAMS))}Its parameters are: {', '.join(names)}; and "
+                f"those of every protocol: {', '.join(GENERAL_PARAMS)}.",
             )
         preset = self._preset(given)
         values: dict[str, Any] = {name: param.default for name, param in known.items()}

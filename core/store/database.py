@@ -390,7 +390,7 @@ class Ownership:
         except OSError as error:
             raise ProjectError(
                 f"{path.parent} cannot be written ({error.strerror or error}).",
-                "Copy the project to one of your folders, or correct the permissions.",
+                "Copy the project to one of your folders, name another project file, or correct the permissions.",
             ) from error
         self._write_note(url)
 

@@ -130,7 +130,7 @@ def check_budget(session: ProjectSession, run_id: str) -> None:
     """Raise UsageError if the run has a budget that cannot be enforced because a model's price is no longer known."""
     row = session.run(run_id)
     if row.budget_usd is not None:
-        planning.require_prices(row.settings.role_models, session.models)
+        planning.require_prices(row.settings.role_models, session.models, f"the budget of {run_id}")
 
 
 def suggest_budget(run: RunRow) -> float:

@@ -27,6 +27,7 @@ from core.runs import (
     BUILTIN,
     DEFAULT_MAX_TOKENS,
     LONG_MAX_TOKENS,
+    SAMPLING_PARAMS,
     EngineSettings,
     Handling,
     RoleModel,
@@ -47,11 +48,6 @@ from core.text_file import read_text
 Form = TypeVar("Form", bound=BaseModel)
 
 DEFAULT_ROLE_MODEL = RoleModel(connection=BUILTIN, model="lexical")
-SAMPLING_PARAMS = {
-    "max_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p", "reasoning_effort": "reasoning_effort",
-    "schema": "json_schema",
-}  # fmt: skip
-"""Command-line parameters that set a role model's sampling, with the name of the field they set."""
 PANEL = "panel"
 """Name of the protocol that uses the project's personas."""
 PLAN_SETTING = "plan"
@@ -296,13 +292,14 @@ def saved_codebook(session: ProjectSession) -> CodebookVersion:
     return saved
 
 
-def require_prices(role_models: Mapping[str, RoleModel], models: ModelLibrary) -> None:
-    """Raise UsageError if a role's model has no known price: a budget could not be enforced."""
+def require_prices(role_models: Mapping[str, RoleModel], models: ModelLibrary, budget: str = "a budget") -> None:
+    """Raise UsageError if a role's model has no known price: the budget, named in words, could not be enforced."""
     for role, role_model in role_models.items():
         if not models.priced(role_model):
             raise UsageError(
-                f"The price of {role_model.spec} ({role}) is unknown, so a budget cannot be enforced.",
-                "Remove the budget, set a price (--price, or the Models page), or choose a model with a list price.",
+                f"The price of {role_model.spec} ({role}) is unknown, so {budget} cannot be enforced.",
+                f"Set a price (--price {role_model.spec}=IN/OUT, or the Models page), or start a run without a budget "
+                "or with a model that has a list price.",
             )
 
 

@@ -147,7 +147,7 @@ def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
         assert "may not cover another call" in spent.stderr
         annotate(folder, *priced, "--resume", "r0001", code=3)
         unpriced = annotate(folder, *toy(server.url), "--resume", "r0001", code=2)
-        assert "price of toy/m (extractor) is unknown, so a budget cannot be enforced" in unpriced.stderr
+        assert "price of toy/m (extractor) is unknown, so the budget of r0001 cannot be enforced" in unpriced.stderr
         result = annotate(folder, *priced, "--resume", "r0001", "--budget", "1").json
         assert (result["status"], result["verdicts"], result["calls"]) == ("done", 2, 6)
         assert result["cost_usd"] <= 1

@@ -136,6 +136,8 @@ def test_parameters_are_parsed_from_text_and_errors_name_the_allowed_values(spec
     assert spec.parse_params({name: str(value) for name, value in params.items()}) == params
     with pytest.raises(UsageError, match="has no parameter 'colour'"):
         spec.parse_params({"colour": "red"})
+    with pytest.raises(UsageError, match=r"Did you mean 'temperature'\?.* of every protocol: max_tokens, temperature"):
+        spec.parse_params({"temprature": "0"})
     for param in spec.params:
         for value in ("no such thing", "-17", "1e9"):
             if isinstance(param.default, str) and not param.choices:
