@@ -409,7 +409,7 @@ METRICS: tuple[Metric, ...] = _registry(
 )  # fmt: skip
 """Every metric. The order is that of the page, JSON and CSV.
 
-``bias`` is the mean of rating minus reference in points of the scale: above 0 the annotator is lenient. ``near`` is
+``bias`` is the mean of rating minus reference in points of the scale: above 0 the ratings are too high. ``near`` is
 less than a point off. ``exact`` is never reached where the reference is a mean between two points. ``alpha`` of ratings
 is ordinal. ``kl`` is the divergence of how often labels are given."""
 

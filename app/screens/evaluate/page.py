@@ -247,7 +247,9 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
 def _ratings(session: ProjectSession, found: EvaluationReport) -> None:
     """Draw the tab Scores of a run that rates: dimensions, confusion matrix, raters and ROUGE-L."""
     on = found.describe_basis()
-    with layout.panel("Scores per dimension", "bias above 0 is lenient", counted=on, key="evaluate-table"):
+    with layout.panel(
+        "Scores per dimension", "bias above 0: higher than the reference", counted=on, key="evaluate-table"
+    ):
         dimension_table(found.scores)
     _dimension_confusion(session, found)
     if found.median is not None:
