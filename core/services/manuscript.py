@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from core.annotations import Reference
-from core.codebook import Kind, label_noun
+from core.codebook import CHOICE_ITEM, Kind, label_noun
 from core.csv_text import to_csv
 from core.debate import protocols
 from core.documents import Value
@@ -197,7 +197,7 @@ def _annotation(run: RunRow) -> str:
 
 def _reference(session: ProjectSession, run: RunRow, found: EvaluationReport) -> str:
     basis, counted = found.basis, found.coverage.describe(found.reference)
-    noun = reference_names(found.reference).noun
+    noun = reference_names(found.reference).noun + _raters(found)
     if basis.warning:
         counted = f"{counted}. {basis.warning}".removesuffix(".")
     match basis.design:
@@ -217,10 +217,23 @@ def _reference(session: ProjectSession, run: RunRow, found: EvaluationReport) ->
         case "groups":
             return (
                 f"The reference is {noun} ({counted}). Documents of one group depend on each other; intervals are at "
-                f"95% over {format_count(basis.units, 'group')}."
+                f"95% over {format_count(basis.units, 'group')}.{_agreement(found)}"
             )
         case _:
-            return f"The reference is {noun} ({counted}). Intervals are at 95% over documents."
+            return f"The reference is {noun} ({counted}). Intervals are at 95% over documents.{_agreement(found)}"
+
+
+def _raters(found: EvaluationReport) -> str:
+    """Return how several raters became the reference: ", the majority of ann and ben"; empty for one rater."""
+    how = "mean" if found.run.settings.codebook.kind == "rating" else "majority"
+    return f", the {how} of {join_names([*found.raters])}" if found.raters else ""
+
+
+def _agreement(found: EvaluationReport) -> str:
+    """Return a sentence on the agreement of several raters; empty for one rater."""
+    alphas = {name: format_estimate(estimate) for name, estimate in found.agreement.items()}
+    shown = [alpha if name == CHOICE_ITEM else f"{name} {alpha}" for name, alpha in alphas.items()]
+    return f" Krippendorff's alpha of the raters, with 95% intervals: {', '.join(shown)}." if shown else ""
 
 
 def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:

@@ -6,13 +6,16 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from core.codebook import Codebook, Label
 from core.documents import Document
+from core.formatting import format_number
 from core.runs import RunRow
 from core.services import manuscript
+from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.services.review import actions, plan, queue
 from core.services.review.plan import Plan
@@ -66,6 +69,30 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
     )
     assert "share of Clean & tidy within 20 points; 40 reviews were planned" in str(claim)
     assert "of the 80 documents are about Clean & tidy (95% interval" in str(found.sections["Results"][-1])
+
+
+def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
+    book = Codebook(kind="choice", labels=(Label(name="In", keywords=("in",)), Label(name="Out", keywords=("out",))))
+    ids = [label.id for label in book.labels]
+    workspace = Workspace()
+    session = workspace.open(tmp_path / "p.duckdb")
+    session.store.documents.add(
+        [
+            Document(
+                f"d{n}",
+                {"text": ("in", "out")[n % 2]},
+                gold={"ann": {"label": ids[n % 2]}, "ben": {"label": ids[n % 3 == 0]}},
+            )
+            for n in range(12)
+        ]
+    )
+    session.store.codebooks.save(book)
+    run = annotate(session)
+    reference = str(manuscript.build(session, run).sections["Methods"][1])
+    agreement = evaluate(session, run).agreement["label"].value
+    workspace.close()
+    assert reference.startswith("The reference is gold, the majority of ann and ben (n = ")
+    assert f"Krippendorff's alpha of the raters, with 95% intervals: {format_number(agreement)} (" in reference
 
 
 def test_methods_name_changed_parameters(world: tuple[ProjectSession, RunRow]) -> None:
