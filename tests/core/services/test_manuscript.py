@@ -72,7 +72,9 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
 
 
 def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
-    book = Codebook(kind="choice", labels=(Label(name="In", keywords=("in",)), Label(name="Out", keywords=("out",))))
+    book = Codebook(
+        kind="choice", labels=(Label(name="Bath", keywords=("bath",)), Label(name="Staff", keywords=("staff",)))
+    )
     ids = [label.id for label in book.labels]
     workspace = Workspace()
     session = workspace.open(tmp_path / "p.duckdb")
@@ -80,7 +82,7 @@ def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
         [
             Document(
                 f"d{n}",
-                {"text": ("in", "out")[n % 2]},
+                {"text": ("the bath", "the staff")[n % 2] + f" {n}"},
                 gold={"ann": {"label": ids[n % 2]}, "ben": {"label": ids[n % 3 == 0]}},
             )
             for n in range(12)
