@@ -10,10 +10,12 @@ from typing import Any
 import click
 
 from core.cli import console
-from core.formatting import format_count, format_number, join_names, plural
+from core.formatting import format_count, format_money, format_number, format_tokens, join_names, plural
 
 SHOWN = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", "bias", "alpha")
 """Keys of the scores that are printed; ``--json`` has the others."""
+SHOWN_COLUMNS = ("accuracy", "macro_f1", "micro_f1", "kappa", "macro_spearman", "macro_mae", "macro_alpha")
+"""Keys of the scores that ``compare`` prints."""
 CHANCE_CORRECTED = ("kappa", "ac1", "alpha", "mcc")
 """Keys of a choice codebook's overall agreement that are printed."""
 SHOWN_CUES = 5
@@ -184,6 +186,7 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
         console.print_json(result)
         return
     console.print_line(result["sentence"])
+    console.print_table(*_column_table(result))
     for warning in {report["basis"]["warning"] for report in result["reports"]} - {""}:
         console.print_line(warning)
     for pair in result.get("pairs", [result]):
@@ -191,6 +194,22 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
             console.print_line(pair["equivalence"]["sentence"])
     for label in result.get("labels", {}).values():
         console.print_line(f"  {label['sentence']}")
+
+
+def _column_table(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows with the scores of compared runs on their common documents, and what they cost."""
+    columns = result["columns"]
+    keys = [key for key in SHOWN_COLUMNS if key in columns[0]]
+    return [f"against {result['reference']}", "n", "excluded", *keys, "cost", "tokens"], [
+        [
+            f"{column['run_id']} {column['protocol']}",
+            *(f"{column[key]:,}" for key in ("n", "excluded")),
+            *(_score(column[key], column["intervals"][key]) for key in keys),
+            format_money(column["cost_usd"]),
+            format_tokens(column["tokens"]),
+        ]
+        for column in columns
+    ]
 
 
 @click.command(

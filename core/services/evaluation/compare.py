@@ -611,6 +611,7 @@ def _column_json(column: ComparedRun) -> dict[str, Any]:
         "n": column.scores.n,
         "excluded": column.scores.excluded,
         **{key: estimate.value for key, estimate in column.scores.overall.items()},
+        "intervals": {key: ends(estimate.interval) for key, estimate in column.scores.overall.items()},
         **column.cost,
         "efficient": column.efficient,
     }

@@ -101,6 +101,19 @@ def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
     assert (folder / "set" / "README.md").is_file()
 
 
+def test_compare_prints_scores_of_each_run_on_the_common_documents(folder: Path) -> None:
+    annotate(folder, "--gold-same-names")
+    annotate(folder, "--gold-same-names", "--protocol", "single", "--limit", "3")
+    command = ("compare", "--project", folder / "p.duckdb", "r0001", "r0002")
+    columns, shown = moot(*command, "--json").json["columns"], moot(*command).stdout.splitlines()
+    assert [column["n"] for column in columns] == [3, 3]
+    for column in columns:
+        (line,) = (line for line in shown if line.startswith(f"{column['run_id']} {column['protocol']} "))
+        low, high = column["intervals"]["macro_f1"]
+        assert f"{column['macro_f1']:.3f} ({low:.3f} to {high:.3f})" in line
+        assert "$0.00" in line
+
+
 def test_repeated_run_makes_no_paid_calls(folder: Path, server: str) -> None:
     chosen = ("--connection", f"mock={server}/v1", "--model", "mock/mock")
     before = stats(server)["calls"]
