@@ -310,8 +310,15 @@ def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
     for row in rows:
         if warning := describe_truncation(row, session.store.transcripts.truncated_replies(row.run_id)):
             console.print_message(f"{row.run_id}: {warning}")
-        for message, count in session.store.transcripts.errors(row.run_id) if row.failed else ():
+        for message, count in session.store.transcripts.causes(row.run_id, "failed") if row.failed else ():
             console.print_message(f"{row.run_id}: {count} failed: {message}")
+        if row.unresolved and row.state == "done":
+            for reason, count in session.store.transcripts.causes(row.run_id, "unresolved"):
+                console.print_message(f"{row.run_id}: {count} unresolved: {reason}")
+            console.print_message(
+                f"moot export --run {row.run_id} --format jsonl has the reason of each document; "
+                f"--resume {row.run_id} --retry unresolved asks again"
+            )
 
 
 def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]:

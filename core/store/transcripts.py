@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
@@ -146,20 +146,23 @@ class Transcripts(Reader):
         )
         return last, int(begun)
 
-    def errors(self, run_id: str, most: int = 3) -> list[tuple[str, int]]:
-        """Return the commonest error messages of a run's failed documents with their counts.
+    def causes(self, run_id: str, status: Literal["failed", "unresolved"], most: int = 3) -> list[tuple[str, int]]:
+        """Return the commonest error messages, or reasons, of a run's documents of this status with their counts.
 
-        Only the 100 commonest verdicts are read.
+        Only the 100 commonest verdicts are read. A document counts once for each of its reasons.
         """
         rows = self._connection.rows(
-            "SELECT verdict, count(*) FROM verdicts WHERE run_id = ? AND status = 'failed' "
+            "SELECT verdict, count(*) FROM verdicts WHERE run_id = ? AND status = ? "
             "GROUP BY verdict ORDER BY count(*) DESC LIMIT 100",
-            [run_id],
+            [run_id, status],
         )
         counted: Counter[str] = Counter()
-        for verdict, count in rows:
-            error = verdict_of(verdict).error
-            counted[error.message if error else ""] += count
+        for text, count in rows:
+            verdict = verdict_of(text)
+            if status == "unresolved":
+                counted.update(dict.fromkeys(verdict.reasons.values(), count))
+            else:
+                counted[verdict.error.message if verdict.error else ""] += count
         return counted.most_common(most)
 
     def truncated_replies(self, run_id: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,18 @@ def test_errors_of_a_few_failed_documents_are_reported(folder: Path) -> None:
     with Scripted(debating(judge=answer(400, "no such template"))) as server:
         result = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
     assert "2 failed: toy answered 400 for m: no such template" in result.stderr
+
+
+def test_reasons_of_unresolved_documents_are_reported(folder: Path) -> None:
+    labels = "labels: [{name: Sea, keywords: [beach]}, {name: Town, keywords: [station]}]"
+    (folder / "codebook.yaml").write_text(f"kind: choice\n{labels}\n", encoding="utf-8")
+    texts = [{"id": "a", "text": "Near the beach."}, {"id": "b", "text": "Hm."}, {"id": "c", "text": "Well."}]
+    (folder / "texts.jsonl").write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
+    result = annotate(folder, "--protocol", "single")
+    assert result.json["unresolved"] == 2
+    ((verdict,),) = rows(folder, "SELECT DISTINCT verdict FROM verdicts WHERE status = 'unresolved'")
+    assert f"r0001: 2 unresolved: {json.loads(verdict)['reasons']['label']}" in result.stderr
+    assert "--resume r0001 --retry unresolved" in result.stderr
 
 
 @pytest.mark.parametrize("option", [("--budget", "nan"), ("--budget", "inf"), ("--seed", str(2**64))])
