@@ -189,9 +189,9 @@ def _annotation(run: RunRow) -> str:
     return (
         f"We annotated {format_count(run.documents, 'document')} with {each} ({_KINDS[codebook.kind]}) in Moot, by "
         f"{kind}. Models: {models}.{params} Seed: {settings.seed}. Of these documents {run.verdicts:,} received a "
-        f"verdict, {run.unresolved:,} remained unresolved because a reply could not be read completely, and "
-        f"{run.failed:,} failed.{ended} Codebook, prompts and the models' versions as reported by the servers are in "
-        "the appendix."
+        f"verdict, {run.unresolved:,} remained unresolved (a reply could not be read completely, or the debate did not "
+        f"decide), and {run.failed:,} failed.{ended} Codebook, prompts and the models' versions as reported "
+        "by the servers are in the appendix."
     )
 
 
