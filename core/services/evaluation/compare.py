@@ -384,7 +384,7 @@ def describe_difference(
     if difference.interval is None:
         return f"{second} against {first}{where}: {value} {measure}; too few documents for an interval."
     if difference.value == 0 and difference.interval.low == difference.interval.high:
-        return f"{second} and {first} are equal{where}: no document differs."
+        return f"{second} and {first} are equal{where}: no document is right in one and wrong in the other."
     span = format_interval(difference.interval, "points" if in_points else "number", named=True)
     if verdict in ("better", "worse"):
         return f"{second} is {verdict}{where}: {value} {measure}, {span}."
