@@ -105,12 +105,23 @@ def page(open_studio: OpenStudio) -> Page:
     return open_studio()[1]
 
 
+_FAILED = pytest.StashKey[bool]()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the text of the page to the report of a failed test."""
     report = yield
+    item.stash[_FAILED] = report.failed
     if report.failed and (profile := item.funcargs.get("profile")) is not None:
         with contextlib.suppress(Exception):
             page = item.funcargs.get("page") or profile.pages[-1]
             report.sections.append(("text of the page", f"{page.url}\n{page.inner_text('body')[:4000]}"))
     return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Close the studio of the module after a failure, so that the second attempt begins with an untouched project."""
+    if item.stash.get(_FAILED, False):
+        item.session._setupstate.teardown_exact(None)
