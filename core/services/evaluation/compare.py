@@ -392,14 +392,16 @@ def describe_difference(
 
 
 def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
-    on = f" on {format_count(scores.n, 'shared document')}"
+    documents = format_count(scores.n + scores.excluded, "shared document")
+    if scores.excluded:  # a run may be better on the documents that it decides, and leave many undecided
+        documents = f"{scores.n:,} of {documents}"
     if not scores.n:
         return f"{first} and {second} cannot be compared: no shared document has a reference and a verdict in both."
     if main.difference.value is None:
         lacks = "the ratings do not vary" if scores.kind == "rating" else "no label is present in the reference"
-        return f"{first} and {second} cannot be compared: {lacks} on the{on[3:]}."
+        return f"{first} and {second} cannot be compared: {lacks} on the {documents}."
     measure = "mean Spearman correlation" if scores.kind == "rating" else "points macro F1"
-    words = describe_difference(first, second, main.difference, main.verdict, on, measure)
+    words = describe_difference(first, second, main.difference, main.verdict, f" on {documents}", measure)
     if main.verdict != "none" or main.adjusted is None:
         return words
     p = format_p_value(main.adjusted)

@@ -15,11 +15,16 @@ from tests.core.services import sample_world
 from tests.core.services.sample_world import both
 from tests.core.store.helpers import make_settings, store_debate, store_debates
 
+UNRESOLVED: Mapping[str, bool | None] = {"a": None, "b": None}
+
 
 def session_with_runs(
     project, gold: Mapping[str, str], *verdicts: Mapping[str, str], groups: Mapping[str, str] | None = None
 ):
-    """Return a session and one finished run per mapping in ``verdicts``; other documents get their gold labels."""
+    """Return a session and one finished run per mapping in ``verdicts``; other documents get their gold labels.
+
+    The verdict "?" is unresolved.
+    """
     project.store.documents.add(
         Document(id, {"text": id}, gold={"gold": both(present)}, group=(groups or {}).get(id, ""))
         for id, present in gold.items()
@@ -28,7 +33,7 @@ def session_with_runs(
     for verdict in verdicts:
         run = project.store.runs.create(make_settings(sample_world.CODEBOOK), list(gold)).run_id
 
-        said = {id: both(verdict.get(id, gold[id])) for id in gold}
+        said = {id: UNRESOLVED if verdict.get(id) == "?" else both(verdict.get(id, gold[id])) for id in gold}
         store_debates(
             store_debate(project, run, id, {"extractor": values, "critic": None, "judge": None}, values)
             for id, values in said.items()
@@ -78,6 +83,14 @@ def test_test_that_contradicts_a_clear_interval_is_named(project):
     assert pair.main.p == pytest.approx(2 / 32, abs=0.01)  # by random permutations
     assert "The permutation test is not significant (p = 0.0" in pair.sentence
     assert pair.sentence.endswith("; a clear difference needs both.")
+
+
+def test_sentence_names_documents_that_a_run_left_undecided(project):
+    gold = {f"d{n}": "a" if n % 2 else "b" for n in range(10)}
+    session, runs = session_with_runs(project, gold, {}, {"d0": "?", "d1": "?", "d2": ""})
+    (pair,) = compare.comparison(session, runs).pairs
+    assert (pair.scores.n, pair.scores.excluded) == (8, 2)
+    assert "on 8 of 10 shared documents" in pair.sentence
 
 
 def test_clear_difference_is_better_in_interval_test_and_sentence(project):
