@@ -41,9 +41,10 @@ _SENTENCE = re.compile(r"[.!?][\"”’)»]* +")
 _OWN_WORDS = re.compile(
     r"\b(?:i|we)(?:['’]d| would| will| must| can| therefore| also)* +(?:say|state|argue|suggest|conclude|claim|write)\b"
 )
-ROLE = r"(?:the |an )?(?:extractor|critic|opponent|annotator)\b"
+_SIDE = r"the (?:prosecut(?:or|ion)|defen[cs]e|defender)|(?:the )?analysis \d"
+ROLE = rf"(?:(?:the |an )?(?:extractor|critic|opponent|annotator)|{_SIDE})\b"
 _REPORTED = re.compile(
-    r"\baccording to (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b"
+    rf"\baccording to (?:{ROLE}|(?:the |an )?other\b)"
     r"|\bas (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b.{0,30}?\b(?:puts?|says?|said|not(?:es|ed))\b"
     r"|\b(?:says?|said|saying|states?"
     r"|insists?|believes|thinks|maintains|mistaken"
@@ -172,8 +173,14 @@ _WEAK = frozenset({"heading", "sentence", "list"})
 _SHOWN = r"formats?|templates?|placeholders?|for example|e\.g\.|for instance"
 _FORM = re.compile(rf"\b(?:{_SHOWN}|codebook)\b")
 """Words before a decision that only shows its form, or repeats the question."""
-_ANOTHERS = re.compile(rf"\b(?:extractor|critic|opponent|other (?:agent|annotator)|{_SHOWN})\b")
-_THEIRS = re.compile(r"\bthe (?:extractor|critic|opponent)['’]s\b")
+_ANOTHERS = re.compile(rf"\b(?:extractor|critic|opponent|other (?:agent|annotator)|{_SIDE}|{_SHOWN})\b")
+_THEIRS = re.compile(rf"\b(?:the (?:extractor|critic|opponent)|{_SIDE})['’]s\b")
+_SPEAKER = re.compile(r"[ >#_\-\d.)]*+((?!http)[^\W\d_][^:\n()]{0,40}+)(?: *+\([^()\n]{0,40}+\))?[ _]*+:?[ _]*+")
+"""Who says what follows: "Prosecution: ...", "## Anna (group A)"."""
+_OWN_PART = re.compile(
+    r"\b(?:judge|judg[e]?ment|final|verdict|decision|conclusion|answer|result|output|summary|revised|corrected|updated|my|i)\b"
+)
+"""Headings and speakers of a reply's own decision."""
 
 
 @lru_cache(maxsize=32)
@@ -301,7 +308,35 @@ def _asserted_markers(lines: str, codebook: Codebook, quoted: Sequence[Span], *,
             asserted.append(marker)
         else:
             denied_end = marker.end
-    return asserted
+    return _without_other_speakers(lines, asserted, names_of(codebook))
+
+
+def _without_other_speakers(lines: str, markers: list[Marker], names: Names) -> list[Marker]:
+    """Return the markers without those of other speakers, if the reply gives the decisions of two or more.
+
+    A small model may write the whole debate: "Prosecution: The label is A. Defence: The label is B."
+    """
+    speakers = [_speaker(lines, marker.start) for marker in markers]
+    several = {speaker for speaker in speakers if speaker and names.find(speaker) is None}
+    if len(several) < 2:
+        return markers
+    others = {speaker for speaker in several if not _OWN_PART.search(speaker)}
+    return [marker for marker, speaker in zip(markers, speakers, strict=True) if speaker not in others]
+
+
+def _speaker(lines: str, start: int) -> str:
+    """Return the casefolded name before a position on its line, or on the line above as a heading; empty for none."""
+    begin = max(lines.rfind("\n", 0, start) + 1, start - _LOOK_BACK)
+    before = lines[begin:start]
+    if not before.strip(" *>#_-"):
+        above = lines[max(begin - _LOOK_BACK, 0) : begin].rstrip()
+        before = above[above.rfind("\n") + 1 :]
+        if not before.lstrip().startswith("#") and not before.endswith(":"):
+            return ""
+    elif not before.rstrip(" _").endswith(":"):
+        return ""
+    named = _SPEAKER.fullmatch(before)
+    return named[1].strip(" _").casefold() if named else ""
 
 
 def _markers_in_line(line: str, unit: str, weak: bool) -> tuple[Marker, ...]:

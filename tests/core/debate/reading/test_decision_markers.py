@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.codebook import Codebook, Label
 from core.debate.reading import decision_markers
 from core.debate.reading.marker_patterns import marker_patterns
+from core.debate.reading.parse import read
 
 UNIT = "hotel review"
 PIECES = (
@@ -37,3 +39,27 @@ def test_search_by_line_has_the_same_matches_as_a_search_in_the_reply(reply: str
             found += [(marker.kind, begin + marker.start, begin + marker.end) for marker in in_line]
         begin += len(line) + 1
     assert sorted(found) == sorted(expected)
+
+
+FOOD_OR_POOL = Codebook(unit=UNIT, kind="choice", labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Prosecution: The label is Food.\nDefence: The label is Pool.", None),
+        ("Extractor: The label is Food.\nCritic: The label is Pool.", None),
+        ("**Anna (guests):** The label is Food.\n**Tom (staff):** The label is Pool.", None),
+        ("## Prosecution\nThe label is Food\n\n## Defence\nThe label is Pool", None),
+        ("In the defence's view, the label is Pool.", None),
+        ("According to Analysis 1, the label is Pool.", None),
+        ("Prosecution: The label is Food.\nDefence: The label is Pool.\nJudge: The label is Food.", "f"),
+        ("Analysis 1: The label is Food.\nAnalysis 2: The label is Pool.\n\nFinal Decision: The label is Food", "f"),
+        ("Reasoning: The label is Food, not Pool.\n\nAnswer:\nThe label is Food", "f"),
+        ("Extractor: The label is Food.", "f"),  # models often put their own role first
+        ("The defence is right about the pool.\nFinal Decision: The label is Pool", "p"),
+    ],
+)
+def test_decisions_of_other_speakers_are_not_the_replys_own(reply: str, expected: str | None) -> None:
+    reading = read(reply, FOOD_OR_POOL)
+    assert reading.values == ({} if expected is None else {"label": expected})
