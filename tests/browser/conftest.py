@@ -32,7 +32,7 @@ SLOW = 90_000
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Try a failed browser test once more, because chromium and the studio share two cores with the other tests.
 
-    The summary lists such a test under RERUN. ``-p no:rerunfailures`` shows the first failure.
+    The summary lists such a test under RERUN, with its first failure.
     """
     if not config.pluginmanager.hasplugin("rerunfailures"):
         return
