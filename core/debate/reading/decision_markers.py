@@ -185,11 +185,11 @@ _OWN_PART = re.compile(
 
 @lru_cache(maxsize=32)
 def next_document(unit: str) -> re.Pattern[str]:
-    """Return the pattern of the beginning of another document: "Review 2", "Review: ...", "for the second review"."""
+    """Return the pattern of the beginning of another document: "Review 2", "Review: ...", "<document>"."""
     noun = rf"(?:{UNITS}|{re.escape(unit.split()[-1] if unit.split() else 'text')})"
     return re.compile(
         rf"^[ >#_-]*+(?:(?:the|next|new) ++)?(?:\w++ ++)?{noun}(?: #?\d| *+:)"
-        rf"|\bfor the (?:second|third|next) {noun}\b",
+        rf"|\bfor the (?:second|third|next) {noun}\b|^[ >]*+<document\b",
         re.IGNORECASE | re.MULTILINE,
     )
 

@@ -84,6 +84,9 @@ _KEYS: Mapping[Kind, tuple[str, ...]] = {
 }
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
 """The end of a decision before another sentence on its line."""
+_LOOK_BACK = 200
+_HOWEVER = re.compile(r"(?:^|[.!;]) *(?:however|but),? *$", re.IGNORECASE)
+_EARLIER = re.compile(r"\b(?:initial|original|earlier|first|previous)", re.IGNORECASE)
 _MOST_ANNOUNCED = 50
 """Announcements on one line. A model that repeats itself makes more; each is read to the end of its line."""
 _CITATION = re.compile(r"[ \t]*>[ \t>]*")
@@ -159,6 +162,8 @@ class _Reader:
             raise Unreadable("it decides on more than one document")
         if len(candidates) > 1 and not self.cut and self._is_restated_otherwise(*candidates[-2:]):
             raise Unreadable("it announces different decisions, one directly after the other")
+        if candidates and self._is_contradicting(candidates):
+            raise Unreadable("it announces different decisions without saying which one is its own")
         for candidate in reversed(candidates):
             self.start = candidate.start
             if isinstance(candidate, Block):
@@ -178,6 +183,31 @@ class _Reader:
             return False
         named = [set(self._mentioned(text[marker.end : marker.limit])) for marker in (first, last)]
         return named[0] != named[1] and bool(named[0]) and bool(named[1])
+
+    def _is_contradicting(self, candidates: Sequence[Marker | Block]) -> bool:
+        """Return True if the last decision of a choice corrects another one before it on its line.
+
+        "The label is A. The right label would be B.", "A. However, the correct label is B."
+        """
+        lines, last = self.marked.lines, candidates[-1]
+        if self.kind != "choice" or not isinstance(last, Marker):
+            return False
+        begin = lines.rfind("\n", 0, last.start) + 1
+        before = lines[max(begin, last.start - _LOOK_BACK) : last.start]
+        however = _HOWEVER.search(before)
+        label = set(self._mentioned(self.marked.text[last.end : last.limit]))
+        if however and self.names.find(before[: however.start()].strip(" .!")) not in (None, *label):
+            return True
+        first = candidates[-2] if len(candidates) > 1 else None
+        if not isinstance(first, Marker) or first.start < begin:
+            return False
+        if not however and "would be" not in lines[last.start : last.end]:
+            return False
+        said = self.marked.text[first.end : first.limit]
+        earlier = set(self._mentioned(said))
+        if is_anothers(said) or _EARLIER.search(lines, first.start, first.end):
+            return False
+        return bool(label and earlier) and label != earlier
 
     def _is_cited(self, candidate: Marker | Block) -> bool:
         """Return True if a decision is in a block quotation that is not itself announced: "Final Decision:\\n> ..."."""

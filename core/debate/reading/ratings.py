@@ -27,7 +27,7 @@ _BETWEEN = re.compile(
 )
 _OUT_OF = r"(?:/|out\sof|von|sur|de|di|из|满分)"
 _NUMBER = re.compile(
-    rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?±]|\+|[a-z]|[-–]\s*$|\s(?:(?:to|or|and|vs\.?)\s)?\d"
+    rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?±]|\+|[a-z]|\s(?:minus|plus)\s(?:\d|one\b|half\b)|[-–]\s*$|\s(?:(?:to|or|and|vs\.?)\s)?\d"
     r"|\s?/\s?\d{1,15}\s?/|,\s?\d{1,15}\s?(?:$|[,;|)]))"
     rf"[\s_{re.escape(IGNORED)}]*+(?:{_OUT_OF}\s?(?P<top>\d{{1,15}}))?"
 )

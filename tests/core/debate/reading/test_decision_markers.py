@@ -52,6 +52,7 @@ FOOD_OR_POOL = Codebook(unit=UNIT, kind="choice", labels=(Label(name="Food", id=
         ("**Anna (guests):** The label is Food.\n**Tom (staff):** The label is Pool.", None),
         ("## Prosecution\nThe label is Food\n\n## Defence\nThe label is Pool", None),
         ("In the defence's view, the label is Pool.", None),
+        ("The label is Food\n\n<document>\nWe swam.\n</document>\n\nThe label is Pool", None),
         ("According to Analysis 1, the label is Pool.", None),
         ("Prosecution: The label is Food.\nDefence: The label is Pool.\nJudge: The label is Food.", "f"),
         ("Analysis 1: The label is Food.\nAnalysis 2: The label is Pool.\n\nFinal Decision: The label is Food", "f"),
@@ -60,6 +61,8 @@ FOOD_OR_POOL = Codebook(unit=UNIT, kind="choice", labels=(Label(name="Food", id=
         ("The defence is right about the pool.\nFinal Decision: The label is Pool", "p"),
     ],
 )
-def test_decisions_of_other_speakers_are_not_the_replys_own(reply: str, expected: str | None) -> None:
+def test_decisions_of_other_speakers_and_on_other_documents_are_not_the_replys_own(
+    reply: str, expected: str | None
+) -> None:
     reading = read(reply, FOOD_OR_POOL)
     assert reading.values == ({} if expected is None else {"label": expected})

@@ -727,3 +727,46 @@ def test_words_after_ratings_confirm_or_refuse_them(ratings: str, after: str, ex
 def test_rating_is_refused_if_its_own_line_agrees_with_another_number() -> None:
     text = f"Final Ratings:\n{RATED} ... The critic is right that Relevance is 2"
     assert decision(text, BOOKS["rating"]) == "?, ?, ?"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("According to Analysis 1, the label is Hawkish.", "nothing"),
+        ("According to the prosecution, the label is Hawkish.", "nothing"),
+        ("In the defence's view, the label is Hawkish.", "nothing"),
+        ("Annotator 2 says the answer is Hawkish.", "nothing"),
+        ("According to Analysis 1, the label is Hawkish.\n\nI see it otherwise.\n\nThe label is Dovish.", "Dovish"),
+        ("According to the text, the label is Dovish.", "Dovish"),
+        ("The defence is right. The label is Dovish.", "Dovish"),
+    ],
+)
+def test_decision_of_another_role_is_not_its_own(text: str, expected: str) -> None:
+    assert decision(text, BOOKS["stance"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The label is Hawkish. The right label would be Neutral.", "nothing"),
+        ("The label is Hawkish. However, the correct label is Neutral.", "nothing"),
+        ("Hawkish. However, the correct label is Neutral.", "nothing"),
+        ("The right label would be Neutral.", "Neutral"),
+        ("The extractor chose Hawkish. However, the correct label is Neutral.", "Neutral"),
+        ("Hawkish words occur. However, the correct label is Neutral.", "Neutral"),
+        ("My initial label is Hawkish. However, the correct label is Neutral.", "Neutral"),
+    ],
+)
+def test_correction_on_the_line_of_a_decision_is_a_contradiction(text: str, expected: str) -> None:
+    assert decision(text, BOOKS["stance"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("2 minus 1 for length = 1", "?"), ("2 plus one", "?"), ("2 (minus nothing)", "2"), ("2, minus the typos", "2")],
+)
+def test_sum_is_not_read_as_its_first_number(line: str, expected: str) -> None:
+    assert (
+        decision(f"Final Ratings:\nFluency: {line}\nOverall: 3\nRelevance: 4", BOOKS["rating"]).split(", ")[0]
+        == expected
+    )
