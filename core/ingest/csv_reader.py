@@ -18,9 +18,9 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from core.csv_text import unescape_formula
@@ -28,6 +28,7 @@ from core.errors import InputError, UsageError
 from core.formatting import format_count
 from core.ingest.decode import END, Decoding, LineReader, RowTooLong
 from core.ingest.table import (
+    BELOW_HEADER,
     HEADER_ROWS,
     Format,
     RowLog,
@@ -37,6 +38,7 @@ from core.ingest.table import (
     clean_columns,
     clip,
     header_row,
+    import_id_rows,
     is_header,
     left_out_note,
 )
@@ -47,6 +49,9 @@ NO_DELIMITER = "\x00"
 
 _NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _SEP_LINE = re.compile(r"sep=([^\w\s\"]|\t)[\r\n]+", re.IGNORECASE)
+_ESCAPED_QUOTE = re.compile(r'(?<!\\)\\"')
+_ESCAPED_INSIDE = re.compile(r'(?:^|[,;\t|])"[^"\\\r\n]*+\\"(?=[^,;\t|\r\n"])', re.MULTILINE)
+_DOUBLED_INSIDE = re.compile(r'[^,;\t|\r\n"]""[^,;\t|\r\n"]')
 _BLANK_LINE = re.compile(r"\r?\n[^\S\n]*\r?\n")
 _SAMPLE = 1 << 16
 SWALLOWED_LINES = 20
@@ -55,10 +60,20 @@ SWALLOWED_LINES = 20
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The delimiter of fields. ``skip_space`` is for files with a space before an opening quote."""
+    """The delimiter of fields.
+
+    ``skip_space`` is for files with a space before an opening quote, ``escaped`` for quotes within fields that are
+    written with a backslash instead of twice.
+    """
 
     delimiter: str
     skip_space: bool = False
+    escaped: bool = False
+
+    def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """Return a parser of lines."""
+        lines = map(_double_quotes, lines) if self.escaped else lines
+        return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.skip_space)
 
 
 def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> Table:
@@ -69,7 +84,11 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     """
     name = source.name
     head = _head(source.stream, decoding)
+    escaped = bool(_ESCAPED_INSIDE.search(head)) and not _DOUBLED_INSIDE.search(head)
+    if escaped:
+        head = _double_quotes(head)
     dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)
+    dialect = replace(dialect, escaped=escaped)
     header = source.header
     if header is None:
         header = "none" if _is_list_of_texts(name, _first_rows(head, dialect)) else "first line"
@@ -79,12 +98,15 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     if csv.field_size_limit() <= source.row_limit:
         csv.field_size_limit(source.row_limit + 1)  # ``LineReader`` refuses such a row before the parser
     with LineReader(source, decoding, mark_end=True) as lines:
-        reader = csv.reader(lines, delimiter=dialect.delimiter, skipinitialspace=dialect.skip_space)
+        reader = dialect.rows(lines)
         titles: list[list[str]] = []
+        below: list[list[str]] = []
         if header == "none" and first_rows:
             names = ["text"] if len(first_rows[0]) == 1 else [""] * len(first_rows[0])
         else:
-            *titles, names = (_header(lines, reader, name) for _ in range(header_row(first_rows) + 1))
+            place = header_row(first_rows)
+            *titles, names = (_header(lines, reader, name) for _ in range(place + 1))
+            below = [_header(lines, reader, name) for _ in range(import_id_rows(first_rows[place + 1 :]))]
         check_width(len(names), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in names])
         rows, unclosed = _read_rows(lines, reader, len(columns), source.max_rows)
@@ -106,7 +128,14 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         encoding=decoding.encoding,
         delimiter="" if dialect.delimiter == NO_DELIMITER else dialect.delimiter,
         header=header,
-        notes=left_out_note(titles) + header_note + notes + unclosed + lines.notes,
+        notes=(
+            *left_out_note(titles),
+            *left_out_note(below, BELOW_HEADER),
+            *header_note,
+            *notes,
+            *unclosed,
+            *lines.notes,
+        ),
     )
 
 
@@ -209,6 +238,11 @@ def _columns(rows: list[list[str]], width: int) -> tuple[tuple[tuple[str, ...], 
     return tuple(data), count
 
 
+def _double_quotes(text: str) -> str:
+    """Return a text in which quotes with a backslash are written twice instead."""
+    return _ESCAPED_QUOTE.sub('""', text)
+
+
 def _head(stream: BinaryIO, decoding: Decoding) -> str:
     stream.seek(0)
     head = stream.read(_SAMPLE)
@@ -250,7 +284,7 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
 def _first_rows(head: str, dialect: Dialect) -> list[list[str]]:
     """Return the first rows that are not blank, without a ``sep=`` line."""
     text = _SEP_LINE.sub("", head, count=1) if _SEP_LINE.match(head) else head
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter, skipinitialspace=dialect.skip_space)
+    reader = replace(dialect, escaped=False).rows(io.StringIO(text, newline=""))  # of a head without backslashes
     rows: list[list[str]] = []
     with suppress(csv.Error):
         rows += itertools.islice((row for row in reader if "".join(row).strip()), HEADER_ROWS)

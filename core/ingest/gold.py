@@ -95,20 +95,32 @@ def parse_rating(cell: Any) -> int | float | None:
     return int(number) if number.is_integer() else number
 
 
+def _words(name: str) -> str:
+    return re.sub(r"(?<=[^\W_])[_-]+(?=[^\W_])", " ", name)
+
+
 class LabelIndex:
-    """A cached look-up of labels by name or numeric code. Similar names do not match."""
+    """A cached look-up of labels by name or numeric code. ``waiting_time`` is "Waiting time"; similar names are not."""
 
     def __init__(self, codebook: Codebook) -> None:
         self.labels = codebook.labels
         self._names = {normalise(label.name): label for label in codebook.labels}
+        by_words: dict[str, list[Label]] = {}
+        for name, label in self._names.items():
+            by_words.setdefault(_words(name), []).append(label)
+        self._by_words = {words: labels[0] for words, labels in by_words.items() if len(labels) == 1}
         self._codes = {float(label.code): label for label in codebook.labels if label.code is not None}
         self._seen: dict[str, Label | None] = {}
         self.most_commas = max((label.name.count(",") for label in codebook.labels), default=0)
 
     def find(self, text: str) -> Label | None:
-        """Return the label with this name (after ``normalise``), otherwise with this code, otherwise None."""
+        """Return the label with this name (after ``normalise``), otherwise with this code, otherwise None.
+
+        Hyphens and underscores count as spaces where only one label has the same words.
+        """
         if text not in self._seen:
-            self._seen[text] = self._names.get(normalise(text)) or self._by_code(text)
+            name = normalise(text)
+            self._seen[text] = self._names.get(name) or self._by_code(text) or self._by_words.get(_words(name))
         return self._seen[text]
 
     def _by_code(self, text: str) -> Label | None:

@@ -13,6 +13,7 @@ from core.errors import InputError, UsageError
 from core.formatting import did_you_mean
 from core.ingest.child_process import memory_limit
 from core.ingest.table import (
+    BELOW_HEADER,
     HEADER_ROWS,
     Format,
     Table,
@@ -21,6 +22,7 @@ from core.ingest.table import (
     clean_columns,
     clean_value,
     header_row,
+    import_id_rows,
     left_out_note,
 )
 
@@ -53,14 +55,15 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     if not read:
         raise InputError(f"{name} is empty.", "Choose a sheet with a header and rows.")
     place = header_row(read[:HEADER_ROWS])
-    header, kept, lines = read[place], read[place + 1 :][:max_rows], lines[place + 1 :][:max_rows]
+    first = place + 1 + import_id_rows(read[place + 1 :])
+    header, kept, lines = read[place], read[first:][:max_rows], lines[first:][:max_rows]
     if not kept:
         raise InputError(f"Sheet '{chosen}' of {name} has a header but no rows.", "Add rows below it.")
     check_width(len(header), name)
     data = tuple(zip(*kept, strict=True))
     used = [index for index, title in enumerate(header) if title != "" or any(cell != "" for cell in data[index])]
     columns, notes = clean_columns([header[index] for index in used])
-    notes = (*left_out_note(read[:place]), *notes)
+    notes = (*left_out_note(read[:place]), *left_out_note(read[place + 1 : first], BELOW_HEADER), *notes)
     if len(names) > 1:
         notes = (f"Sheet '{chosen}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
     return Table(

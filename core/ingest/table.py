@@ -192,6 +192,7 @@ def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
 
 HEADER_ROWS = 12
 """Rows at the start of a file among which the header is looked for."""
+BELOW_HEADER = "Below the header"
 _LONGEST_NAME = 60
 _SENTENCE_WORDS = 5
 """Words from which on the name of a column may be a text; beside a number it most likely is."""
@@ -225,10 +226,19 @@ def is_header(row: Sequence[str]) -> bool:
     )
 
 
-def left_out_note(rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
-    """Return the note on title rows above a header; none without such rows."""
+def import_id_rows(rows: Sequence[Sequence[Any]]) -> int:
+    """Return how many of the rows below a header are further headers of Qualtrics: question texts, then import ids."""
+    for place, row in enumerate(rows[:2], 1):
+        cells = [text for cell in row if (text := as_text(cell).strip())]
+        if cells and all(cell.startswith('{"ImportId":') for cell in cells):
+            return place
+    return 0
+
+
+def left_out_note(rows: Sequence[Sequence[Any]], where: str = "Above the header") -> tuple[str, ...]:
+    """Return the note on rows above or below a header that are no data; none without such rows."""
     titles = [" ".join(filter(None, (_SPACE.sub(" ", as_text(cell)).strip() for cell in row))) for row in rows]
-    return (f"Above the header, and left out: {clip('; '.join(titles), 200)}.",) if titles else ()
+    return (f"{where}, and left out: {clip('; '.join(titles), 200)}.",) if titles else ()
 
 
 def clean_columns(names: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -90,6 +90,27 @@ def test_space_before_quotes_is_ignored() -> None:
     assert table.column("text") == ("a, b", "c, d")
 
 
+def test_quotes_escaped_by_a_backslash_are_read() -> None:
+    rows = 'id,text\n1,"He said \\"hi\\" there"\n2,"C:\\temp\\"\n3,"a, \\"b\\"\nc"\n4,"\\"x\\""\n'
+    table = read(rows.replace('"C:\\temp\\"', "C:\\temp\\"))
+    assert table.column("text") == ('He said "hi" there', "C:\\temp\\", 'a, "b"\nc', '"x"')
+    plain = read('id,text\n1,"C:\\dir\\"\n2,"a ""b"" c"\n')  # a backslash at the end of a field escapes nothing
+    assert plain.column("text") == ("C:\\dir\\", 'a "b" c')
+
+
+def test_further_headers_of_qualtrics_are_left_out() -> None:
+    header = "ResponseId,Q1\nResponse ID,What happened?\n"
+    table = read(header + '"{""ImportId"":""_recordId""}","{""ImportId"":""QID1""}"\nR_1,The soup was cold\n')
+    assert (table.columns, table.column("Q1"), table.line_numbers) == (
+        ("ResponseId", "Q1"),
+        ("The soup was cold",),
+        (4,),
+    )
+    (note,) = table.notes
+    assert note.startswith("Below the header, and left out: Response ID What happened?; ")
+    assert read(header).read == 1
+
+
 def test_quotes_and_line_breaks_inside_are_kept_and_lines_counted() -> None:
     table = read('id,text\n1,"a ""b""\r\nc\rd"\n\n   \n2,"x"y\n')
     assert table.column("text") == ('a "b"\r\nc\rd', "xy")

@@ -13,7 +13,7 @@ from core.codebook import Codebook, Label, Scale, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest.document_builder import BuiltDocuments, build_documents, codebook_from_gold
-from core.ingest.gold import GoldSource, cell_reader
+from core.ingest.gold import GoldSource, LabelIndex, cell_reader
 from core.ingest.mapping import (
     ColumnMapping,
     parse_gold_option,
@@ -68,6 +68,16 @@ def test_gold_lists_can_contain_spans_and_objects(cell: str, values: tuple[str, 
     found, unknown_names = cell_reader(GoldSource("t", "list"), codebook, {}, lambda label: label.name)(cell)
     assert unknown_names == (values if unknown else ())
     assert tuple(name for name, present in found.items() if present) == (() if unknown else values)
+
+
+@pytest.mark.parametrize(
+    ("cell", "label"),
+    [("waiting_time", "Waiting time"), ("Waiting-Time", "Waiting time"), ("-1", None), ("follow up", None)],
+)
+def test_hyphens_and_underscores_count_as_spaces(cell: str, label: str | None) -> None:
+    names = ("Waiting time", "1", "follow-up", "follow_up")
+    found = LabelIndex(Codebook(labels=tuple(Label(name=name, id=name) for name in names))).find(cell)
+    assert (found and found.name) == label
 
 
 def test_documents_have_text_context_source_and_position() -> None:

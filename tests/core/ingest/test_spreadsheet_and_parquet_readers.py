@@ -41,6 +41,14 @@ def test_title_rows_above_the_header_are_left_out(xlsx: Book) -> None:
     assert read_table(xlsx({"S": rows}), name="data.xlsx", max_rows=1).column("food") == (1,)
 
 
+def test_further_headers_of_qualtrics_are_left_out(xlsx: Book) -> None:
+    ids = ['{"ImportId":"_recordId"}', '{"ImportId":"QID1"}']
+    rows = [["ResponseId", "Q1"], ["Response ID", "What happened?"], ids, ["R_1", "The soup was cold"]]
+    table = read_table(xlsx({"S": rows}), name="data.xlsx")
+    assert (table.column("Q1"), table.line_numbers) == (("The soup was cold",), (4,))
+    assert table.notes[0].startswith("Below the header, and left out: Response ID What happened?")
+
+
 def test_unnamed_column_with_cells_gets_a_name(xlsx: Book) -> None:
     table = read_table(xlsx({"S": [["text", None], ["a", "x"]]}), name="data.xlsx")
     assert table.columns == ("text", "column_2")
