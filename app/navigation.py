@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from app import context, preload
+from app.api import review
 from app.pages import SECTIONS, open_page
 from app.state import SessionState, state
 from app.widgets import frame
@@ -38,6 +39,7 @@ pages = {
 current = st.navigation(pages, position="hidden")
 if current.url_path not in ("", "home"):
     preload.wait_until_ready()
+review.wait_until_stored()
 
 overview: Overview | None = None
 with st.sidebar:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
@@ -36,20 +37,40 @@ LONGEST = 262_144
 SHOWN = 60
 """Maximum number of documents whose grid cells are returned at once."""
 
+STORING_SECONDS = 5.0
+"""Longest wait for the actions that are being stored."""
+
 Json: TypeAlias = dict[str, Any]
+
+_storing: set[Future[None]] = set()
+"""One future for each request with actions that is being performed."""
+
+
+def wait_until_stored() -> None:
+    """Wait until the received actions are stored, at most ``STORING_SECONDS``.
+
+    Whoever presses Enter in Review and opens Evaluate at once expects to see the review there.
+    """
+    wait(list(_storing), STORING_SECONDS)
 
 
 def routes(find: FindRun) -> list[BaseRoute]:
     """Return the route for ``st.App(routes=...)``."""
 
     async def answer(request: Request) -> Response:
+        stored: Future[None] = Future()
         try:
             message = await _read(request)
+            if "actions" in message:
+                _storing.add(stored)
             content = await run_in_threadpool(_answer, find, message)
         except (ValueError, TypeError, KeyError, RecursionError):
             return PlainTextResponse("Not a message of this protocol.", 400)
         except MootError as error:  # a full disk, for example
             return PlainTextResponse(str(error), 503)
+        finally:
+            _storing.discard(stored)
+            stored.set_result(None)
         # Use json instead of orjson: json escapes lone surrogates.
         return Response(json.dumps(content, separators=(",", ":"), default=str), media_type="application/json")
 

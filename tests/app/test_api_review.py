@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 from starlette.applications import Starlette
@@ -123,6 +125,30 @@ def test_edit_is_stored_before_the_answer(client, project):
     assert answer["touched"] == ["d1"]
     (row,) = ask(client, "cells", documents=["d1", "no such"])["cells"]
     assert (row["v_a"], row["_status"], "e" in row["m_a"]) == ("1", "Draft", True)
+
+
+def test_page_waits_until_the_received_actions_are_stored(client, project, monkeypatch):
+    received, may_store, edit = Event(), Event(), actions.edit
+
+    def edit_later(*args):
+        received.set()
+        assert may_store.wait(10)
+        return edit(*args)
+
+    def draw_page():
+        review.wait_until_stored()
+        return [event.kind for event in events(project)]
+
+    monkeypatch.setattr(actions, "edit", edit_later)
+    with ThreadPoolExecutor() as pool:
+        answer = pool.submit(act, client, "set", "d1", item="a", value=True)
+        assert received.wait(10)
+        page = pool.submit(draw_page)
+        assert not events(project)
+        may_store.set()
+        assert sorted(page.result(10)) == ["review", "review_status"]
+        assert answer.result(10)["saved"]
+    assert draw_page()  # returns at once when no action is being stored
 
 
 def test_repeated_action_is_applied_once(client, project):
