@@ -146,6 +146,11 @@ async function refreshRows(api) {
     const documents = [...touched].slice(0, REFRESHED_AT_ONCE);
     for (const id of documents) touched.delete(id);
     const answer = await client.query("cells", { documents });
+    if (client.pending.length) {
+      // A new action may have changed these rows. Its answer reloads them.
+      for (const id of documents) touched.add(id);
+      break;
+    }
     for (const row of answer.cells ?? []) {
       const node = api.getRowNode(row._id);
       if (node) Object.assign(node.data, row);

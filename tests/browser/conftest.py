@@ -109,14 +109,16 @@ _FAILED = pytest.StashKey[bool]()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the text of the page to the report of a failed test."""
-    report = yield
-    item.stash[_FAILED] = report.failed
-    if report.failed and (profile := item.funcargs.get("profile")) is not None:
+def pytest_runtest_makereport(
+    item: pytest.Function, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the text of the page to the error of a failed test."""
+    if call.excinfo and (profile := item.funcargs.get("profile")) is not None:
         with contextlib.suppress(Exception):
             page = item.funcargs.get("page") or profile.pages[-1]
-            report.sections.append(("text of the page", f"{page.url}\n{page.inner_text('body')[:4000]}"))
+            call.excinfo.value.add_note(f"Text of {page.url}:\n{page.inner_text('body')[:4000]}")
+    report = yield
+    item.stash[_FAILED] = report.failed
     return report
 
 

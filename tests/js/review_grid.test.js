@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
-import { fitColumns, handleKey } from "../../app/components/review_grid.js";
+import { fitColumns, handleKey, setValue, start } from "../../app/components/review_grid.js";
 
 /** Columns with these widths by id, and the ids of the visible ones after they were fitted to a width. */
 function fit(
@@ -55,4 +55,48 @@ test("a digit selects the label of a single choice", () => {
     ["v_label", "b"],
     ["v_label", "a"],
   ]);
+});
+
+test("rows that were read before an action do not replace its result", async () => {
+  /** @type {{ message: any, answer: (body: unknown) => void }[]} */
+  const requests = [];
+  globalThis.fetch = /** @type {any} */ (
+    (/** @type {string} */ _address, /** @type {{ body: string }} */ { body }) =>
+      new Promise((resolve) => {
+        const answer = (/** @type {unknown} */ content) =>
+          resolve({ status: 200, headers: new Headers({ "Content-Type": "application/json" }), json: () => content });
+        requests.push({ message: JSON.parse(body), answer });
+      })
+  );
+  const answerNext = async (/** @type {string} */ kind, /** @type {unknown} */ content) => {
+    const request = requests.shift();
+    assert.ok(request?.message[kind], kind);
+    request.answer(content);
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  const saved = { answers: [{ saved: "14:05", touched: ["d1"] }], read: 7 };
+  const column = { getColId: () => "v_a" };
+  const data = { _id: "d1", _status: "Pending", _quotes: "", _read_at: 0, v_a: "0" };
+  const node = { id: "d1", rowIndex: 0, data, setDataValue() {} };
+  const context = { kind: "multilabel", fields: ["v_a"], address: "/", head: {}, focus: null };
+  const api = {
+    getGridOption: () => context,
+    getColumn: () => column,
+    getDisplayedRowCount: () => 1,
+    getDisplayedRowAtIndex: () => node,
+    getRowNode: () => node,
+    refreshCells() {},
+    refreshHeader() {},
+    setFocusedCell() {},
+    ensureIndexVisible() {},
+  };
+  start(/** @type {any} */ ({ api }));
+  setValue(/** @type {any} */ ({ api, node, data, column, newValue: "1" }));
+  await answerNext("actions", saved);
+  handleKey(/** @type {any} */ ({ api, node, column, event: new window.KeyboardEvent("keydown", { key: "Enter" }) }));
+  await answerNext("query", { cells: [{ ...data, _status: "Draft" }] });
+  assert.equal(data._status, "Submitted");
+  await answerNext("actions", saved);
+  await answerNext("query", { cells: [{ ...data, _quotes: "1 of 1" }] });
+  assert.deepEqual([data._status, data._quotes], ["Submitted", "1 of 1"]);
 });
