@@ -5,6 +5,7 @@ Every valid change is saved as the draft immediately. An invalid input stays in 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
@@ -15,7 +16,6 @@ from app.components import component
 from app.pages import PageName
 from app.state import state, with_value
 from app.widgets.elements import icon_button, line, literal
-from app.widgets.lessons import accepted_lessons
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count, format_rating
@@ -268,7 +268,25 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
         )  # fmt: skip
 
 
-def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> None:
+_reading = threading.Lock()
+"""Held while texts are read, so that of many edits in a row only the first and the latest codebook are looked up."""
+
+
+@st.fragment(parallel=True)
+def in_texts(fields: Fields, label: Label) -> None:
+    """Draw the keywords that the texts suggest for a label, and its matches. The rest of the page does not wait."""
+    with st.spinner("Reading the texts …"), _reading:
+        book = codebooks.codebook_status(fields.session).codebook
+        if all(one.id != label.id for one in book.labels):
+            return  # deleted while this waited
+        proposals = keyword_matches.propose(fields.session, book)
+        offered = codebooks.suggestions(book, label.id, OFFERED)
+        matches = keyword_matches.count_matches(fields.session, book, label.id, offered)
+    _proposed_keywords(fields, label, proposals)
+    _matches(matches)
+
+
+def _proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> None:
     """Draw the keywords proposed from the documents for a label, with buttons that add one or all."""
     own = [one for one in found.proposals if one.label_id == label.id]
     field_name("Proposed from your texts", f"from {format_count(found.documents, 'document')}")
@@ -277,26 +295,27 @@ def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> 
         before = codebooks.codebook_status(fields.session).codebook
         fields.do(lambda book: keyword_matches.with_keywords(book, chosen))
         lessons.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
+        st.rerun()  # the whole page, because this is a fragment
 
     for one in own:
         shown, action = st.columns((5, 1), vertical_alignment="center", gap="small", wrap=False)
         shown.html(_proposal_html(one))
-        action.button("Add", key=f"propose-{label.id}-{one.word}", type="tertiary", on_click=add, args=([one],),
-                      help=f"Add {one.word} to the keywords")  # fmt: skip
+        key, help = f"propose-{label.id}-{one.word}", f"Add {one.word} to the keywords"
+        if action.button("Add", key=key, type="tertiary", help=help):
+            add([one])
     if not own:
         words = "Your texts suggest no further keyword."
         if label.name in found.without:
             words = "This label has no keywords, and no word of your texts stands out for it. Type some of its words."
         line(words, "q")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if len(own) > 1:
-            st.button(f"Add these {len(own)}", key="propose-all", on_click=add, args=(own,))
-        if len(found.proposals) > len(own):
-            st.button(f"Add all {len(found.proposals)} for all labels", key="propose-every", on_click=add,
-                      args=(found.proposals,), help=", ".join(one.word for one in found.proposals[:30]))  # fmt: skip
+        if len(own) > 1 and st.button(f"Add these {len(own)}", key="propose-all"):
+            add(own)
+        every, words = len(found.proposals), ", ".join(one.word for one in found.proposals[:30])
+        if every > len(own) and st.button(f"Add all {every} for all labels", key="propose-every", help=words):
+            add(found.proposals)
     if found.proposals and found.net is not None:
         st.html(f'<div class="moot-line q xs">All of them together. {escape(str(found.net))}.</div>')
-    accepted_lessons(fields.session)
 
 
 _PROPOSAL_SOURCES = {"definition": "in the description", "example": "in an include example", "common": "common keyword"}
@@ -310,7 +329,7 @@ def _proposal_html(one: KeywordProposal) -> str:
     return f'<div class="moot-line"><b>{escape(one.word)}</b> {found}<small>{example}</small></div>'
 
 
-def in_data(found: KeywordMatches) -> None:
+def _matches(found: KeywordMatches) -> None:
     """Draw the keyword matches in the documents."""
     of = f"of {found.documents:,} documents"
     if found.documents < found.total:

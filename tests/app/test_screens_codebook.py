@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from core.codebook import load_yaml
 from core.documents import Document
 from core.services import projects
 from core.services.codebooks import codebook as codebooks
+from core.services.codebooks import keyword_matches
 from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio
 
@@ -184,3 +187,20 @@ def test_proposed_keywords_are_added_one_by_one_or_together_and_undone(saved: Pr
     at.button(key="lessons-undo").click().run()
     assert codebooks.codebook_status(saved).codebook.labels[0].keywords == ()
     assert "accepted lesson" not in html(at)
+
+
+def test_page_does_not_wait_until_the_texts_are_read(saved: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved.store.documents.add([Document("n1", {"text": "Cheap."})])
+    preview, propose, prompts_drawn = keyword_matches.preview, keyword_matches.propose, Event()
+
+    def preview_first(*args: Any) -> Any:
+        prompts_drawn.set()
+        return preview(*args)
+
+    def propose_later(*args: Any) -> Any:
+        assert prompts_drawn.wait(10)
+        return propose(*args)
+
+    monkeypatch.setattr(keyword_matches, "preview", preview_first)
+    monkeypatch.setattr(keyword_matches, "propose", propose_later)
+    assert "Proposed from your texts" in html(open_page("codebook"))

@@ -18,6 +18,7 @@ from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags
 from app.widgets.layout import header, panel
+from app.widgets.lessons import accepted_lessons
 from app.widgets.prompt_preview import prompt_preview
 from core.codebook import Codebook, Label, dump_yaml
 from core.errors import MootError
@@ -277,10 +278,9 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             if f"'{label.name}'" in warning:
                 notice("warn", "The built-in model cannot find this label", warning)
         label_editor.label_fields(fields, book, label)
+        accepted_lessons(session)
         if overview.count_documents(session):
-            label_editor.proposed_keywords(fields, label, keyword_matches.propose(session, book))
-            offered = codebooks.suggestions(book, label.id, label_editor.OFFERED)
-            label_editor.in_data(keyword_matches.count_matches(session, book, label.id, offered))
+            label_editor.in_texts(fields, label)
         if status.dirty and (stale := codebooks.count_stale_reviews(session, book, status.saved)):
             outdated = f"{stale:,} reviewed documents were decided under the earlier definition"
             notice("info", outdated, "They keep their labels. Review marks them after you save.")
