@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app import context
 from app.screens.models import connections, role_models
@@ -60,9 +61,12 @@ def main() -> None:
         heading("Connections")
         connections.connections(workspace, entries, plan)
     with right:
-        _side_cards(workspace, session, plan, entries)
-    with advice:  # last, because it computes scores of all runs
+        vectors = _side_cards(workspace, session, plan, entries)
+    # Last, because they score all runs and read texts.
+    with advice:
         role_models.recommendations(session, plan, roles, save)
+    with vectors:
+        connections.vectors(workspace, keyword_matches.advise_vectors(session))
     pending = tuple(name for name in in_use if models.listing(workspace, name, wait=0.0).pending)
     if pending:
         _wait_for_listings(workspace, pending)
@@ -70,8 +74,11 @@ def main() -> None:
 
 def _side_cards(
     workspace: Workspace, session: ProjectSession, plan: Plan, entries: Sequence[models.ConnectionEntry]
-) -> None:
-    """Draw the cards beside the connections: a new one, the built-in model, text vectors and own prices."""
+) -> DeltaGenerator:
+    """Draw the cards beside the connections: a new one, the built-in model, text vectors and own prices.
+
+    Returns the card of the text vectors, to be filled.
+    """
 
     def set_pace(pace: int) -> None:
         planning.set_pace(session, float(pace))
@@ -95,12 +102,13 @@ def _side_cards(
             **bound("pace", round(plan.pace), set_pace),
         )  # fmt: skip
         line("Instant." if plan.pace == 0 else "Slow enough to follow. 0 is instant.", "q xs")
-    with st.container(border=True, key="vectors"):
+    vectors = st.container(border=True, key="vectors")
+    with vectors:
         heading("Text vectors")
-        connections.vectors(workspace, keyword_matches.advise_vectors(session))
     with st.container(border=True, key="prices"):
         heading("Your prices")
         connections.own_prices(workspace, entries)
+    return vectors
 
 
 @st.fragment(run_every=0.5)
