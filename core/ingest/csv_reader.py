@@ -30,6 +30,7 @@ from core.ingest.decode import END, Decoding, LineReader, RowTooLong
 from core.ingest.table import (
     BELOW_HEADER,
     HEADER_ROWS,
+    REPEATED_HEADER,
     Format,
     RowLog,
     Table,
@@ -37,10 +38,12 @@ from core.ingest.table import (
     check_width,
     clean_columns,
     clip,
+    further_headers,
     header_row,
-    import_id_rows,
     is_header,
+    is_repeated_header,
     left_out_note,
+    names_with_options,
 )
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -52,6 +55,7 @@ _SEP_LINE = re.compile(r"sep=([^\w\s\"]|\t)[\r\n]+", re.IGNORECASE)
 _ESCAPED_QUOTE = re.compile(r'(?<!\\)\\"')
 _ESCAPED_INSIDE = re.compile(r'(?:^|[,;\t|])"[^"\\\r\n]*+\\"(?=[^,;\t|\r\n"])', re.MULTILINE)
 _DOUBLED_INSIDE = re.compile(r'[^,;\t|\r\n"]""[^,;\t|\r\n"]')
+_COMMENTS = re.compile(r"(?:#[^\r\n]*[\r\n]+)+")
 _BLANK_LINE = re.compile(r"\r?\n[^\S\n]*\r?\n")
 _SAMPLE = 1 << 16
 SWALLOWED_LINES = 20
@@ -106,10 +110,11 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         else:
             place = header_row(first_rows)
             *titles, names = (_header(lines, reader, name) for _ in range(place + 1))
-            below = [_header(lines, reader, name) for _ in range(import_id_rows(first_rows[place + 1 :]))]
+            below = [_header(lines, reader, name) for _ in range(further_headers(names, first_rows[place + 1 :]))]
+            names = _as_wide_as(first_rows[place + 1 + len(below) :], names, dialect)
         check_width(len(names), name)
-        columns, notes = clean_columns([unescape_formula(cell) for cell in names])
-        rows, unclosed = _read_rows(lines, reader, len(columns), source.max_rows)
+        columns, notes = clean_columns([unescape_formula(cell) for cell in names_with_options(names, below)])
+        rows, unclosed = _read_rows(lines, reader, names, source.max_rows)
     header_note = () if columns[1:] or is_header(columns) else ("The first line is the name of the column.",)
     if not rows.read:
         raise InputError(f"{name} has a header ({clip(', '.join(columns), 200)}) but no rows.", "Add rows below it.")
@@ -177,10 +182,23 @@ def _is_sep_line(lines: LineReader) -> bool:
     return lines.number == 1 and _SEP_LINE.fullmatch(lines.text) is not None
 
 
+def _as_wide_as(rows: list[list[str]], header: list[str], dialect: Dialect) -> list[str]:
+    """Return the header with empty names for fields that it lacks and that all of the first rows have.
+
+    Those are empty fields at the end, or before a tab the names of rows, which R writes without a name.
+    """
+    widths = set(map(len, rows))
+    missing = widths.pop() - len(header) if len(widths) == 1 else 0
+    if missing > 0 and not any("".join(row[-missing:]).strip() for row in rows):
+        return header + [""] * missing
+    return ["", *header] if missing == 1 and dialect.delimiter == "\t" else header
+
+
 def _read_rows(
-    lines: LineReader, reader: Iterator[list[str]], width: int, max_rows: int | None
+    lines: LineReader, reader: Iterator[list[str]], header: list[str], max_rows: int | None
 ) -> tuple[RowLog[list[str]], tuple[str, ...]]:
     """Return the rows, and a note on a quote that is never closed."""
+    width = len(header)
     rows: RowLog[list[str]] = RowLog()
     notes: tuple[str, ...] = ()
     while not notes and (max_rows is None or rows.read < max_rows):
@@ -209,7 +227,10 @@ def _read_rows(
             notes = (f"{_unclosed(row, start, lines.number)} Close it if rows are missing.",)
             row[-1] = row[-1].removesuffix(END).rstrip("\r\n")
         if len(row) == width and (width > 1 or lines.text.strip()):
-            rows.keep(start, row)
+            if row[-1] == header[-1] and is_repeated_header(row, header):
+                rows.reject(start, REPEATED_HEADER, lines.text)
+            else:
+                rows.keep(start, row)
         elif lines.text.strip():  # a blank line is not a row
             rows.reject(start, f"{format_count(len(row), 'field')}, expected {width}", lines.text)
     return rows, notes
@@ -261,6 +282,10 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
     """
     if line := _SEP_LINE.match(head):
         return Dialect(line[1])
+    if (comments := _COMMENTS.match(head)) and comments.end() < len(head):
+        dialect_below = find_dialect(head[comments.end() :], prefer)
+        if header_row(_first_rows(head, dialect_below)):
+            return dialect_below
     delimiters = ("\t", *DELIMITERS) if prefer == "tsv" else DELIMITERS
     best, best_score = Dialect(NO_DELIMITER), (0.0, 0)
     for delimiter, skip_space in itertools.product(delimiters, (False, True)):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from core.codebook import RESERVED_NAMES, Codebook, normalise, parse_codebook
 from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
-from core.ingest.gold import CellReader, cell_reader, normalise_cell, parse_rating, split_list
+from core.ingest.gold import CellReader, cell_reader, is_blank, normalise_cell, parse_rating, split_list
 from core.ingest.mapping import ColumnMapping, check_mapping
 from core.ingest.table import Table, as_text, clip
 
@@ -375,7 +375,7 @@ def _scales(columns: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
     of at least five points ends with the highest number of the dimensions that begin at the same number, if it lacks
     only that one.
     """
-    filled = {name: [cell for cell in cells if as_text(cell).strip()] for name, cells in columns.items()}
+    filled = {name: [cell for cell in cells if not is_blank(cell)] for name, cells in columns.items()}
     found = {
         name: [number for cell in cells if (number := parse_rating(cell)) is not None] for name, cells in filled.items()
     }
@@ -404,7 +404,7 @@ def _labels(table: Table, mapping: ColumnMapping) -> list[dict[str, Any]]:
             names = split_list(cell) if source.kind == "list" else (as_text(cell).strip(),)
             for name in names:
                 folded = normalise(name)
-                if folded and folded not in RESERVED_NAMES:
+                if folded and folded not in RESERVED_NAMES and not is_blank(name):
                     counts[folded] += 1
                     spelling.setdefault(folded, name)
         if len(counts) > MAX_LABELS:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook, Label, normalise
@@ -46,10 +47,22 @@ ValueMap: TypeAlias = Mapping[str, Value | None]
 BINARY: dict[str, bool] = {
     "1": True, "true": True, "yes": True, "y": True, "present": True, "1.0": True,
     "0": False, "false": False, "no": False, "n": False, "absent": False, "0.0": False,
-    **dict.fromkeys(("ja", "oui", "sí", "si", "sì", "sim", "да", "是", "wahr", "vrai", "✓", "✔", "☑"), True),
-    **dict.fromkeys(("nein", "non", "nee", "não", "нет", "否", "falsch", "faux", "✗", "✘", "☐"), False),
+    **dict.fromkeys(("ja", "oui", "sí", "si", "sì", "sim", "да", "是", "tak", "evet", "はい"), True),
+    **dict.fromkeys(("nein", "non", "nee", "não", "нет", "否", "nie", "hayır", "いいえ", "nej", "nei"), False),
+    **dict.fromkeys(("t", "wahr", "vrai", "verdadero", "vero", "verdadeiro", "waar", "prawda"), True),
+    **dict.fromkeys(("f", "falsch", "faux", "falso", "onwaar", "fałsz"), False),
+    **dict.fromkeys(("✓", "✔", "☑", "checked", "selected", "on"), True),
+    **dict.fromkeys(("✗", "✘", "☐", "unchecked", "not selected", "off"), False),
 }  # fmt: skip
 """The conventions of a binary gold cell, casefolded. An x is not among them: it may mean either."""
+
+MISSING = frozenset(
+    ("na", "n/a", "<na>", "#n/a", "nan", "null", "\\n", ".", *(f".{letter}" for letter in ascii_lowercase))
+)
+"""Casefolded cells without a value, as R, pandas, databases, Excel and Stata write them. A label may have such a name.
+
+Unlike an empty cell, they never mean that a label is absent.
+"""
 
 NAME_KEYS = ("label", "labels", "category", "aspect", "name")
 """Keys of the label name in an object in a list of gold: the first one present counts."""
@@ -57,7 +70,13 @@ SCORE_KEYS = ("score", "confidence", "probability")
 """Keys of the probability of a label in such an object."""
 
 NO_GOLD: CellReading = ({}, ())
-_RATED = re.compile(r"\(?\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*\)?\s*(?:[:=].*)?", re.DOTALL)
+_RATED = re.compile(
+    r"\(?\s*([+-]?[0-9]+(?:\.[0-9]+|,(?![0-9]{3}(?![0-9]))[0-9]+)?)\s*\)?"
+    r"(?:\s*[:=].*|\s+[-–—]\s+[^\W\d].*|\s+\([^\W\d].*\))?",
+    re.DOTALL,
+)
+_ADJACENT = re.compile(r"(?<=')\s+(?=')")
+"""Space between the texts of an array that numpy printed: ``['Food' 'Price']``."""
 _LITERAL_LIMIT = 20_000
 _PRESENT = 0.5
 """Least share or probability of a name in an object from which on the name is listed."""
@@ -84,15 +103,32 @@ def has_only_crosses(cells: Iterable[Any]) -> bool:
     return {normalise_cell(cell) for cell in cells} - {""} == {"x"}
 
 
+def has_only_own_name(name: str, cells: Iterable[Any]) -> bool:
+    """Return True for an option of a survey: each cell that is not blank is the name of the column."""
+    filled = [cell for cell in cells if not is_blank(cell)]
+    return bool(filled) and all(normalise(as_text(cell)) == normalise(name) for cell in filled)
+
+
 def parse_rating(cell: Any) -> int | float | None:
-    """Return the number of a cell such as ``4``, ``4.5``, ``(+1): positive`` or ``2: yes``; None for other cells."""
+    """Return the number of a cell such as ``4``, ``4.5``, ``4,5``, ``(+1): positive``, ``2 - no``; None for others.
+
+    A comma with three digits behind it is read as nothing: it may separate thousands.
+    """
     if isinstance(cell, bool):
         return None
     match = _RATED.fullmatch(as_text(cell).strip())
     if match is None:
         return None
-    number = float(match[1])
+    number = float(match[1].replace(",", "."))
     return int(number) if number.is_integer() else number
+
+
+def is_blank(cell: Any) -> bool:
+    """Return True for an empty cell and for the words of ``MISSING``."""
+    return not isinstance(cell, list) and normalise_cell(cell) in _BLANK
+
+
+_BLANK = MISSING | {""}
 
 
 def _words(name: str) -> str:
@@ -131,14 +167,15 @@ class LabelIndex:
 
 
 def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
-    """Return the names in a list cell: a list, JSON, a Python literal, or parts between ``|``, ``;`` or ``,``.
+    """Return the names in a list cell: a list, JSON, a Python literal, or parts between ``|``, ``;``, ``,`` or lines.
 
     An entry may be a name, a span of the text (``[5, 10, "Food"]``) or an object that has the name under one of
     ``NAME_KEYS``, as annotation tools write them; repeated names count once. An object whose number from 0 to 1 under
     one of ``SCORE_KEYS`` is below 0.5 is left out, as classifiers score every label. An object of shares or true and
     false (``{"Food": 0.9, "Price": 0}``) lists the names with 0.5 or more, one of a single list
-    (``{"choices": [...]}``) lists the same. With ``index``, label names with a comma stay together, longest first.
-    Empty for an empty cell or list and for ``none``.
+    (``{"choices": [...]}``) lists the same. With ``index``, label names with a comma stay together, longest first,
+    and ``#``, ``/``, ``+`` or ``&`` separates names if all parts are labels. Empty for an empty cell or list and for
+    ``none``.
     """
     if isinstance(cell, dict):
         values = list(cell.values())
@@ -159,7 +196,10 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     if index is not None and index.find(text) is not None:
         return (text,)
     separator = "|" if "|" in text else ";" if ";" in text else ","
-    parts = text.split(separator)
+    parts = (text.replace("\n", ",") if separator == "," else text).split(separator)
+    if len(parts) == 1 and index is not None:
+        by_signs = (text.split(sign) for sign in "#/+&")
+        parts = next((names for names in by_signs if len(names) > 1 and all(map(index.find, names))), parts)
     if separator == "," and index is not None and index.most_commas:
         parts = _rejoin(parts, index)
     return tuple(part.strip() for part in parts if part.strip())
@@ -181,9 +221,9 @@ def _entry_name(entry: Any) -> str:
 
 
 def _literal(text: str) -> list[Any] | dict[str, Any] | None:
-    for parse in (json.loads, ast.literal_eval):
+    for parse, written in ((json.loads, text), (ast.literal_eval, _ADJACENT.sub(", ", text))):
         try:
-            value = parse(text)
+            value = parse(written)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             continue
         if isinstance(value, dict) and all(isinstance(name, str) for name in value):
@@ -223,7 +263,7 @@ def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key
     else:
         label = index.find(source.name)
         assert label is not None, f"check_mapping let '{source.name}' pass"
-        read = _rating(codebook, mapped, key(label)) if codebook.kind == "rating" else _binary(mapped, key(label))
+        read = _rating(codebook, mapped, key(label)) if codebook.kind == "rating" else _binary(mapped, label, key)
     cache: dict[tuple[type, Any], CellReading] = {}
     empty = read("")
 
@@ -241,7 +281,9 @@ def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key
     return read_cached
 
 
-def _binary(mapped: ValueMap, item: str) -> CellReader:
+def _binary(mapped: ValueMap, label: Label, key: Key) -> CellReader:
+    item = key(label)
+    own_name = normalise(label.name)  # survey tools write the option that was chosen
     by_value: dict[Value | None, CellReading] = {
         True: ({item: True}, ()),
         False: ({item: False}, ()),
@@ -250,9 +292,9 @@ def _binary(mapped: ValueMap, item: str) -> CellReader:
 
     def read(cell: Any) -> CellReading:
         text = normalise_cell(cell)
-        if not text and text not in mapped:
+        if text in _BLANK and text not in mapped:
             return NO_GOLD
-        value = mapped[text] if text in mapped else binary_or_text(text)
+        value = mapped[text] if text in mapped else normalise(text) == own_name or binary_or_text(text)
         return by_value.get(value, ({}, (as_text(cell).strip(),)))
 
     return read
@@ -263,7 +305,7 @@ def _rating(codebook: Codebook, mapped: ValueMap, item: str) -> CellReader:
 
     def read(cell: Any) -> CellReading:
         text = normalise_cell(cell)
-        if not text or (text in mapped and mapped[text] is None):
+        if mapped[text] is None if text in mapped else text in _BLANK:
             return NO_GOLD
         number = parse_rating(mapped.get(text, cell))
         if number is None or not scale.min <= number <= scale.max:
@@ -280,14 +322,19 @@ def _choice(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
         if not text or value is None or value is False:
             return NO_GOLD
         label = index.find(as_text(value))
-        return ({CHOICE_ITEM: key(label)}, ()) if label is not None else ({}, (text,))
+        if label is None:
+            return NO_GOLD if is_blank(text) else ({}, (text,))
+        return {CHOICE_ITEM: key(label)}, ()
 
     return read
 
 
 def _list(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
+    def has_meaning(blank: str) -> bool:
+        return blank in mapped or index.find(blank) is not None if blank else mapped.get("") is False
+
     def read(cell: Any) -> CellReading:
-        if not isinstance(cell, list) and not as_text(cell).strip() and mapped.get("") is not False:
+        if is_blank(cell) and not has_meaning(normalise_cell(cell)):
             return NO_GOLD
         listed: set[str] = set()
         unknown: list[str] = []
@@ -307,13 +354,14 @@ def _list(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
 
 def guess_kind(cells: Sequence[Any]) -> Literal["binary", "rating", "list", "names", "empty"]:
     """Return the kind of gold that nine in ten of the cells look like."""
-    filled = [cell for cell in cells if cell is not None and (isinstance(cell, list) or as_text(cell).strip())]
+    filled = [cell for cell in cells if not is_blank(cell)]
     if not filled:
         return "empty"
     need = 0.9 * len(filled)
     if sum(parse_binary(cell) is not None for cell in filled) >= need or has_only_crosses(filled):
         return "binary"
-    if sum(parse_rating(cell) is not None for cell in filled) >= need:
+    # "1,3" is more likely two codes than a decimal
+    if sum(parse_rating(cell) is not None and "," not in as_text(cell) for cell in filled) >= need:
         return "rating"
     lists = sum(isinstance(cell, list) or as_text(cell).strip()[:1] == "[" for cell in filled)
     separated = sum(len(split_list(cell)) > 1 for cell in filled)

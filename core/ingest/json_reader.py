@@ -1,9 +1,14 @@
-"""json and jsonl reader: objects become rows, the union of their keys the columns; nested values stay unchanged."""
+"""json and jsonl reader: objects become rows, the union of their keys the columns.
+
+Nested values stay unchanged; the values of an inner object are columns as well (``review.text``).
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -47,6 +52,31 @@ def parse_json(text: str) -> Any:
         raise ValueError(f"{error.msg[:1].lower()}{error.msg[1:]} ({place}character {error.colno})") from None
 
 
+_OBJECT_GAP = re.compile(r"[\s,]*")
+
+
+def parse_objects(text: str) -> list[Any]:
+    """Parse JSON objects that follow each other, with or without commas and line breaks; ValueError for other texts."""
+    decoder, values = json.JSONDecoder(), []
+    place = _start(text, 0)
+    while place < len(text):
+        if text[place] != "{":
+            raise ValueError(f"no object at character {place + 1}")
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+        values.append(clean_value(value))
+        place = _start(text, end)
+    return values
+
+
+def _start(text: str, place: int) -> int:
+    """Return where the next object starts."""
+    found = _OBJECT_GAP.match(text, place)
+    return found.end() if found is not None else place
+
+
 def _rounded(value: Any) -> bool:
     """Return True if the value may contain a whole number beyond 64 bits that orjson turned into a float."""
     for each in value.values() if type(value) is dict else value if type(value) is list else (value,):
@@ -81,10 +111,15 @@ def _objects(lines: LineReader) -> Iterator[Element]:
         try:
             yield lines.number, parse_json(line), "", line
         except ValueError as error:
-            yield lines.number, None, f"not JSON: {error}", line
+            try:
+                values = parse_objects(line)
+            except ValueError:
+                yield lines.number, None, f"not JSON: {error}", line
+            else:
+                yield from ((lines.number, value, "", line) for value in values)
 
 
-def read_json(source: TableSource, decoding: Decoding) -> Table:
+def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], Any] = parse_json) -> Table:
     """Read an array of objects or texts, an object that contains one, or an object of columns or of rows (``_rows``).
 
     An element that is not an object is rejected. Tasks of Label Studio become rows with their annotations. InputError
@@ -94,7 +129,7 @@ def read_json(source: TableSource, decoding: Decoding) -> Table:
     text = source.stream.read().decode(decoding.encoding, decoding.errors).lstrip("\ufeff")
     source.progress(0.3)
     try:
-        value = parse_json(text)
+        value = parse(text)
     except ValueError as error:
         raise NotJson(f"{source.name} is not JSON: {error}.", _LAYOUTS) from None
     source.progress(0.8)
@@ -111,18 +146,20 @@ def read_json(source: TableSource, decoding: Decoding) -> Table:
 def _rows(value: Any, name: str) -> tuple[list[Any], str]:
     """Return the rows of a JSON text and a note on where they were.
 
-    They are an array (of objects, or of texts alone), the array under ``data`` or the only array of objects in an
-    object, the objects under ``row`` in those under ``rows`` (Hugging Face), or the forms that pandas writes: columns
-    as arrays or as objects by row, ``columns`` with ``data``, and rows by their id, which replaces an ``id`` in the
-    row. A row under ``data`` with more cells than columns stays an array.
+    They are an array (of objects, of texts alone, or of arrays of which the first has the names), the array under
+    ``data`` or the only array of objects in an object or in the only object in it, the objects under ``row`` in those
+    under ``rows`` (Hugging Face), or the forms that pandas writes: columns as arrays or as objects by row, ``columns``
+    with ``data``, and rows by their id, which replaces an ``id`` in the row. A row with more cells than columns stays
+    an array.
     """
     if isinstance(value, list):
         texts = [{"text": text} for text in _all(str, value)]
+        if value and (rows := _all(list, value)) and len(names := _all(str, rows[0])) > 1:
+            return _with_names(names, rows[1:]), "The first array holds the names of the columns."
         return (texts, "Each text of the array is a row.") if texts else (value, "")
     if isinstance(value, dict) and value:
         if (names := _all(str, value.get("columns"))) and (cells := _all(list, value.get("data"))):
-            rows = [row if len(row) > len(names) else dict(zip(names, row, strict=False)) for row in cells]
-            return rows, "The rows are those under 'data'."
+            return _with_names(names, cells), "The rows are those under 'data'."
         if isinstance(value.get("data"), list):
             return value["data"], "The rows are those under 'data'."
         if inner := _all(dict, [row.get("row") for row in _all(dict, value.get("rows"))]):
@@ -130,6 +167,13 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
         keys = [key for key, item in value.items() if isinstance(item, list) and item and isinstance(item[0], dict)]
         if len(keys) == 1:
             return value[keys[0]], f"The rows are those under '{keys[0]}'."
+        inner_objects = [key for key, item in value.items() if isinstance(item, dict)]
+        if not keys and len(inner_objects) == 1:
+            with suppress(InputError):
+                (key,) = inner_objects
+                rows, note = _rows(value[key], name)
+                if "those under '" in note:
+                    return rows, note.replace("under '", f"under '{key}.")
         values = list(value.values())
         columns = [] if keys or len(values) < 2 else _all(list, values)
         if columns and len({len(column) for column in columns}) == 1:
@@ -141,9 +185,38 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
     raise InputError(f"{name} holds no array of objects.", _LAYOUTS)
 
 
+def _with_names(names: list[str], rows: list[list[Any]]) -> list[Any]:
+    return [row if len(row) > len(names) else dict(zip(names, row, strict=False)) for row in rows]
+
+
 def _all(kind: type, value: Any) -> list[Any]:
     """Return a list that has only values of this kind; empty for everything else."""
     return value if isinstance(value, list) and all(isinstance(item, kind) for item in value) else []
+
+
+MAX_INNER = 20
+"""Keys up to which the values in a column of objects become columns."""
+
+
+def _inner_columns(name: str, cells: tuple[Any, ...], taken: Container[str]) -> dict[str, tuple[Any, ...]]:
+    """Return the texts, numbers and truth values in a column of objects as columns, such as ``review.text``.
+
+    None for a column with other cells, or whose objects have more than ``MAX_INNER`` keys.
+    """
+    if not isinstance(next((cell for cell in cells if cell is not None), None), dict):
+        return {}
+    objects = [{} if cell is None else cell for cell in cells]
+    if not all(isinstance(item, dict) for item in objects):
+        return {}
+    keys = dict.fromkeys(key for item in objects for key in item)
+    columns: dict[str, tuple[Any, ...]] = {}
+    for key in keys if len(keys) <= MAX_INNER else ():
+        inner, inner_name = tuple(item.get(key) for item in objects), f"{name}.{key}"
+        if all(cell is None or isinstance(cell, str | int | float) for cell in inner) and inner_name not in taken:
+            columns[inner_name] = inner
+        else:
+            columns |= _inner_columns(inner_name, inner, taken)
+    return columns
 
 
 def _table(
@@ -164,12 +237,16 @@ def _table(
     if not rows.kept:
         problem = f"no row with an object; {rows.rejected[0]}" if rows.rejected else "no rows"
         raise InputError(f"{name} has {problem}.", _LAYOUTS)
-    columns, renamed = clean_columns(tuple(keys))
+    data = {key: tuple(row.get(key) for row in rows.kept) for key in keys}
+    for key in keys:
+        data |= _inner_columns(key, data[key], taken=data)
+    check_width(len(data), name)
+    columns, renamed = clean_columns(tuple(data))
     return Table(
         name=name,
         format=format,
         columns=columns,
-        data=tuple(tuple(row.get(key) for row in rows.kept) for key in keys),
+        data=tuple(data.values()),
         line_numbers=tuple(rows.lines),
         row_numbers=tuple(rows.numbers),
         read=rows.read,

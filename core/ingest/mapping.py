@@ -21,6 +21,8 @@ from core.ingest.gold import (
     binary_or_text,
     guess_kind,
     has_only_crosses,
+    has_only_own_name,
+    is_blank,
     parse_binary,
     parse_rating,
     split_list,
@@ -265,15 +267,19 @@ SAMPLE = 2_000
 """Number of rows that are inspected, spread over the table."""
 
 _TEXT = re.compile(
-    r"(?:^|[ _-])(?:text|texts|review|reviews|comment|body|content|sentence|document|message|abstract|description|"
-    r"tweet|post|answer|response|utterance|passage|statement|summary|feedback|texte|texto|kommentar)(?:$|[ _-])"
+    r"(?:^|[ _.-])(?:text|texts|review|reviews|comment|body|content|sentence|document|message|abstract|description|"
+    r"tweet|post|answer|response|utterance|passage|statement|summary|feedback|texte|texto|kommentar)(?:$|[ _.-])"
 )
+_NOT_TEXT = re.compile(r"\d{4}[-/]\d\d?[-/]\d|\d{1,2}[./]\d{1,2}[./]\d|[\[{]\s*[\"'{]")
+"""The start of a date or of JSON."""
 _ID = re.compile(
-    r"(?:^|[ _-])(?:id|ids|uuid|guid|key|index|idx|nr|no|number|row)$|^id(?:$|[ _-])|^(?:docid|rowid)$|^#$"
+    r"(?:^|[ _.-])(?:id|ids|uuid|guid|key|index|idx|nr|no|number|row|n°|nº)\.?$|^#?id(?:$|[ _-])|^(?:docid|rowid)$|^#$"
 )
-_LISTS = re.compile(r"(?:^|[ _-])(?:labels|tags|aspects|topics|categories|classes|themes|codes)$")
+_ID_IN_CAPITALS = re.compile(r"[A-Za-z]Id$|[a-z]ID$")
+"""The end of names such as ``ResponseId``; not of ``PAID``."""
+_LISTS = re.compile(r"(?:^|[ _.-])(?:labels|tags|aspects|topics|categories|classes|themes|codes)$")
 _CHOICES = re.compile(
-    r"(?:^|[ _-])(?:label|class|category|sentiment|polarity|stance|topic|type|gold|annotation|intent|emotion|tag)$"
+    r"(?:^|[ _.-])(?:label|class|category|sentiment|polarity|stance|topic|type|gold|annotation|intent|emotion|tag)$"
 )
 _MAX_CHOICES = 30
 _PEOPLE = r"(?:annotator|anno|ann|coder|expert|judge|rater|reader|reviewer|worker)"
@@ -310,7 +316,11 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
 def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
     best, best_score, reason = "", 0.0, ""
     for name, column in cells.items():
-        texts = [cell for cell in column if isinstance(cell, str) and any(map(str.isalpha, cell))]
+        texts = [
+            cell
+            for cell in column
+            if isinstance(cell, str) and any(map(str.isalpha, cell)) and not _NOT_TEXT.match(cell)
+        ]
         if len(texts) < 0.3 * len(column) or not texts:
             continue
         length = sum(map(len, texts)) / len(texts)
@@ -332,7 +342,7 @@ def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str,
 def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
     repeated = ""
     for name, column in zip(table.columns, table.data, strict=True):
-        if name == text or not _ID.search(name.casefold()):
+        if name == text or not (_ID.search(name.casefold()) or _ID_IN_CAPITALS.search(name)):
             continue
         ids = [as_text(cell).strip() for cell in column]
         files = table.column(table.file_column) if table.file_column else ("",) * len(ids)
@@ -356,7 +366,7 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
         kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
         for column_name, column in cells.items():
             listed = (split_list(cell, index) if kind == "list" else (as_text(cell).strip(),) for cell in column)
-            listed_names = [name for cell_names in listed for name in cell_names if name]
+            listed_names = [name for cell_names in listed for name in cell_names if not is_blank(name)]
             matching = sum(index.find(name) is not None for name in listed_names)
             if listed_names and matching >= 0.8 * len(listed_names):
                 share = format_percent(matching / len(listed_names))
@@ -370,8 +380,9 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
     sources: dict[tuple[str, str], GoldSource] = {}
     names = sorted(((normalise(name), name) for name in codebook.names), key=lambda pair: -len(pair[0]))
     for column, values in cells.items():
-        filled = [cell for cell in values if as_text(cell).strip()]
-        if not has_only_crosses(filled) and sum(good(cell) is not None for cell in filled) < max(0.8 * len(filled), 1):
+        filled = [cell for cell in values if not is_blank(cell)]
+        is_mark = has_only_crosses(filled) or has_only_own_name(column, filled)
+        if not is_mark and sum(good(cell) is not None for cell in filled) < max(0.8 * len(filled), 1):
             continue
         folded = normalise(column)
         for key, label in names:
@@ -389,7 +400,9 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
 
 
 def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...], str]:
-    kinds = {name: guess_kind(column) for name, column in cells.items()}
+    kinds = {
+        name: "binary" if has_only_own_name(name, column) else guess_kind(column) for name, column in cells.items()
+    }
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
     if all(len(set(map(binary_or_text, cells[name]))) == 1 for name in binaries):
         binaries = []  # such as a version number: 1 in every row
@@ -440,7 +453,7 @@ def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
 
 
 def _mostly_numbers(column: Sequence[Any]) -> bool:
-    filled = [cell for cell in column if as_text(cell).strip()]
+    filled = [cell for cell in column if not is_blank(cell)]
     numbers = sum(parse_rating(cell) is not None or parse_binary(cell) is not None for cell in filled)
     return bool(filled) and numbers >= 0.5 * len(filled)
 

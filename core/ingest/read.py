@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,7 +16,7 @@ from core.formatting import one_line
 from core.ingest import child_process
 from core.ingest.csv_reader import read_delimited
 from core.ingest.decode import detect_encoding, detect_utf16_or_32
-from core.ingest.json_reader import NotJson, read_json, read_jsonl
+from core.ingest.json_reader import NotJson, parse_objects, read_json, read_jsonl
 from core.ingest.parquet_reader import read_parquet
 from core.ingest.spreadsheet_reader import read_sheet
 from core.ingest.table import DETECTED, Format, Progress, ReadOptions, Table, TableSource
@@ -86,7 +86,7 @@ def parse_table(source: TableSource) -> Table:
         problem = "holds nothing but NUL bytes" if b"\x00" in head[4:] and not detect_utf16_or_32(head) else "is empty"
         raise InputError(f"{name} {problem}.", "Choose a file with a header and rows.")
     promised = SUFFIXES.get(os.path.splitext(name)[1].lower())
-    format = _format(promised, detect_file_type(head, source.stream), name)
+    format = _format(promised, detect_file_type(head, source.stream), name, head)
     if format == "parquet":
         table = read_parquet(source)
     elif format in _SPREADSHEETS:
@@ -115,17 +115,18 @@ def _opened(source: Path | bytes, name: str) -> Iterator[BinaryIO | bytes]:
         raise InputError(f"{name} cannot be read: {error.strerror or error}.", "Check its permissions.") from error
 
 
-def _format(promised: Format | None, found: FileType | None, name: str) -> Format:
+def _format(promised: Format | None, found: FileType | None, name: str, head: bytes) -> Format:
     """Return the format to read: ``promised`` by the file name if the content allows it.
 
-    InputError if the content does not match the file name.
+    Text that is called a workbook is csv, as many programs write it. InputError for other content that does not match
+    the file name.
     """
     is_spreadsheet, is_parquet = promised in _SPREADSHEETS, promised == "parquet"
     promised_type = "a workbook" if is_spreadsheet else "a Parquet file" if is_parquet else "text"
     if found is None:
-        if is_spreadsheet or is_parquet:
+        if is_parquet or (is_spreadsheet and _is_binary(head)):
             raise InputError(f"{name} is not {promised_type}.", "If it is text, rename it to end in .csv or .jsonl.")
-        return promised or "csv"
+        return "csv" if is_spreadsheet else promised or "csv"
     if found.format in _SPREADSHEETS and (is_spreadsheet or promised is None):
         return promised or found.format
     if found.format == "parquet" and (is_parquet or promised is None):
@@ -136,8 +137,7 @@ def _format(promised: Format | None, found: FileType | None, name: str) -> Forma
 def _read_text(source: TableSource, head: bytes, format: Format, promised: Format | None) -> Table:
     """Return the table in a text file."""
     name = source.name
-    wide = detect_utf16_or_32(head)
-    if is_binary(head if wide is None else head.decode(wide, "ignore").encode("utf-8", "ignore")):
+    if _is_binary(head):
         raise InputError(f"{name} is not text: it holds binary data.", "Save the table as csv, xlsx, jsonl or parquet.")
     decoding = detect_encoding(source.stream, source.encoding, name)
     start = head.decode(decoding.encoding, "ignore").lstrip("\ufeff \t\r\n")[:1]
@@ -152,9 +152,15 @@ def _read_text(source: TableSource, head: bytes, format: Format, promised: Forma
         except NotJson as error:
             whole = error
     try:
-        return read_jsonl(source, decoding)
+        table = read_jsonl(source, decoding)
     except InputError as error:
+        with suppress(InputError):
+            return read_json(source, decoding, parse_objects)
         raise whole or error from None
+    if len(table.rejected) > len(table):  # perhaps objects of several lines
+        with suppress(InputError):
+            return read_json(source, decoding, parse_objects)
+    return table
 
 
 HEAD = 65_536
@@ -187,6 +193,7 @@ _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"{\\rtf", "a rich text document", _CONVERT),
     (b"SQLite format 3\x00", "an SQLite database", _CONVERT),
     (b"ARROW1\x00\x00", "an Arrow file", _CONVERT),
+    (b"#FORMAT=WebAnno", "a file of tokens (WebAnno, INCEpTION)", "Export a table with one text per row."),
     (b"\x7fELF", "a program", _CONVERT),
     (b"\x80\x04\x95", "a Python pickle, which is never loaded", _CONVERT),
 )
@@ -205,8 +212,12 @@ def detect_file_type(head: bytes, stream: BinaryIO) -> FileType | None:
         return _zip_type(stream)
     if head[8:12] == b"DUCK":
         return FileType(None, "a DuckDB database", "Open it with --project if it is a Moot project.")
-    if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
-        return FileType(None, "a web page", "Download the file itself; the page may ask you to log in first.")
+    start = head.lstrip(_NOTHING)
+    if start.startswith(b"<?xml"):
+        return FileType(None, "an XML file", _CONVERT)
+    if start[:15].lower().startswith((b"<!doctype html", b"<html")):
+        remedy = "Save its table as csv or xlsx. If it asks you to log in, do so and download the file again."
+        return FileType(None, "a web page", remedy)
     for magic, description, remedy in _MAGIC:
         if head.startswith(magic):
             return FileType(None, description, remedy)
@@ -233,6 +244,11 @@ def _zip_type(stream: BinaryIO) -> FileType:
     if any(name.startswith("word/") for name in names):
         return FileType(None, "a Word document", _CONVERT)
     return FileType(None, "a zip archive", _UNPACK)
+
+
+def _is_binary(head: bytes) -> bool:
+    wide = detect_utf16_or_32(head)
+    return is_binary(head if wide is None else head.decode(wide, "ignore").encode("utf-8", "ignore"))
 
 
 def is_binary(head: bytes) -> bool:

@@ -15,15 +15,20 @@ from core.ingest.child_process import memory_limit
 from core.ingest.table import (
     BELOW_HEADER,
     HEADER_ROWS,
+    REPEATED_HEADER,
     Format,
+    RowLog,
     Table,
     TableSource,
+    as_text,
     check_width,
     clean_columns,
     clean_value,
+    further_headers,
     header_row,
-    import_id_rows,
+    is_repeated_header,
     left_out_note,
+    names_with_options,
 )
 
 UNPACKED_SHARE = 4
@@ -33,7 +38,7 @@ _DIMENSION = re.compile(rb'<(?:\w+:)?dimension\s[^>]*?ref="[A-Z]+\d+:([A-Z]{1,3}
 
 
 def read_sheet(source: TableSource, format: Format) -> Table:
-    """Read the named sheet, or the first visible sheet that is not empty. Rows without any value are skipped.
+    """Read the named sheet, or the first visible sheet of two rows or more. Rows without any value are skipped.
 
     Whole numbers become int, dates ISO text, and formulas their last value. UsageError lists the sheets if none has
     that name. InputError for a file that is not a workbook, is protected, or has no rows.
@@ -55,12 +60,19 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     if not read:
         raise InputError(f"{name} is empty.", "Choose a sheet with a header and rows.")
     place = header_row(read[:HEADER_ROWS])
-    first = place + 1 + import_id_rows(read[place + 1 :])
-    header, kept, lines = read[place], read[first:][:max_rows], lines[first:][:max_rows]
-    if not kept:
+    header = read[place]
+    first = place + 1 + further_headers(header, read[place + 1 :])
+    log: RowLog[list[Any]] = RowLog()
+    for line, row in list(zip(lines, read, strict=True))[first:][:max_rows]:
+        if is_repeated_header(row, header):
+            log.reject(line, REPEATED_HEADER, ", ".join(map(as_text, row)))
+        else:
+            log.keep(line, row)
+    if not log.kept:
         raise InputError(f"Sheet '{chosen}' of {name} has a header but no rows.", "Add rows below it.")
     check_width(len(header), name)
-    data = tuple(zip(*kept, strict=True))
+    header = names_with_options(header, read[place + 1 : first])
+    data = tuple(zip(*log.kept, strict=True))
     used = [index for index, title in enumerate(header) if title != "" or any(cell != "" for cell in data[index])]
     columns, notes = clean_columns([header[index] for index in used])
     notes = (*left_out_note(read[:place]), *left_out_note(read[place + 1 : first], BELOW_HEADER), *notes)
@@ -71,9 +83,10 @@ def read_sheet(source: TableSource, format: Format) -> Table:
         format=format,
         columns=columns,
         data=tuple(data[index] for index in used),
-        line_numbers=tuple(lines),
-        row_numbers=tuple(range(1, len(kept) + 1)),
-        read=len(kept),
+        line_numbers=tuple(log.lines),
+        row_numbers=tuple(log.numbers),
+        read=log.read,
+        rejected=tuple(log.rejected),
         notes=notes,
         sheets=names,
     )
@@ -131,8 +144,9 @@ def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int
         chosen = None
         for each in [sheet] if sheet is not None else shown or names:
             loaded = book.get_sheet_by_name(each)
-            chosen = chosen or loaded
-            if loaded.height and loaded.width:
+            if chosen is None or (loaded.width and not (chosen.height and chosen.width)):
+                chosen = loaded
+            if loaded.width and loaded.height > 1:  # a line alone is a title
                 chosen = loaded
                 break
     except PasswordError as error:

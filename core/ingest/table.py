@@ -201,12 +201,16 @@ _SENTENCE_WORDS = 5
 def header_row(rows: Sequence[Sequence[Any]]) -> int:
     """Return which of the first rows that are not blank is the header: 0, unless those above it are a title.
 
-    A title row fills at most a third of the columns of a table of three or more, and does not begin with a single word,
-    which may name a column. The header is then the first row with a cell in all but one of the columns, all of them
-    short and different texts. ``rows`` are at most ``HEADER_ROWS``.
+    Rows that begin with # and have fewer cells are comments. A title row fills at most a third of the columns of a
+    table of three or more, and does not begin with a single word, which may name a column. The header is then the first
+    row with a cell in all but one of the columns, all of them short and different texts. ``rows`` are at most
+    ``HEADER_ROWS``.
     """
     filled = [[text for cell in row if (text := as_text(cell).strip())] for row in rows]
     width = max(map(len, filled), default=0)
+    comments = sum(1 for _ in itertools.takewhile(lambda cells: _is_comment(cells, width), filled))
+    if comments:
+        return comments if comments < len(rows) else 0
     for place, cells in enumerate(filled):
         if place and len(cells) >= max(3, width - 1):
             named = [cell for cell in cells if len(cell) <= _LONGEST_NAME and not _NUMBER.fullmatch(cell)]
@@ -214,6 +218,10 @@ def header_row(rows: Sequence[Sequence[Any]]) -> int:
         if 3 * len(cells) > width or len(as_text(rows[place][0]).split()) == 1:
             return 0
     return 0
+
+
+def _is_comment(cells: Sequence[str], width: int) -> bool:
+    return 0 < len(cells) < width and cells[0].startswith("#") and (len(cells) == 1 or " " in cells[0])
 
 
 def is_header(row: Sequence[str]) -> bool:
@@ -226,13 +234,42 @@ def is_header(row: Sequence[str]) -> bool:
     )
 
 
-def import_id_rows(rows: Sequence[Sequence[Any]]) -> int:
-    """Return how many of the rows below a header are further headers of Qualtrics: question texts, then import ids."""
+def further_headers(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> int:
+    """Return how many of the rows below a header are further headers.
+
+    Qualtrics writes question texts and import ids. SurveyMonkey writes the options of a question, which name the
+    columns that have no name, below a first column without an option.
+    """
     for place, row in enumerate(rows[:2], 1):
         cells = [text for cell in row if (text := as_text(cell).strip())]
         if cells and all(cell.startswith('{"ImportId":') for cell in cells):
             return place
+    names, options = ([as_text(cell).strip() for cell in row] for row in (header, rows[0] if rows else ()))
+    unnamed = [option for name, option in zip(names, options, strict=False) if not name]
+    if unnamed and all(unnamed) and names[0] and not options[0] and not any(map(_NUMBER.fullmatch, unnamed)):
+        return 1
     return 0
+
+
+def names_with_options(header: Sequence[Any], below: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the header, with the options in the row below as the names of the columns of a question with several."""
+    if not below:
+        return list(header)
+    is_blank = [not as_text(name).strip() for name in (*header, "end")]
+    return [
+        option if as_text(option).strip() and (blank or next_blank) else name
+        for name, option, blank, next_blank in zip(header, below[0], is_blank, is_blank[1:], strict=False)
+    ]
+
+
+def is_repeated_header(row: Sequence[Any], header: Sequence[Any]) -> bool:
+    """Return True if a row repeats the header of several columns, as in joined files, maybe after a byte-order mark."""
+    if len(row) < 2 or list(row[1:]) != list(header[1:]) or not any(header):
+        return False
+    return as_text(row[0]).lstrip("\ufeff").strip('"') == as_text(header[0])
+
+
+REPEATED_HEADER = "it repeats the header"
 
 
 def left_out_note(rows: Sequence[Sequence[Any]], where: str = "Above the header") -> tuple[str, ...]:

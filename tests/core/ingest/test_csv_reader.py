@@ -111,6 +111,42 @@ def test_further_headers_of_qualtrics_are_left_out() -> None:
     assert read(header).read == 1
 
 
+def test_options_of_a_question_below_the_header_name_its_columns() -> None:
+    header = "Respondent ID,What did you like?,,Tell us more\n"
+    table = read(f"{header},Food,Service,Open-Ended Response\n7,Food,,Good soup\n")
+    assert table.columns == ("Respondent ID", "Food", "Service", "Tell us more")
+    assert (table.column("Tell us more"), table.line_numbers) == (("Good soup",), (3,))
+    assert table.notes == ("Below the header, and left out: Food Service Open-Ended Response.",)
+    assert len(read("id,text,\n1,Great,x\n")) == len(read(",text\n0,Great\n")) == 1  # rows, not options
+
+
+@pytest.mark.parametrize("second", ["id,text,food", "\ufeffid,text,food", '\ufeff"id","text","food"'])
+def test_header_that_is_repeated_in_joined_files_is_rejected(second: str) -> None:
+    table = read(f"\ufeffid,text,food\n1,Great,1\n{second}\n2,Dirty,0\n")
+    assert (table.column("id"), table.line_numbers) == (("1", "2"), (2, 4))
+    assert rejections(table) == ["row 3: it repeats the header"]
+
+
+def test_fields_that_all_rows_have_beyond_the_header_are_columns() -> None:
+    at_end = read("id,text\n1,Great,\n2,Dirty,\n")
+    assert (at_end.columns, at_end.column("text")) == (("id", "text", "column_3"), ("Great", "Dirty"))
+    row_names = read('"id"\t"text"\n"1"\t"a7"\t"Great"\n"2"\t"a8"\t"Dirty"\n')
+    assert (row_names.columns, row_names.column("id")) == (("column_1", "id", "text"), ("a7", "a8"))
+    assert rejections(read("id,text\n1,Great\n2,Dirty, but cheap\n")) == ["row 3: 3 fields, expected 2"]
+
+
+@pytest.mark.parametrize("header", ["id,text", "id,text,food"])
+def test_comments_above_the_header_are_left_out(header: str) -> None:
+    table = read(f"# made by tool 1.2\n# on a Monday\n{header}\n1,#great{',1' * header.count('food')}\n")
+    assert (table.columns, table.column("text")) == (tuple(header.split(",")), ("#great",))
+    assert table.notes[0] == "Above the header, and left out: # made by tool 1.2; # on a Monday."
+
+
+@pytest.mark.parametrize("data", ["#id,text\n1,Great\n", "#great\n#dirty\n#cheap\n", "#,text,food\n1,Great,1\n"])
+def test_header_that_begins_with_a_hash_stays_the_header(data: str) -> None:
+    assert read(data).columns == tuple(data.splitlines()[0].split(","))
+
+
 def test_quotes_and_line_breaks_inside_are_kept_and_lines_counted() -> None:
     table = read('id,text\n1,"a ""b""\r\nc\rd"\n\n   \n2,"x"y\n')
     assert table.column("text") == ('a "b"\r\nc\rd', "xy")

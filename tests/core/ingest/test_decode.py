@@ -170,10 +170,29 @@ def test_excel_file_named_csv_is_rejected(xlsx: Callable[..., bytes]) -> None:
     assert read(data, "data").format == "xlsx"  # without a suffix the content decides
 
 
-@pytest.mark.parametrize("name", ["data.xlsx", "data.parquet", "data.ods"])
-def test_text_with_a_binary_suffix_is_rejected(name: str) -> None:
-    with pytest.raises(InputError, match="is not a"):
-        read(b"id,text\n1,a\n", name)
+def test_text_with_the_suffix_of_a_binary_file_is_rejected() -> None:
+    with pytest.raises(InputError, match=r"data\.parquet is not a Parquet file"):
+        read(b"id,text\n1,a\n", "data.parquet")
+    with pytest.raises(InputError, match=r"data\.xls is not a workbook"):
+        read(b"\x00\x01\x02\x03" * 30, "data.xls")
+
+
+@pytest.mark.parametrize("name", ["data.xlsx", "data.xls"])
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_text_that_is_called_a_workbook_is_read(name: str, encoding: str) -> None:
+    assert read("id\ttext\n1\tTrès bon\n".encode(encoding), name).column("text") == ("Très bon",)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b'\xef\xbb\xbf<?xml version="1.0"?>\n<sentences></sentences>', "an XML file"),
+        (b"#FORMAT=WebAnno TSV 3.3\n\n1-1\t0-3\tThe\t_\n", "a file of tokens"),
+    ],
+)
+def test_files_without_a_table_are_rejected_by_kind(data: bytes, problem: str) -> None:
+    with pytest.raises(InputError, match=f"is not text but {problem}"):
+        read(data)
 
 
 def test_missing_file_and_folder_are_rejected(tmp_path: Path) -> None:

@@ -195,13 +195,13 @@ def test_rejected_rows_of_the_file_and_of_the_mapping_are_listed_by_line() -> No
     assert result.read == 5
 
 
-@pytest.mark.parametrize("cell", ["1", "true", "YES", " y ", "Present", "1.0", "True"])
+@pytest.mark.parametrize("cell", ["1", "true", "YES", " y ", "Present", "1.0", "True", "Checked", "t", "price"])
 def test_gold_values_for_presence(cell: str) -> None:
     gold = (GoldSource("Price"),)
     assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: True}}
 
 
-@pytest.mark.parametrize("cell", ["0", "false", "No", "n", "ABSENT", "0.0"])
+@pytest.mark.parametrize("cell", ["0", "false", "No", "n", "ABSENT", "0.0", "Unchecked", "f", "FALSO"])
 def test_gold_values_for_absence(cell: str) -> None:
     gold = (GoldSource("Price"),)
     assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: False}}
@@ -282,6 +282,9 @@ def test_gold_of_several_raters() -> None:
         ('["Price", "Staff, service"]', {PRICE, STAFF}),
         ("['Price']", {PRICE}),
         ("#Price, #Room", {PRICE, ROOM}),
+        ("Price\nRoom", {PRICE, ROOM}),
+        ("Price#Room", {PRICE, ROOM}),
+        ("['Price' 'Staff, service']", {PRICE, STAFF}),
         ("[]", set()),
         ("none", set()),
     ],
@@ -290,6 +293,23 @@ def test_gold_from_a_list_column(cell: str, present: set[str]) -> None:
     quoted = cell.replace('"', '""')
     result = build(f'text,labels\na,"{quoted}"\n', ASPECTS, gold=(GoldSource("labels", "list"),))
     assert result.documents[0].gold == {GOLD_RATER: {item: item in present for item in (PRICE, STAFF, ROOM)}}
+
+
+@pytest.mark.parametrize("cell", ["NA", "n/a", "NaN", "<NA>", "NULL", "\\N", ".", ".a", "#N/A"])
+def test_words_for_no_value_are_no_gold(cell: str) -> None:
+    for codebook, gold in (
+        (ASPECTS, GoldSource("gold", "label", "Price")),
+        (ASPECTS, GoldSource("gold", "list")),
+        (SENTIMENT, GoldSource("gold", "choice")),
+        (FACETS, GoldSource("gold", "label", "fluency")),
+    ):
+        result = build(f"text,gold\na,{cell}\n", codebook, gold=(gold,), value_map={"": False})
+        assert (result.documents[0].gold, result.unknown_gold) == ({}, ())
+    named = parse_codebook({"kind": "choice", "labels": [{"name": "N/A"}, {"name": "good"}]})
+    assert build("text,gold\na,n/a\n", named, gold=(GoldSource("gold", "choice"),)).with_gold == 1
+    choices = table(f"text,label\na,good\nb,bad\nc,{cell}\n")
+    found = codebook_from_gold(choices, ColumnMapping("text", gold=(GoldSource("label", "choice"),)))
+    assert found.names == ("bad", "good")
 
 
 def test_list_with_an_unknown_name_leaves_other_labels_undecided() -> None:
@@ -323,7 +343,8 @@ def test_choice_by_name_or_code() -> None:
 
 
 def test_gold_ratings() -> None:
-    data = "text,fluency\na,4\nb,4.5\nc,2: somewhat\nd,6\ne,good\nf,\n"
+    data = 'text,fluency\na,4\nb,4.5\nc,2: somewhat\nd,6\ne,good\nf,\ng,"4,5"\nh,3 - so so\ni,5 (very)\n'
+    data += 'j,"1,234"\nk,1 - 5\n'
     result = build(data, FACETS, gold=(GoldSource("fluency"),))
     assert [document.gold.get(GOLD_RATER, {}).get(FLUENCY) for document in result.documents] == [
         4,
@@ -332,8 +353,13 @@ def test_gold_ratings() -> None:
         None,
         None,
         None,
+        4.5,
+        3,
+        5,
+        None,
+        None,
     ]
-    assert [unknown.value for unknown in result.unknown_gold] == ["6", "good"]
+    assert [unknown.value for unknown in result.unknown_gold] == ["6", "good", "1,234", "1 - 5"]
 
 
 def test_value_map_turns_words_into_ratings_and_names() -> None:
@@ -581,6 +607,23 @@ def test_mapping_suggested_with_a_codebook() -> None:
         "Gold for 2 of 3 labels: columns with their names.",
     )
     assert build_documents(data, found, ASPECTS).with_gold == 9
+
+
+def test_dates_and_json_are_not_suggested_as_text() -> None:
+    row = "2024-03-01T10:00:00Z,3/1/2024 9:00 GMT+1,\"{'choices': ['Price', 'Room']}\",Dirty\n"
+    assert suggest_mapping(table(f"created,Timestamp,tags,words\n{row}")).text == "words"
+
+
+@pytest.mark.parametrize("name", ["ResponseId", "ID", "#id", "meta.id", "Nr.", "N°"])
+def test_names_of_ids(name: str) -> None:
+    assert suggest_mapping(table(f"{name},text\na7,Great food\na8,Dirty\n")).id == name
+    assert suggest_mapping(table("PAID,text\n1,Great food\n0,Dirty\n")).id is None
+
+
+def test_columns_with_missing_values_or_their_own_name_are_suggested_as_gold() -> None:
+    data = table("text,Price,Room\nabc,1,NA\ndef,NA,Room\nghi,0,\n")
+    assert [source.column for source in suggest_mapping(data).gold] == ["Price", "Room"]
+    assert [source.label for source in suggest_mapping(data, ASPECTS).gold] == ["Price", "Room"]
 
 
 def test_suggested_gold_of_raters_lists_and_choices() -> None:

@@ -75,6 +75,12 @@ def test_deep_nesting_is_rejected() -> None:
         ('[{"text": "a"}, {"text": "b"}]', ()),
         ('{"data": [{"text": "a"}, {"text": "b"}], "version": 1}', ("The rows are those under 'data'.",)),
         ('{"meta": [1], "items": [{"text": "a"}, {"text": "b"}]}', ("The rows are those under 'items'.",)),
+        (
+            '{"results": {"n": 2, "items": [{"text": "a"}, {"text": "b"}]}}',
+            ("The rows are those under 'results.items'.",),
+        ),
+        ('[["n", "text"], [1, "a"], [2, "b"]]', ("The first array holds the names of the columns.",)),
+        ('{\n"text": "a"}\n{\n"text": "b"\n}', ()),
         ('["a", "b"]', ("Each text of the array is a row.",)),
         ('{"rows": [{"row": {"text": "a"}}, {"row": {"text": "b"}}]}', ("The rows are those under 'rows'.",)),
         ('{"columns": ["n", "text"], "data": [[1, "a"], [2, "b"]]}', ("The rows are those under 'data'.",)),
@@ -87,6 +93,20 @@ def test_json_layouts_are_read(data: str, note: tuple[str, ...]) -> None:
     table = read(data, "data.json")
     assert (table.column("text"), table.format, table.notes) == (("a", "b"), "json", note)
     assert table.line_numbers == (1, 2)
+
+
+def test_objects_on_one_line_are_rows() -> None:
+    table = read('{"text": "a }{"}{"text": "b"}\n{"text": "c"},\n{"text": "d"\n')
+    assert (table.column("text"), table.line_numbers) == (("a }{", "b", "c"), (1, 1, 2))
+    assert len(table.rejected) == 1
+
+
+def test_values_of_inner_objects_are_columns() -> None:
+    table = read('{"review": {"text": "a", "by": {"age": 3}, "tags": ["x"]}, "n": 1}\n{"review": null}\n')
+    assert table.columns == ("review", "n", "review.text", "review.by.age")
+    assert (table.column("review.text"), table.column("review.by.age")) == (("a", None), (3, None))
+    keys = ",".join(f'"k{n}": 1' for n in range(21))
+    assert read(f'{{"user": {{{keys}}}, "text": "a"}}\n').columns == ("user", "text")
 
 
 def test_key_of_a_row_replaces_its_own_id() -> None:
@@ -159,5 +179,5 @@ values = st.recursive(
 def test_json_written_by_python_is_read_back(rows: list[dict[str, Any]], ascii: bool) -> None:
     table = read(json.dumps(rows, ensure_ascii=ascii), "data.json")
     lines = read("\n".join(json.dumps(row, ensure_ascii=ascii) for row in rows))
-    assert [table.row(n) for n in range(len(table))] == rows
-    assert [lines.row(n) for n in range(len(lines))] == rows
+    assert [{key: table.row(n)[key] for key in rows[n]} for n in range(len(table))] == rows
+    assert [{key: lines.row(n)[key] for key in rows[n]} for n in range(len(lines))] == rows

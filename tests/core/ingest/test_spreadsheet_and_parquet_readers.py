@@ -49,6 +49,18 @@ def test_further_headers_of_qualtrics_are_left_out(xlsx: Book) -> None:
     assert table.notes[0].startswith("Below the header, and left out: Response ID What happened?")
 
 
+def test_repeated_header_is_rejected(xlsx: Book) -> None:
+    header = ["id", "text"]
+    table = read_table(xlsx({"S": [header, [1, "Great"], header, [2, "Dirty"]]}), name="data.xlsx")
+    assert (table.column("id"), table.read, table.row_numbers) == ((1, 2), 3, (1, 3))
+    assert list(map(str, table.rejected)) == ["row 3: it repeats the header"]
+
+
+def test_sheet_of_a_title_alone_is_skipped(xlsx: Book) -> None:
+    data = xlsx({"Read me": [["Reviews of 2024"]], "Data": [["text"], ["a"]]})
+    assert read_table(data, name="data.xlsx").column("text") == ("a",)
+
+
 def test_unnamed_column_with_cells_gets_a_name(xlsx: Book) -> None:
     table = read_table(xlsx({"S": [["text", None], ["a", "x"]]}), name="data.xlsx")
     assert table.columns == ("text", "column_2")
