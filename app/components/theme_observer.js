@@ -1,5 +1,7 @@
 // Notify the page when the system's theme changes. Moot has no other theme setting.
 
+import "./pending_input.js"; // this component is on every page
+
 import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 
 /** @import { Component } from "./streamlit_bridge.js" */

@@ -1,0 +1,51 @@
+// Keep what the user has typed when the page is left before the field has lost the focus.
+//
+// A field of Streamlit sends its value some milliseconds after it lost the focus. A tap on a link asks for the new page
+// earlier, and Streamlit 1.67 then runs the late value on the old page: the link has no effect, and every text field of
+// the page is empty. A closed tab sends nothing.
+
+const SEND_MS = 50; // Milliseconds that a field needs to send its value; 5 were enough.
+
+/** @type {HTMLElement | null} */
+let edited = null;
+let sentAt = -Infinity;
+
+/** @param {EventTarget | null} target */
+function isTextField(target) {
+  if (target instanceof HTMLTextAreaElement) return true;
+  return target instanceof HTMLInputElement && target.role !== "combobox"; // the search of a list stores nothing
+}
+
+addEventListener("input", ({ target }) => {
+  if (isTextField(target)) edited = /** @type {HTMLElement} */ (target);
+});
+
+addEventListener("keydown", ({ target, key, ctrlKey, metaKey }) => {
+  const sends = key === "Enter" && (target instanceof HTMLInputElement || ctrlKey || metaKey);
+  if (sends && target === edited) edited = null;
+});
+
+addEventListener("focusout", ({ target }) => {
+  if (target !== edited || edited === null) return;
+  edited = null;
+  sentAt = performance.now();
+});
+
+addEventListener(
+  "click",
+  (event) => {
+    const link = /** @type {Element} */ (event.target).closest?.("a[href]");
+    if (!(link instanceof HTMLElement) || performance.now() - sentAt > SEND_MS) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return; // opens another tab or window
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    setTimeout(() => link.click(), SEND_MS);
+  },
+  true, // before Streamlit
+);
+
+addEventListener("beforeunload", (event) => {
+  if (!edited?.isConnected) return;
+  edited.blur(); // saved, if the user stays
+  event.preventDefault();
+});
