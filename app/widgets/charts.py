@@ -488,7 +488,7 @@ def scatter(rows: Rows) -> Spec:
         for name in ("recall", "precision")
     )
     across = _beside_names(reach)
-    axis: dict[str, Any] = {"tickCount": 6, "format": ".2f"}
+    axis: dict[str, Any] = {"tickCount": 6, "format": ".2f", "labelSeparation": 6}
     upward = alt.Scale(domain=up, nice=False)
     fill = alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles])
     tip = tooltip(
