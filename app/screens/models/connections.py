@@ -123,9 +123,11 @@ def add_form(workspace: Workspace) -> None:
     """Draw the form that adds a connection; an invalid input stays in the fields."""
 
     def add() -> None:
-        name = st.session_state["add-name"].strip()
+        name, url = (st.session_state[key].strip() for key in ("add-name", "add-url"))
+        if not (name or url):  # a double click sends the emptied form again
+            return
         with error_notices():
-            models.add(workspace, name, st.session_state["add-url"])
+            models.add(workspace, name, url)
             state.set_notice("ok", f"{name} was added", "Test it, then choose it for a role.")
             st.session_state["add-name"] = st.session_state["add-url"] = ""
 
