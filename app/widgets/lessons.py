@@ -71,6 +71,7 @@ def sentence(found: AcceptedLessons) -> str:
 def _undo(session: ProjectSession) -> None:
     with error_notices():
         undone = lessons.undo(session)
-        saved = f"Codebook v{undone.version} was saved without them. " if undone.version is not None else ""
+        pronoun = "it" if undone.lessons == 1 else "them"
+        saved = f"Codebook v{undone.version} was saved without {pronoun}. " if undone.version is not None else ""
         others = "Your other unsaved changes stay in the draft." if codebooks.codebook_status(session).dirty else ""
         state.set_notice("ok", f"{format_count(undone.lessons, 'lesson')} undone", saved + others)
