@@ -232,4 +232,5 @@ def _value_html(text: str) -> str:
         return "<b>empty</b>"
     if len(text) <= LONGEST_VALUE:
         return f"<b>{escape(text)}</b>"
-    return f'<b title="{escape(text)}">{escape(text[:36])} … {escape(text[-20:])}</b>'
+    start, end = text[:36].rpartition(" ")[0] or text[:36], text[-20:].partition(" ")[2] or text[-20:]
+    return f'<b title="{escape(text)}">{escape(start)} … {escape(end)}</b>'
