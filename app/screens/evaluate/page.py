@@ -57,9 +57,11 @@ def main() -> None:
     if not runs:
         return
     run = selected_run(runs, key="evaluate-run")
-    version = f", codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
+    name = session.run_name(run.run_id)
+    version = f"codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
+    facts = [name, "" if version in name else version, run_date(run)]  # a name may contain the version
     known = available_references(session, run.run_id)
-    with layout.header("Evaluate", f"{session.run_name(run.run_id)}{version}, {run_date(run)}", key="evaluate-head"):
+    with layout.header("Evaluate", ", ".join(filter(None, facts)), key="evaluate-head"):
         run_picker(runs, key="evaluate-run")
         reference = reference_picker(known, key="evaluate-reference")
         if known[reference]:
