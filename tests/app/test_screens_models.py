@@ -109,6 +109,8 @@ def test_connection_is_added_tested_assigned_and_removed(workspace: Workspace, s
         at.text_input(key="add-url").set_value(f"{url}/v1")
         next(button for button in at.form_submit_button if button.label == "Add").click().run()
         assert "local was added" in html(at)
+        next(button for button in at.form_submit_button if button.label == "Add").click().run()
+        assert "is not a valid connection name" not in html(at), "a second press of the emptied form is ignored"
         at.button(key="test-local").click().run()
         assert "local/gpt-4o-mini" in html(at)
         at.selectbox(key="role-judge-connection").select("local").run()
