@@ -299,7 +299,8 @@ class DrawerView {
         const wrong = (by === "role" || by === "verdict") && isWrong(value, reference[id]);
         const missing = !(id in values) || (value === null && by !== "verdict");
         const text = missing ? "" : value === null ? (failed ? "failed" : "unresolved") : valueText(value, labels);
-        return el("td", wrong ? "wrong bold" : value === false ? "muted" : value === null ? "unres" : "", text);
+        const shown = text && typeof value === "boolean" ? el("span", `flag ${text}`, text) : text;
+        return el("td", wrong ? "wrong bold" : value === false ? "muted" : value === null ? "unres" : "", shown);
       });
       const last = quoted ? el("td", "secondary", counts[row] ? formatCount(counts[row]) : "") : null;
       return el("tr", "", el("td", "", node), ...cells, last);
