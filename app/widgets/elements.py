@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.state import reset_widgets
 from core.formatting import MISSING, PRICE_UNKNOWN, format_clock
 from core.services.background_jobs import Job
+from core.services.project_session import ProjectSession
 
 T = TypeVar("T")
 
@@ -94,6 +95,13 @@ def icon_button(
 def icon_popover(icon: str, help: str, key: str) -> DeltaGenerator:
     """Draw a button with only an icon, as ``icon_button``, that opens a popover, and return the popover."""
     return st.popover(help, icon=f":material/{icon}:", help=help, key=f"icon-{key}", type="tertiary")
+
+
+def discard_popover(label: str, discard: Callable[[ProjectSession], None], session: ProjectSession) -> None:
+    """Draw a button that opens a popover, in which the button ``label`` discards the draft."""
+    with st.popover("Discard"):
+        line("All changes of the draft will be lost.")
+        st.button(label, key="draft-discard", type="primary", on_click=discard, args=(session,))
 
 
 def download(

@@ -88,7 +88,7 @@ def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: Proj
     assert (label.keywords, label.include) == (("cheap", "bill"), ("worth every penny",))
     assert "v2 draft, 3 changes" in html(at)
     assert "Draft saved" in html(at)
-    button(at, "Discard")
+    button(at, "Restore the saved version")
     assert codebooks.codebook_status(saved).codebook == BOOK
     assert at.text_input(key="codebook-book-unit").value == "review"
 

@@ -75,7 +75,7 @@ def test_personas_are_added_and_removed_except_the_last(session: ProjectSession)
     assert "1 persona in 1 group" in html(at)
     at.button(key="persona-delete").click().run()
     assert "needs at least one persona" in html(at)
-    button(at, "Discard")
+    button(at, "Restore the saved version")
     assert "2 personas" in html(at)
 
 

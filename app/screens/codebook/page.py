@@ -13,7 +13,7 @@ from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
-from app.widgets.elements import download, icon_button, icon_popover, line, saved
+from app.widgets.elements import discard_popover, download, icon_button, icon_popover, line, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags
@@ -75,7 +75,7 @@ def top(session: ProjectSession, status: CodebookStatus) -> None:
             files(session, book)
         if status.dirty:
             back = "Restore the saved version" if status.saved is not None else "Delete the draft"
-            st.button("Discard", on_click=discard, args=(session,), help=back)
+            discard_popover(back, discard, session)
         if status.saved is not None and st.button("Compare", icon=":material/difference:"):
             compare(session)
         if st.button(

@@ -14,7 +14,16 @@ from app.pages import open_page
 from app.state import PersonasState, bound, reset_widgets, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import version_rows
-from app.widgets.elements import download, icon_button, icon_popover, job_progress, line, literal, saved
+from app.widgets.elements import (
+    discard_popover,
+    download,
+    icon_button,
+    icon_popover,
+    job_progress,
+    line,
+    literal,
+    saved,
+)
 from app.widgets.file_import import draft_upload
 from app.widgets.layout import header, panel
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
@@ -86,7 +95,7 @@ def _top(session: ProjectSession, status: PersonaStatus) -> None:
 
             draft_upload("Import YAML", ["yaml", "yml", "json"], "personas-file", save_import)
         if status.dirty:
-            st.button("Discard", on_click=personas.discard, args=(session,), help="Restore the saved version")
+            discard_popover("Restore the saved version", personas.discard, session)
             if st.button(f"Save as v{number}", type="primary", key="personas-save"):
                 version = personas.save(session, status.personas, st.session_state.get(NOTE, ""))
                 reset_widgets(NOTE)
