@@ -27,9 +27,11 @@ def accepted_lessons(session: ProjectSession) -> None:
         with st.container(width="stretch"):
             st.fragment(_outcome, run_every=0.5 if found.is_running else None)(session, was_running=found.is_running)
         undo = f"Undo {'it' if len(found.lessons) == 1 else f'all {count}'}"
-        st.button(undo, type="tertiary", icon=":material/undo:", key="lessons-undo", on_click=_undo, args=(session,),
-                  help="Takes the accepted lessons out of the draft and, as a new version, out of the saved codebook. "
-                  "Your other edits stay.")  # fmt: skip
+        if st.button(undo, type="tertiary", icon=":material/undo:", key="lessons-undo",
+                     help="Takes the accepted lessons out of the draft and, as a new version, out of the saved "
+                     "codebook. Your other edits stay."):  # fmt: skip
+            _undo(session)
+            st.rerun()  # Review draws this line in a fragment, and the message is at the top of the page
         st.button("Keep", type="tertiary", icon=":material/check:", key="lessons-keep", on_click=lessons.keep,
                   args=(session,), help="Keeps them in the codebook and hides this line.")  # fmt: skip
 

@@ -359,6 +359,16 @@ def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_studio:
         assert notes == ["first, typed", "first and second", "first"], "nothing is saved again"
 
 
+def test_undone_lesson_is_reported_at_once(open_studio: OpenStudio, tmp_path: Path) -> None:
+    _, page = open_filled(open_studio, tmp_path / "lesson.duckdb", 2)
+    wait_for_form(page)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Add as include example").click()
+    page.get_by_role("button", name="Undo it").click()
+    expect(page.get_by_text("1 lesson undone")).to_be_visible()
+
+
 def review_as(page: Page, name: str) -> None:
     """Change the reviewer under Settings."""
     page.get_by_test_id("stMain").get_by_role("button", name="Settings").click()
