@@ -365,6 +365,8 @@ def test_undone_lesson_is_reported_at_once(open_studio: OpenStudio, tmp_path: Pa
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Add as include example").click()
+    page.get_by_text("not tested: review").or_(page.get_by_text("Word-list baseline on")).first.wait_for()
+    settle(page)
     page.get_by_role("button", name="Undo it").click()
     expect(page.get_by_text("1 lesson undone")).to_be_visible()
 
