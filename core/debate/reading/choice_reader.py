@@ -1,0 +1,196 @@
+"""Readings of a decision for one label: announced, as the first or last line, label by label, and JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from core.codebook import CHOICE_ITEM
+from core.debate.reading.contradictions import check_comment, check_following, is_anothers
+from core.debate.reading.decision_markers import CONTENT, Line, Marker, is_inside, is_reported
+from core.debate.reading.json_answers import CHOSEN, label_named
+from core.debate.reading.json_blocks import Block, entry_name, lookup
+from core.debate.reading.multi_label import Statements, Unreadable, residue, without_bullet
+from core.debate.reading.ratings import LEFT_OPEN
+from core.debate.reading.reader import CITATION, CUT, Reader, unwrapped
+from core.debate.reading.single_label import read_choice
+from core.debate.reading.tokens import tokenise
+from core.debate.turns import Reading
+
+NO_CHOICE = "the decision does not choose one label"
+_LOOK_BACK = 200
+_HOWEVER = re.compile(r"(?:^|[.!;]) *(?:however|but),? *$", re.IGNORECASE)
+_EARLIER = re.compile(r"\b(?:initial|original|earlier|first|previous)", re.IGNORECASE)
+_MOST_ANNOUNCED = 50
+"""Announcements on one line. A model that repeats itself makes more; each is read to the end of its line."""
+
+
+class ChoiceReader(Reader):
+    """A reading of a decision on a codebook of which one label is chosen."""
+
+    marker_kinds = ("aspects", "label", "revised", "final")
+    keys = ("label", "aspect", "labels", "aspects")
+
+    def read_undecided(self) -> Reading | None:
+        """Return the reading of a reply that leaves a label open and chooses none."""
+        return Reading(undecided={CHOICE_ITEM: LEFT_OPEN}) if self.open else None
+
+    def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
+        self._check_restated(candidates)
+        if candidates and self._is_contradicting(candidates):
+            raise Unreadable("it announces different decisions without saying which one is its own")
+
+    def _is_contradicting(self, candidates: Sequence[Marker | Block]) -> bool:
+        """Return True if the last decision corrects another one before it on its line.
+
+        "The label is A. The right label would be B.", "A. However, the correct label is B."
+        """
+        lines, last = self.marked.lines, candidates[-1]
+        if not isinstance(last, Marker):
+            return False
+        begin = lines.rfind("\n", 0, last.start) + 1
+        before = lines[max(begin, last.start - _LOOK_BACK) : last.start]
+        however = _HOWEVER.search(before)
+        label = set(self._mentioned(self.marked.text[last.end : last.limit]))
+        if however and self.names.find(before[: however.start()].strip(" .!")) not in (None, *label):
+            return True
+        first = candidates[-2] if len(candidates) > 1 else None
+        if not isinstance(first, Marker) or first.start < begin:
+            return False
+        if not however and "would be" not in lines[last.start : last.end]:
+            return False
+        said = self.marked.text[first.end : first.limit]
+        earlier = set(self._mentioned(said))
+        if is_anothers(said) or _EARLIER.search(lines, first.start, first.end):
+            return False
+        return bool(label and earlier) and label != earlier
+
+    def _read_marker(self, marker: Marker) -> Reading | None:
+        text, limit = self.marked.text, marker.limit
+        start = self.marked.past_marker(marker.end, limit)
+        if text.startswith("\\boxed", marker.start):
+            limit = min(x for x in (text.find("}", start), limit) if x >= 0)
+        elif not CONTENT.search(self.marked.lines, start, limit):
+            if limit < self.marked.line_end(start):
+                return None
+            line = next((line for line in self.marked.statement_lines(limit + 1) if not line.blank), None)
+            if line is None:
+                raise Unreadable(CUT if self.cut else NO_CHOICE)
+            start, limit = line.end - len(without_bullet(CITATION.sub("", line.text))), line.end
+        if self.cut and limit >= len(text):
+            raise Unreadable(CUT)
+        item = read_choice(unwrapped(text[start:limit]), self.names, codes=True)
+        if item is not None:
+            self.start = start
+            return self._choice_reading(item, end=limit)
+        if _is_question(text[start:limit]) or (marker.plain and marker.kind != "label"):
+            return None
+        words = text[start:limit].strip(" *_#\"'`.,;:()[]\n")
+        if self._mentioned(words):
+            raise residue(words)
+        if re.match(r"(?:none|no label)\b|$", words, re.I):
+            raise Unreadable(NO_CHOICE)
+        raise self._unreadable_words(words)
+
+    def _read_value(self, block: Block, value: Any) -> Reading:
+        others = (lookup(block.data, key) for key in (*self.keys, *CHOSEN))
+        if len({label_named(entry_name(other), self.names) for other in others} - {None}) > 1:
+            raise Unreadable(NO_CHOICE)
+        return self._read_json_choice(value if isinstance(value, list) else [value], block.end)
+
+    def _read_answers_by_name(self, block: Block) -> Reading | None:
+        if known := self._stated_by_name(block):
+            answers = self._answers(block, known)
+            if not answers:
+                return None
+            chosen = [item for item, answer in answers.items() if answer is True]
+            if len(chosen) != 1 or "none" in answers.values():
+                raise Unreadable(NO_CHOICE)
+            return self._choice_reading(*chosen, end=block.end)
+        value = lookup(block.data, *CHOSEN)
+        return self._read_json_choice([value], block.end) if label_named(value, self.names) is not None else None
+
+    def _read_unmarked(self) -> Reading | None:
+        """Return the label of answers label by label, or else that of a line."""
+        lines = [line for line in self.marked.statement_lines(0) if not line.blank]
+        statements = Statements(self.names)
+        for line in lines:
+            with suppress(Unreadable):
+                if statements.read(line.text) and is_reported(self.marked, line.start):
+                    return None
+        if (
+            statements.explicit
+            and len(self.codebook.labels) > 1
+            and not (self._missing(statements.explicit) or statements.contradicted)
+        ):
+            present = (item for item, values in statements.values.items() if values == {True})
+            return self._choice_reading(*present, end=self.marked.text.rfind("\n") + 1)
+        return self._read_choice_of_line(lines)
+
+    def _read_choice_of_line(self, lines: Sequence[Line]) -> Reading | None:
+        """Return the label of the first or the last line, or of a heading; several labels are an error."""
+        announcements = [m for m in self.marked.weak if m.kind != "list" and not is_reported(self.marked, m.start)]
+        headings = [marker for marker in announcements if marker.kind == "heading"]
+        chosen: dict[str, None] = {}
+        others: dict[str, None] = {}
+        end = 0
+        for number, line in enumerate(lines):
+            if self.cut and line.end >= len(self.marked.text):
+                continue
+            citation = CITATION.match(line.text)
+            if citation and not any(lines[number - 1].start <= heading.start < line.start for heading in headings):
+                continue
+            markers = announcements if number in (0, len(lines) - 1) else headings
+            markers_inside = [marker for marker in markers if line.start <= marker.start < line.end]
+            starts = [(marker.end, marker.kind == "heading") for marker in markers_inside]
+            if len(starts) > _MOST_ANNOUNCED:
+                raise Unreadable("it announces a decision again and again on one line")
+            words = without_bullet(line.text[citation.end() :] if citation else line.text)
+            tokens = tokenise(words, self.names)
+            starts_with_name = len(tokens) > 1 and tokens[0].kind == "name"
+            is_prose = starts_with_name and (tokens[1].kind == "word" or tokens[1].text == "the")
+            # "Both A and B are plausible, but B is the better fit": what comes before "but" is a concession
+            is_concession = any(
+                "but " in self.marked.lines[max(m.start - 5, line.start) : m.end].casefold() for m in markers_inside
+            )
+            is_name = self.names.find(words.strip(" .*_`\"'()[]#>-")) is not None
+            is_alone = is_name or (number == 0 and not is_prose and not is_concession)
+            if is_alone and not (is_reported(self.marked, line.start) or is_inside(line.start, self.marked.quoted)):
+                starts.insert(0, (line.end - len(words) if words.strip() else line.start, True))
+            elif not starts and starts_with_name and tokens[1].kind == "link":
+                others.setdefault(tokens[0].item)  # "- Hawkish: never"
+            for begin, codes in starts:
+                text = self.marked.text[begin : line.end]
+                item = read_choice(unwrapped(text), self.names, codes=codes)
+                if item is not None:
+                    if _is_question(text):
+                        return None
+                    self.start = self.start if chosen else begin
+                    chosen[item], end = None, end or line.end
+                    break
+        return self._choice_reading(*(chosen | others), end=end) if chosen else None
+
+    def _read_json_choice(self, values: list[Any], end: int) -> Reading:
+        named = [entry_name(value) for value in values]
+        if unknown := [str(value if name is None else name) for value, name in zip(values, named, strict=True)
+                       if label_named(name, self.names) is None]:  # fmt: skip
+            raise residue(unknown[0], unknown)
+        return self._choice_reading(
+            *dict.fromkeys(item for name in named if (item := label_named(name, self.names))), end=end
+        )
+
+    def _choice_reading(self, *items: str, end: int) -> Reading:
+        """Return the reading of the one item chosen; the text from ``end`` on may not speak for another."""
+        if len(items) != 1:
+            raise Unreadable(f"the decision names more than one label: {self._quoted(items)}" if items else NO_CHOICE)
+        check_comment(self.marked.lines[end : self.marked.line_end(end)], self.names)
+        check_following(self.marked.lines[end:], {items[0]: True}, "choice", self.names)
+        if items[0] in self.open:
+            return Reading(undecided={CHOICE_ITEM: LEFT_OPEN})
+        return Reading(values={CHOICE_ITEM: items[0]})
+
+
+def _is_question(text: str) -> bool:
+    return text.rstrip(" *_\"”'").endswith("?")

@@ -1,0 +1,319 @@
+"""Readings of decisions on several labels: announced lists, lists below a marker, answers label by label, and JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+
+from core.debate.reading.contradictions import check_following, check_lines, check_withdrawn, is_anothers
+from core.debate.reading.decision_markers import CONTENT, Marker, is_reported, parse_markers
+from core.debate.reading.json_answers import ABSENT, CHOSEN, PRESENT, answer_of
+from core.debate.reading.json_blocks import Block, entries, lookup
+from core.debate.reading.label_names import split_ordinals
+from core.debate.reading.multi_label import (
+    BULLET,
+    Statements,
+    Unreadable,
+    is_comment,
+    quoted_names,
+    residue,
+    sole_answer,
+    without_bullet,
+)
+from core.debate.reading.normalise import fold
+from core.debate.reading.ratings import LEFT_OPEN
+from core.debate.reading.reader import CITATION, CUT, Reader, outside_codebook, unwrapped
+from core.debate.turns import Reading
+
+_REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
+"""The end of a decision before another sentence on its line."""
+_EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*$")
+_PLURAL = re.compile(r"\b(?:present|aspects|labels|categories|topics|themes|codes)\b", re.IGNORECASE)
+_NOT_APPLICABLE = re.compile(
+    r"[\s*_`\"'(\[#]*+(?:n/?a|not applicable)[\s*_`\"')\].]*(?:$|[.,;:(–—]|-\s|(?:because|since|as)\b)",
+    re.IGNORECASE,
+)
+"""Words for no label where the labels are to be listed; beside one label they leave it open."""
+_NO_TEXT = re.compile(
+    r"\b(?:cannot|can['’]t|unable|missing|empty|unreadable|not (?:provided|given|available|accessible|visible))\b",
+    re.IGNORECASE,
+)
+"""Words that give another reason for "N/A" than that no label is present."""
+
+
+class LabelsReader(Reader):
+    """A reading of a decision on a multilabel codebook."""
+
+    marker_kinds = ("aspects", "label", "revised", "final")
+    keys = ("labels", "aspects")
+
+    def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
+        self._check_restated(candidates)
+
+    def _read_marker(self, marker: Marker) -> Reading | None:
+        start = self.marked.past_marker(marker.end, marker.limit)
+        if (block := self._block_at(start)) is not None:
+            return self._read_block(block) if block.error else self._read_answers_by_name(block)
+        return self._read_marked_labels(marker, start)
+
+    def _read_value(self, block: Block, value: Any) -> Reading:
+        return self._read_json_labels(value, lookup(block.data, *ABSENT), block.end)
+
+    def _read_answers_by_name(self, block: Block) -> Reading | None:
+        if known := self._stated_by_name(block):
+            answers = self._answers(block, known)
+            if not answers:
+                return None
+            if missing := self._missing(answers):
+                raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
+            return self._read_json_labels(known, None, block.end)
+        listed = lookup(block.data, *PRESENT, *CHOSEN)
+        if isinstance(listed, dict):
+            listed = lookup(listed, *PRESENT)
+        if isinstance(listed, str):
+            if stated := self._stated_in(listed):
+                return self._read_json_labels(stated, lookup(block.data, *ABSENT), block.end)
+            listed = re.split(r"\s*[,;]\s*", listed.strip())
+        if not isinstance(listed, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in listed):
+            return None
+        return self._read_json_labels(listed, lookup(block.data, *ABSENT), block.end)
+
+    def _read_unmarked(self) -> Reading | None:
+        headings = [m for m in self.marked.weak if m.kind == "heading" and not is_reported(self.marked, m.start)]
+        if len(headings) == 1 and (reading := self._read_marked_labels(headings[0], headings[0].end)) is not None:
+            return reading
+        statements = Statements(self.names)
+        prose = leftover = end = 0
+        is_first_line = False  # the only statement is the first line
+        earlier: Set[str] = set()
+        unknown: dict[str, None] = {}
+        for line in self.marked.statement_lines(0):
+            if line.blank:
+                continue
+            text = unwrapped(line.text)
+            had_answers = bool(statements.explicit)
+            try:
+                stated = statements.read(text)
+            except Unreadable:
+                leftover += sole_answer(text, self.names) != "none" or bool(self._mentioned(text))
+                continue
+            if not stated:
+                prose += 1
+                name, _, answer = without_bullet(text).partition(":")
+                if had_answers and 0 < len(name.split()) < 5 and isinstance(sole_answer(answer, self.names), bool):
+                    unknown.setdefault(name.strip(" *_#"))
+                continue
+            if is_reported(self.marked, line.start, denied=False) or is_anothers(line.text):
+                return None
+            if not had_answers and statements.explicit:  # what came before the first answer is reasoning
+                earlier, statements.values = statements.values.keys(), statements.line_values
+            title = line.text.lstrip().startswith(("#", "*", "_")) and len(statements.values) == 1
+            is_first_line = not (prose or leftover or end or title)
+            leftover += statements.blank
+            end = line.end
+        if not (statements.values or statements.none):
+            return self._read_sole_list()
+        if self.cut and end >= len(self.marked.text):
+            return None
+        if unknown and len(statements.explicit) > 1:
+            raise outside_codebook(unknown)
+        missing = self._missing(statements.values)
+        leftover += len(earlier - statements.values.keys())
+        if bool(statements.explicit) and statements.explicit >= statements.values.keys():
+            values_by_item = list(statements.values.values())
+            is_complete = statements.contrasted or (statements.headed and {True} in values_by_item)
+            if missing and (statements.answered or {False} in values_by_item) and not is_complete:
+                raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
+            return None if missing and leftover else self._labels_reading(statements, end)
+        is_list_before_text = is_first_line and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.marked.lines[end:])
+        if self.cut or ((prose or leftover) and not is_list_before_text):
+            return None
+        return self._labels_reading(statements, end)
+
+    @cached_property
+    def _first_mention(self) -> int:
+        mentions = self.names.mentions(self.marked.text)
+        return mentions[0].start if mentions else len(self.marked.text)
+
+    def _read_sole_list(self) -> Reading | None:
+        """Return the reading of a reply that names labels only in one sentence like "The text mentions A and B"."""
+        lists = [m for m in self.marked.weak if m.kind == "list" and not is_reported(self.marked, m.start)]
+        if len(lists) != 1:
+            return None
+        reading = None
+        with suppress(Unreadable):
+            reading = self._read_marked_labels(lists[0], lists[0].end)
+        mentioned = self._mentioned(self.marked.text)
+        return reading if reading is not None and all(reading.values.get(item) is True for item in mentioned) else None
+
+    def _read_marked_labels(self, marker: Marker, start: int) -> Reading | None:
+        text = self.marked.text
+        labels_meant = marker.kind == "aspects" or start > marker.end
+        statements = Statements(self.names, all_meant=labels_meant and self._first_mention >= marker.start)
+        try:
+            list_meant = labels_meant or _PLURAL.search(text, marker.start, start) is not None
+            end = self._read_lines(statements, start, marker.limit, list_meant=list_meant)
+        except Unreadable as error:
+            if marker.plain and not statements.values and not _names_outside(text[marker.end : marker.limit], error):
+                return None  # "The aspects present in this review are well supported" is prose
+            if self.cut and self.marked.line_end(marker.limit) >= len(text):
+                raise Unreadable(CUT) from error
+            raise
+        if self.cut and (end is None or end >= len(text) or statements.unfinished):
+            raise Unreadable(CUT)
+        end = len(text) if end is None else end
+        check_withdrawn(self.marked.lines[start:end])
+        reading = self._labels_reading(statements, end)
+        self.start = start  # the marker may have the word of a label
+        return reading
+
+    def _read_lines(self, statements: Statements, start: int, limit: int, *, list_meant: bool) -> int | None:
+        """Read the lines that a marker announces; return where they end, None if they may go on after the text.
+
+        They are the rest of the marker's line, continued while it ends with a comma, or else the list below it. With
+        ``list_meant`` the marker asks for a list of labels, so that "N/A" is none.
+        """
+        next_marker = min((m.start for m in self.marked.markers if m.start >= limit), default=len(self.marked.text))
+        first_line = split_ordinals(self.marked.text[start:limit], self.names)
+        if _EMPTY_LIST.match(first_line) or (list_meant and self._is_not_applicable(first_line)):
+            statements.none = True
+            return limit
+        is_whole_line = limit >= self.marked.line_end(start)
+        if CONTENT.search(first_line):
+            end = limit
+            try:
+                stated = statements.read(unwrapped(first_line))
+            except Unreadable:
+                remark = None if self.cut else _REMARK.search(first_line)
+                if remark is None or not statements.read(first_line[: remark.start()]):
+                    raise
+                return start + remark.end()
+            for line in self.marked.statement_lines(self.marked.line_end(limit) + 1, next_marker):
+                if not statements.unfinished or line.blank:
+                    break
+                stated, end = statements.read(line.text), line.end
+            if not stated:
+                raise self._unreadable_words(first_line)
+            if not is_whole_line or not statements.headed or statements.heading == "unknown":
+                return end
+            limit = self.marked.line_end(limit)
+        elif not is_whole_line:
+            return limit
+        return self._read_list_below(statements, limit + 1, next_marker)
+
+    def _is_not_applicable(self, words: str) -> bool:
+        """Return True if words are "N/A", with a comment at most, and no label has such a name."""
+        found = _NOT_APPLICABLE.match(words)
+        if found is None or self._mentioned(words) or any(map(self.names.find, ("not applicable", "n/a", "na"))):
+            return False
+        comment = words[found.end() :]
+        return not _NO_TEXT.search(comment) and is_comment(comment, self.names, implicit=False)
+
+    def _read_list_below(self, statements: Statements, start: int, next_marker: int) -> int | None:
+        """Read the list from ``start`` on, at most up to the next marker; return as ``_read_lines``."""
+        begun, bullets, depth, end = bool(statements.values), False, 0, start
+        for line in self.marked.statement_lines(start, next_marker):
+            if line.blank:
+                if begun and not bullets and not statements.headed:
+                    return line.end
+                continue
+            text = CITATION.sub("", line.text)
+            bullet = BULLET.match(text)
+            indent = len(bullet["indent"] if bullet else re.match(r"[ \t]*", text)[0])  # type: ignore[index]
+            if begun and bullets and indent > depth:
+                continue  # explains the bullet above
+            is_table_row = text.count("|") > 1
+            try:
+                stated = statements.read(unwrapped(text))
+            except Unreadable:
+                if begun and not bullet and self._label_at_start(text) is None:
+                    return line.start
+                raise
+            if stated:
+                if bullet and not begun:
+                    bullets, depth = True, indent
+                begun, end = True, line.end
+            elif bullet or not (begun or is_table_row or text.rstrip(" *_").endswith(":")):
+                foreign = self._unreadable_words(without_bullet(text))
+                if not begun or foreign.unknown:
+                    raise foreign
+                return line.start
+            elif begun and not is_table_row:
+                return line.start
+        may_go_on = begun and (bullets or statements.headed or end >= len(self.marked.text))
+        return end if next_marker < len(self.marked.text) or (begun and not may_go_on) else None
+
+    def _label_at_start(self, text: str) -> str | None:
+        """Return the label with whose name a line starts."""
+        named = self.names.at(fold(text.lstrip(" \t>*_#`\"'“")), 0)
+        return named[0] if named else None
+
+    def _labels_reading(self, statements: Statements, end: int) -> Reading:
+        """Return the reading of statements on labels: those not named are absent if any is present, or none is.
+
+        The text from ``end`` on may not state anything else.
+        """
+        decided = {item: True for item, values in statements.values.items() if values == {True}}
+        check_lines(self.marked, self.start, end, decided, self.names, undecided=self.open)
+        check_following(self.marked.lines[end:], decided, "multilabel", self.names)
+        if statements.contradicted:
+            raise Unreadable(f"the decision says different things about {self._quoted(statements.contradicted)}")
+        values = {item: next(iter(given)) for item, given in statements.values.items()}
+        present = [item for item, value in values.items() if value]
+        if statements.none and present:
+            raise Unreadable(f"the decision says none and also names {self._quoted(present)}")
+        if not present and not statements.none and self._missing(values):
+            raise Unreadable("the decision names no label that is present and does not say none")
+        reasons = dict.fromkeys((item for item, value in values.items() if value is None), LEFT_OPEN) | self.open
+        return Reading(
+            values={item: bool(values.get(item)) for item in self.items if item not in reasons},
+            undecided={item: reasons[item] for item in self.items if item in reasons},
+        )
+
+    def _stated_in(self, value: str) -> list[str]:
+        """Return the names of the labels that a JSON value announces: "The present aspects are: A, B"."""
+        reader = LabelsReader(parse_markers(value, self.codebook), self.codebook, cut=False)
+        reading = reader.read_announced()
+        return [] if reading is None else [self.names.written(item) for item in reading.present]
+
+    def _read_json_labels(self, listed: Any, absent: Any, end: int) -> Reading:
+        statements, foreign_names, none = Statements(self.names), [], False
+        sides = [(side, *entry) for side, value in ((True, listed), (False, absent)) for entry in entries(value)]
+        for side, name, answer_data in sides:
+            answer = answer_of(answer_data, self.names)
+            if answer == "none":
+                raise residue(str(name))
+            item = self.names.find(name) if isinstance(name, str) else None
+            name_statements = Statements(self.names)
+            if item is not None:
+                name_statements.values = {item: {True}}
+            else:
+                try:
+                    is_read = (
+                        isinstance(name, str)
+                        and name_statements.read(name)
+                        and not (name_statements.none and name_statements.values)
+                    )
+                except Unreadable:
+                    is_read = False
+                if not is_read:
+                    foreign_names.append(str(name))
+            none = none or name_statements.none
+            for item_named, values in name_statements.values.items():
+                stated = {None if None in (answer, value) else (value == answer) == side for value in values}
+                statements.values.setdefault(item_named, set()).update(stated)
+        if foreign_names:
+            raise residue(foreign_names[0], foreign_names)
+        any_present = any(True in values for values in statements.values.values())
+        statements.none = none or not any_present  # an empty list is an answer
+        return self._labels_reading(statements, end)
+
+
+def _names_outside(text: str, failure: Unreadable) -> bool:
+    """Return True if words after a plain marker are names outside the codebook and not the rest of a sentence."""
+    return text.lstrip(" *`_").startswith("#") or (
+        bool(failure.unknown) and all(name[:1].isupper() for name in failure.unknown)
+    )

@@ -1,0 +1,215 @@
+"""The steps of reading a reply that all kinds of codebook share: which decision counts, and what is left open."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from core.codebook import Codebook
+from core.debate.reading.decision_markers import (
+    CONTENT,
+    MarkedReply,
+    Marker,
+    is_reported,
+    next_document,
+)
+from core.debate.reading.json_answers import UNDECIDED, answer_of, by_name, is_claim
+from core.debate.reading.json_blocks import Block, entries, lookup
+from core.debate.reading.label_names import names_of
+from core.debate.reading.marker_patterns import MarkerKind
+from core.debate.reading.multi_label import Unreadable, is_comment, quoted_names, residue, unknown_names
+from core.debate.reading.ratings import LEFT_OPEN
+from core.debate.reading.tokens import Value, tokenise
+from core.debate.turns import Reading
+
+CUT = "cut by the output limit before the decision was complete"
+CITATION = re.compile(r"[ \t]*>[ \t>]*")
+
+
+class Reader(ABC):
+    """One reading of one reply. Every method raises ``Unreadable`` for a decision that does not count."""
+
+    marker_kinds: ClassVar[tuple[MarkerKind, ...]]
+    """The markers that announce a decision on this kind of codebook."""
+    keys: ClassVar[tuple[str, ...]]
+    """The keys of a decision in JSON."""
+
+    def __init__(self, marked: MarkedReply, codebook: Codebook, *, cut: bool) -> None:
+        self.marked, self.codebook, self.cut = marked, codebook, cut
+        self.names = names_of(codebook)
+        self.items = codebook.items
+        self.start = 0
+        self.open = self._find_left_open()
+
+    def read_announced(self) -> Reading | None:
+        """Return the reading of the last announced decision, None if there is none."""
+        candidates: list[Marker | Block] = [
+            marker for marker in self.marked.markers if marker.kind in self.marker_kinds
+        ]
+        candidates += [
+            block for block in self.marked.blocks if block.error or lookup(block.data, *self.keys) is not None
+        ]
+        candidates.sort(key=lambda candidate: candidate.start)
+        if self.cut and self.marked.torn > (candidates[-1].start if candidates else -1):
+            raise Unreadable(CUT)
+        if candidates and self._is_cited(candidates[-1]) and not all(map(self._is_cited, candidates)):
+            raise Unreadable("the last decision is in a block quotation")
+        another = next_document(self.codebook.unit)
+        if candidates and another.search(self.marked.lines, candidates[0].start + 1, candidates[-1].start):
+            raise Unreadable("it decides on more than one document")
+        self._check_candidates(candidates)
+        for candidate in reversed(candidates):
+            self.start = candidate.start
+            if isinstance(candidate, Block):
+                return self._read_block(candidate)
+            if (reading := self._read_marker(candidate)) is not None:
+                return reading
+        return None
+
+    def read_unannounced(self) -> Reading | None:
+        """Return the reading of a decision without a marker, None if there is none."""
+        blocks = [block for block in self.marked.blocks if not is_reported(self.marked, block.start)]
+        for block in reversed(blocks):
+            self.start = block.start
+            if (reading := self._read_answers_by_name(block)) is not None:
+                return reading
+        self.start = 0
+        return self._read_unmarked()
+
+    def read_undecided(self) -> Reading | None:
+        """Return the reading of a reply that leaves everything open and decides nothing else."""
+        if self.open and self.open.keys() >= set(self.items):
+            return Reading(undecided=dict.fromkeys(self.items, LEFT_OPEN))
+        return None
+
+    @abstractmethod
+    def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
+        """Raise ``Unreadable`` if the announced decisions contradict each other."""
+
+    @abstractmethod
+    def _read_marker(self, marker: Marker) -> Reading | None:
+        """Return the reading of what a marker announces, or None if the sentence is not a decision."""
+
+    @abstractmethod
+    def _read_value(self, block: Block, value: Any) -> Reading:
+        """Return the reading of the value of a decision's key in an object; None for announced ratings by name."""
+
+    @abstractmethod
+    def _read_answers_by_name(self, block: Block) -> Reading | None:
+        """Return the reading of an object {name: answer}, or with names under another key than ``labels``."""
+
+    @abstractmethod
+    def _read_unmarked(self) -> Reading | None:
+        """Return the reading of a reply that states its decision without announcing it, None if it states none."""
+
+    def _read_block(self, block: Block) -> Reading:
+        """Return the reading of an object with a decision's key, or of announced ratings."""
+        if block.error:
+            raise Unreadable(CUT if self.cut else f"the JSON cannot be read ({block.error})")
+        self._check_comments(block, implicit=True)
+        return self._read_value(block, lookup(block.data, *self.keys))
+
+    def _stated_by_name(self, block: Block) -> dict[str, Any]:
+        """Return what an object {name: answer} states, by the names of labels in it."""
+        self._check_comments(block, implicit=False)
+        data = by_name(block.data, self.names)
+        return {key: value for key, value in data.items() if self.names.find(key) is not None}
+
+    def _answers(self, block: Block, known: dict[str, Any]) -> dict[str, Value | str]:
+        """Return the answer for each label that an object states; empty if nothing in it is a yes or a no."""
+        answers = {self.names.find(key) or "": answer_of(value, self.names) for key, value in known.items()}
+        if not any(isinstance(answer, bool) for answer in answers.values()):
+            return {}
+        data = by_name(block.data, self.names)
+        if claims := [key for key in data if key not in known and is_claim(data[key], self.names)]:
+            raise outside_codebook(claims)
+        return answers
+
+    def _check_comments(self, block: Block, *, implicit: bool) -> None:
+        """Check the comments of an object, and note the labels that it leaves open."""
+        if block.comments and not is_comment(block.comments, self.names, implicit=implicit):
+            raise residue(block.comments)
+        keys = (key for key in UNDECIDED if self.names.find(key) is None)
+        for name, given in entries(lookup(block.data, *keys)):
+            reason = given.get("reason") if isinstance(given, dict) else given
+            reason = reason if isinstance(reason, str) and reason else LEFT_OPEN
+            self.open |= dict.fromkeys(self._mentioned(str(name)), reason)
+
+    def _block_at(self, start: int) -> Block | None:
+        """Return the JSON that follows a position directly, None if other words do."""
+        for block in self.marked.blocks:
+            words_between = self.marked.text[start : block.start]
+            if block.start >= start and not CONTENT.search(words_between.replace("json", "")):
+                return block
+        return None
+
+    def _check_restated(self, candidates: Sequence[Marker | Block]) -> None:
+        """Raise ``Unreadable`` if the last two decisions differ and one directly follows the other."""
+        if len(candidates) > 1 and not self.cut and self._is_restated_otherwise(*candidates[-2:]):
+            raise Unreadable("it announces different decisions, one directly after the other")
+
+    def _is_restated_otherwise(self, first: Marker | Block, last: Marker | Block) -> bool:
+        """Return True if the line after a decision announces other labels in the same words, as in a list of them."""
+        if not (isinstance(first, Marker) and isinstance(last, Marker)):
+            return False
+        text, lines = self.marked.text, self.marked.lines
+        between = lines[first.limit : last.start]
+        words = [lines[marker.start : marker.end].strip().casefold() for marker in (first, last)]
+        if words[0] != words[1] or CONTENT.search(between) or between.count("\n") != 1:
+            return False
+        named = [set(self._mentioned(text[marker.end : marker.limit])) for marker in (first, last)]
+        return named[0] != named[1] and bool(named[0]) and bool(named[1])
+
+    def _is_cited(self, candidate: Marker | Block) -> bool:
+        """Return True if a decision is in a block quotation that is not itself announced: "Final Decision:\\n> ..."."""
+        begin = self.marked.lines.rfind("\n", 0, candidate.start) + 1
+        if not self.marked.lines[begin : begin + 8].lstrip(" ").startswith(">"):
+            return False
+        before = bisect_left(self.marked.markers, begin, key=lambda marker: marker.limit)
+        return before == 0 or bool(self.marked.lines[self.marked.markers[before - 1].end : begin].strip())
+
+    def _find_left_open(self) -> dict[str, str]:
+        """Return the labels named on the last ``Undecided:`` lines, with the reason."""
+        left_open: dict[str, str] = {}
+        marker_below: Marker | None = None
+        for marker in reversed(self.marked.undecided):
+            line_end = self.marked.line_end(marker.end)
+            if marker_below is not None and self.marked.lines[line_end : marker_below.start].strip(" \n>#-+•*_"):
+                break
+            left_open |= dict.fromkeys(self._mentioned(self.marked.text[marker.end : marker.limit]), LEFT_OPEN)
+            marker_below = marker
+        return left_open
+
+    def _mentioned(self, text: str) -> list[str]:
+        return [mention.item for mention in self.names.mentions(text)]
+
+    def _missing(self, decided: Iterable[str]) -> list[str]:
+        known = {*decided, *self.open}
+        return [label.name for label in self.codebook.labels if label.id not in known]
+
+    def _unreadable_words(self, words: str) -> Unreadable:
+        """Return the exception for words that state nothing about any label."""
+        return residue(words, unknown_names(tokenise(words, self.names), words))
+
+    def _quoted(self, items: Iterable[str]) -> str:
+        return quoted_names(self.names.written(item) for item in items)
+
+
+def outside_codebook(names: Iterable[str]) -> Unreadable:
+    """Return the exception for answers on names that are not in the codebook."""
+    names = tuple(names)
+    return Unreadable(f"it answers for what is not in the codebook: {quoted_names(names)}", names)
+
+
+def unwrapped(text: str) -> str:
+    """Return a body without a quotation mark, bracket or emphasis around the whole of it."""
+    bare = text.strip().strip("*_`").strip()
+    inner = bare.rstrip(".")
+    for opening, closing in ('""', "“”", "«»", "„“", "()", "{}"):
+        around = len(bare) > 1 and bare[0] == opening and inner[-1:] == closing
+        if around and bare.count(closing) == (2 if opening == closing else 1):
+            return inner[1:-1]
+    return text
