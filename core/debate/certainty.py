@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.reading.label_names import names_of
 from core.debate.turns import Reading, Reply
+from core.documents import Value
 
 _ANSWER = re.compile(
     r"[\s\"'*_`\]]*+(?:[:=|→—–-]|\bis\b)[\s\"'*_`]*+"
@@ -33,11 +34,10 @@ def certainties(reply: Reply, reading: Reading, codebook: Codebook) -> Mapping[s
         named.setdefault(mention.item, (reading.start + mention.start, reading.start + mention.end))
     found = {}
     for item, value in reading.values.items():
-        span = named.get(str(value)) or _code(reply.text, reading.start, str(value), codebook)
-        if item != CHOICE_ITEM:
-            span = named.get(item)
-            answer = _ANSWER.match(reply.text, span[1]) if span else None
-            span = answer.span("answer") if answer else span if value is True else None
+        if item == CHOICE_ITEM:
+            span = named.get(str(value)) or _code(reply.text, reading.start, str(value), codebook)
+        else:
+            span = _answer_span(reply.text, named.get(item), value)
         if span is not None:
             first, last = bisect_right(starts, span[0]) - 1, bisect_left(starts, span[1])
             total = sum(logprob for _, logprob in reply.token_logprobs[max(first, 0) : last])
@@ -45,8 +45,17 @@ def certainties(reply: Reply, reading: Reading, codebook: Codebook) -> Mapping[s
     return found
 
 
+def _answer_span(text: str, name: tuple[int, int] | None, value: Value) -> tuple[int, int] | None:
+    """Return where the answer after a label's name is, or the name itself if it stands alone for a present label."""
+    if name is None:
+        return None
+    if answer := _ANSWER.match(text, name[1]):
+        return answer.span("answer")
+    return name if value is True else None
+
+
 def _code(text: str, start: int, item: str, codebook: Codebook) -> tuple[int, int] | None:
-    """Return where the code of a chosen label stands."""
+    """Return where the code of a chosen label is."""
     code = next((label.code for label in codebook.labels if label.id == item), None)
     match = re.compile(rf"(?<![\w.-]){code:g}(?![\w.])").search(text, start) if code is not None else None
     return match.span() if match else None

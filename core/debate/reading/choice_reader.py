@@ -16,7 +16,7 @@ from core.debate.reading.multi_label import Statements, Unreadable, residue, wit
 from core.debate.reading.ratings import LEFT_OPEN
 from core.debate.reading.reader import CITATION, CUT, Reader, unwrapped
 from core.debate.reading.single_label import read_choice
-from core.debate.reading.tokens import tokenise
+from core.debate.reading.tokens import NO_ANSWER, tokenise
 from core.debate.turns import Reading
 
 NO_CHOICE = "the decision does not choose one label"
@@ -106,7 +106,7 @@ class ChoiceReader(Reader):
             if not answers:
                 return None
             chosen = [item for item, answer in answers.items() if answer is True]
-            if len(chosen) != 1 or "none" in answers.values():
+            if len(chosen) != 1 or NO_ANSWER in answers.values():
                 raise Unreadable(NO_CHOICE)
             return self._choice_reading(*chosen, end=block.end)
         value = lookup(block.data, *CHOSEN)

@@ -130,8 +130,11 @@ def check_lines(
         except Unreadable:
             continue
         for item, values in statements.values.items():
-            doubted = item in decided and item not in undecided
-            if doubted if None in values else (True in values) != (item in decided):
+            if None in values:
+                is_contradicted = item in decided and item not in undecided
+            else:
+                is_contradicted = (True in values) != (item in decided)
+            if is_contradicted:
                 raise residue(line.text)
 
 
@@ -194,10 +197,13 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, chosen: bool) -
     if _ONLY.match(folded) and named < decided.keys() and any(claim.stance == "for" for claim in claims):
         return True
     for claim in claims:
-        if agreed or not claim.reported:
-            for item in claim.items:
-                if claim.stance != "for" if item in decided else claim.stance != "against" and not claim.objected:
-                    return True
+        if claim.reported and not agreed:
+            continue
+        if claim.stance != "for" and any(item in decided for item in claim.items):
+            return True
+        speaks_for = claim.stance != "against" and not claim.objected
+        if speaks_for and any(item not in decided for item in claim.items):
+            return True
     return False
 
 

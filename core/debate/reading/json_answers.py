@@ -8,7 +8,7 @@ from typing import Any
 from core.debate.reading.label_names import Names
 from core.debate.reading.multi_label import Unreadable, is_comment, sole_answer
 from core.debate.reading.single_label import read_choice
-from core.debate.reading.tokens import Value
+from core.debate.reading.tokens import NO_ANSWER, MaybeAnswer
 
 CHOSEN = (
     "answer", "choice", "category", "class", "classification", "prediction", "decision", "verdict", "code", "stance",
@@ -51,8 +51,8 @@ def label_named(name: Any, names: Names) -> str | None:
     return None
 
 
-def answer_of(value: Any, names: Names) -> Value | str:
-    """Return the answer of a JSON value; "none" for anything that is not an answer.
+def answer_of(value: Any, names: Names) -> MaybeAnswer:
+    """Return the answer of a JSON value; ``NO_ANSWER`` for anything that is not an answer.
 
     An answer is a boolean, 1 or 0, words such as yes, null for open, evidence, or an object with one of these under
     ``present``, ``answer`` and the like.
@@ -64,17 +64,19 @@ def answer_of(value: Any, names: Names) -> Value | str:
         scores = (folded.get("score"), folded.get("confidence"))
         is_doubted = "low" in scores or any(isinstance(score, int | float) and score < 0.5 for score in scores)
         if not value or len(answers) > 1 or is_doubted or any(is_claim(entry, names) for entry in others):
-            return "none"
+            return NO_ANSWER
         return answers.pop() if answers else True
     if isinstance(value, bool | int | float):
-        return bool(value) if value in (0, 1) else "none"
+        return bool(value) if value in (0, 1) else NO_ANSWER
     if isinstance(value, list):
-        is_evidence = all(isinstance(entry, str) and sole_answer(entry, names) == "none" for entry in value)
-        return True if value and is_evidence else "none"
+        is_evidence = all(isinstance(entry, str) and sole_answer(entry, names) == NO_ANSWER for entry in value)
+        return True if value and is_evidence else NO_ANSWER
     if not isinstance(value, str):
-        return value if value is None else "none"
+        return value if value is None else NO_ANSWER
     answer = sole_answer(value, names)
-    return answer if answer != "none" else (bool(value.strip()) and is_comment(value, names)) or "none"
+    if answer == NO_ANSWER and value.strip() and is_comment(value, names):
+        return True  # evidence
+    return answer
 
 
 def is_claim(value: Any, names: Names) -> bool:

@@ -26,6 +26,7 @@ from core.debate.reading.multi_label import (
 from core.debate.reading.normalise import fold
 from core.debate.reading.ratings import LEFT_OPEN
 from core.debate.reading.reader import CITATION, CUT, Reader, outside_codebook, unwrapped
+from core.debate.reading.tokens import NO_ANSWER
 from core.debate.turns import Reading
 
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
@@ -98,7 +99,7 @@ class LabelsReader(Reader):
             try:
                 stated = statements.read(text)
             except Unreadable:
-                leftover += sole_answer(text, self.names) != "none" or bool(self._mentioned(text))
+                leftover += sole_answer(text, self.names) != NO_ANSWER or bool(self._mentioned(text))
                 continue
             if not stated:
                 prose += 1
@@ -284,7 +285,7 @@ class LabelsReader(Reader):
         sides = [(side, *entry) for side, value in ((True, listed), (False, absent)) for entry in entries(value)]
         for side, name, answer_data in sides:
             answer = answer_of(answer_data, self.names)
-            if answer == "none":
+            if answer == NO_ANSWER:
                 raise residue(str(name))
             item = self.names.find(name) if isinstance(name, str) else None
             name_statements = Statements(self.names)

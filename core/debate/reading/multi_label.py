@@ -11,10 +11,22 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import groupby, takewhile
-from typing import NoReturn
+from typing import Literal, NoReturn, TypeAlias
 
 from core.debate.reading.label_names import Names, split_ordinals
-from core.debate.reading.tokens import ANSWERS, NO_SIGNS, NUMERALS, YES_SIGNS, Token, Value, every, past, tokenise
+from core.debate.reading.tokens import (
+    ANSWERS,
+    NO_ANSWER,
+    NO_SIGNS,
+    NUMERALS,
+    YES_SIGNS,
+    Answer,
+    MaybeAnswer,
+    Token,
+    every,
+    past,
+    tokenise,
+)
 from core.documents import storable
 
 _HEDGES = frozenset({"hedge", "or", "question"})
@@ -55,6 +67,10 @@ _LONGEST_WORDS, _LONGEST_NAME = 400, 5
 """Most characters of a residue that are kept, and most words of an unknown name."""
 
 
+_Column: TypeAlias = Answer | Literal["neutral", "note", "other"]
+"""A column of a table: answers of one kind, answers of any kind, notes, or answers of others."""
+
+
 class Unreadable(Exception):
     """A decision that does not count. ``unknown`` are the words in it that look like names of labels."""
 
@@ -89,16 +105,16 @@ class Statements:
     def __init__(self, names: Names, *, all_meant: bool = False) -> None:
         self.names = names
         self.all_meant = all_meant
-        self.values: dict[str, set[Value]] = {}
-        self.line_values: dict[str, set[Value]] = {}
+        self.values: dict[str, set[Answer]] = {}
+        self.line_values: dict[str, set[Answer]] = {}
         self.explicit: set[str] = set()
         self.none = False
         self.headed = self.answered = False
         self.unfinished = False
         self.blank = self.contrasted = False
-        self.heading: Value | str = "default"
+        self.heading: Answer | Literal["default", "unknown"] = "default"
         self._signs: set[str] = set()
-        self._columns: list[Value | str] | None = None
+        self._columns: list[_Column] | None = None
 
     def read(self, line: str) -> bool:
         """Read one line. Return False for a line without any statement. Raises ``Unreadable``; nothing is read then."""
@@ -124,7 +140,7 @@ class Statements:
         bars = line.count("|")
         return bars > 1 or (bars == 1 and (self._columns is not None or not _name_labels(tokenise(line, self.names))))
 
-    def _state(self, item: str, value: Value, *, explicit: bool = True) -> None:
+    def _state(self, item: str, value: Answer, *, explicit: bool = True) -> None:
         self.values.setdefault(item, set()).add(value)
         self.line_values.setdefault(item, set()).add(value)
         if explicit:
@@ -178,12 +194,12 @@ class Statements:
                         self._state(token.item, column is True)
             return True
         own = cells[named][0].item if named is not None else ""
-        answers: list[Value] = []
-        notes: set[Value] = set()
+        answers: list[Answer] = []
+        notes: set[Answer] = set()
         for index in range(0 if named is None else named + 1, len(cells)):
             column, cell = columns[index], cells[index]
             answer = True if isinstance(column, bool) and _TICK.fullmatch(texts[index]) else _sole_answer(cell)
-            if answer == "none":
+            if answer == NO_ANSWER:
                 if named is not None and _takes_back(cell, own, implicit=False):
                     raise residue(line)
             elif column == "note":
@@ -332,13 +348,13 @@ class _Sentence:
         words = self.text[token.start : token.end]
         if token.kind == "bracket" and (_ROLE.fullmatch(words) or UNLIKELY.fullmatch(words)):
             self._fail()  # "Food (critic)", "Food (40%)"
-        if token.kind == "bracket" and not any(map(str.isalnum, words)) and value == "none":
+        if token.kind == "bracket" and not any(map(str.isalnum, words)) and value == NO_ANSWER:
             self._fail()  # "Food (+), Price (-)" may be present and absent, or praise and criticism
-        if token.kind == "bracket" and value != "none":
+        if token.kind == "bracket" and value != NO_ANSWER:
             if own not in self.pending:
                 self._fail()  # two answers
             self.pending.remove(own)
-            self.out._state(own, value if not isinstance(value, str) else None)
+            self.out._state(own, value)
         elif token.kind == "bracket" and (denied := self._denied(token)):
             for item in denied:
                 self.out._state(item, False)
@@ -375,7 +391,7 @@ class _Sentence:
             self._fail()  # "1/5"
         self._comment(own, implicit=False)
 
-    def _resolve(self, value: Value, *, plural: bool) -> None:
+    def _resolve(self, value: Answer, *, plural: bool) -> None:
         if (len(self.pending) > 1 and not plural) or not self.pending or (self.rest and value is not False):
             self._fail()
         if self.only and value is not True:
@@ -411,7 +427,8 @@ class _Sentence:
             if token.value is not False:
                 self._fail()
             self.position += 1
-            self._resolve(False, plural=True) if self.pending else None
+            if self.pending:
+                self._resolve(False, plural=True)
             self.rest = False
             self._comment("", implicit=False)
             return
@@ -513,10 +530,13 @@ class _Sentence:
         if not self.pending:
             return
         heading = self.out.heading
-        if self.answered or (isinstance(heading, str) and heading == "unknown"):
+        if self.answered or heading == "unknown":
             self._fail()
         for item in self.pending:
-            self.out._state(item, True if isinstance(heading, str) else heading, explicit=not isinstance(heading, str))
+            if heading == "default":
+                self.out._state(item, True, explicit=False)
+            else:
+                self.out._state(item, heading)
         self.pending = []
 
 
@@ -552,23 +572,23 @@ def _takes_back(tokens: Sequence[Token], own: str, *, implicit: bool) -> bool:
     )
 
 
-def _sole_answer(tokens: Sequence[Token]) -> Value | str:
-    """Return the answer that tokens consist of, with an optional comment; "none" if they are not an answer."""
+def _sole_answer(tokens: Sequence[Token]) -> MaybeAnswer:
+    """Return the answer that tokens consist of, with an optional comment; ``NO_ANSWER`` for other tokens."""
     kept = [token for token in tokens if token.kind != "fill"]
     if len(kept) > 2 and kept[1].kind == "comma" and kept[2].kind in ANSWERS:
-        return "none"  # "yes/no"
+        return NO_ANSWER  # "yes/no"
     if not kept or kept[0].kind not in ANSWERS:
-        return "none"
+        return NO_ANSWER
     if len(kept) > 1 and (
         kept[1].kind not in ("link", "why", "bracket", "quote", "comma", "stop", "semicolon")
         or _takes_back(kept[1:], "", implicit=False)
     ):
-        return "none"
+        return NO_ANSWER
     return kept[0].value
 
 
-def sole_answer(text: str, names: Names) -> Value | str:
-    """Return the answer that a text consists of, with an optional comment; "none" if it is not an answer."""
+def sole_answer(text: str, names: Names) -> MaybeAnswer:
+    """Return the answer that a text consists of, with an optional comment; ``NO_ANSWER`` for other text."""
     return _sole_answer(tokenise(text, names))
 
 
@@ -582,7 +602,7 @@ def _is_evidence(cell: Sequence[Token], own: str) -> bool:
     return any(token.kind in ("word", "quote") for token in cell) and not _takes_back(cell, own, implicit=True)
 
 
-def _column(text: str, cell: Sequence[Token]) -> Value | str:
+def _column(text: str, cell: Sequence[Token]) -> _Column:
     answer = next((token.value for token in cell if token.kind in ("present", "absent")), None)
     if answer is not None and not any(token.kind in ("word", "neg") for token in cell):
         return answer

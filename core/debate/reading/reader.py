@@ -22,7 +22,7 @@ from core.debate.reading.label_names import names_of
 from core.debate.reading.marker_patterns import MarkerKind
 from core.debate.reading.multi_label import Unreadable, is_comment, quoted_names, residue, unknown_names
 from core.debate.reading.ratings import LEFT_OPEN
-from core.debate.reading.tokens import Value, tokenise
+from core.debate.reading.tokens import MaybeAnswer, tokenise
 from core.debate.turns import Reading
 
 CUT = "cut by the output limit before the decision was complete"
@@ -118,7 +118,7 @@ class Reader(ABC):
         data = by_name(block.data, self.names)
         return {key: value for key, value in data.items() if self.names.find(key) is not None}
 
-    def _answers(self, block: Block, known: dict[str, Any]) -> dict[str, Value | str]:
+    def _answers(self, block: Block, known: dict[str, Any]) -> dict[str, MaybeAnswer]:
         """Return the answer for each label that an object states; empty if nothing in it is a yes or a no."""
         answers = {self.names.find(key) or "": answer_of(value, self.names) for key, value in known.items()}
         if not any(isinstance(answer, bool) for answer in answers.values()):

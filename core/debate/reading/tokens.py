@@ -10,14 +10,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from core.debate.reading.label_names import Names
 from core.debate.reading.normalise import Folded, fold
 from core.debate.reading.quotation_marks import double_quoted, outermost, single_quoted
 
-Value: TypeAlias = bool | None
+Answer: TypeAlias = bool | None
 """Present, absent, or left open by the agent."""
+NO_ANSWER: Final = "no answer"
+"""Stands for words that are not an answer. (None is an answer: the label is left open.)"""
+MaybeAnswer: TypeAlias = Answer | Literal["no answer"]
 
 _KEPT = (
     r"present|mentioned|discussed|addressed|included?|includes|keep|kept|accept(?:ed)?|relevant|applicable"
@@ -155,7 +158,7 @@ class Token:
     inner: tuple[Token, ...] = ()
 
     @property
-    def value(self) -> Value:
+    def value(self) -> Answer:
         """The value of a token whose kind is in ``ANSWERS``."""
         if self.kind == "mark":
             return self.text in YES_SIGNS or self.text[1:2] in tuple("x✓✔")

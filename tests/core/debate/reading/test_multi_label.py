@@ -15,6 +15,7 @@ from core.codebook import Codebook, parse_codebook
 from core.debate.reading.label_names import names_of
 from core.debate.reading.multi_label import sole_answer
 from core.debate.reading.parse import CUT, NO_DECISION, read
+from core.debate.reading.tokens import NO_ANSWER
 from core.debate.turns import Reading
 from tests.core.debate.reading.decisions import BEFORE, COMMON, HARD
 
@@ -245,8 +246,8 @@ def test_statements_without_ratings_have_a_problem(text: str) -> None:
     [
         ("yes", True), ("**Yes**", True), ("Present (twice)", True), ("Y", True), ("1", True), ("[x]", True),
         ("no", False), ("No. Not once", False), ("not mentioned", False), ("n", False), ("0", False), ("[ ]", False),
-        ("n/a", None), ("?", None), ("yes, but implied", "none"), ("no, though perhaps", "none"),
-        ("yes/no", "none"), ("no one", "none"), ("1.5", "none"), ("10", "none"), ("", "none"), ("yesterday", "none"),
+        ("n/a", None), ("?", None), ("yes, but implied", NO_ANSWER), ("no, though perhaps", NO_ANSWER),
+        ("yes/no", NO_ANSWER), ("no one", NO_ANSWER), ("1.5", NO_ANSWER), ("10", NO_ANSWER), ("", NO_ANSWER), ("yesterday", NO_ANSWER),
     ],
 )  # fmt: skip
 def test_yes_and_no_in_words_are_read(words: str, answer: bool | str | None) -> None:
