@@ -316,7 +316,8 @@ def _without_other_speakers(lines: str, markers: list[Marker], names: Names) -> 
 
     A small model may write the whole debate: "Prosecution: The label is A. Defence: The label is B."
     """
-    speakers = [_speaker(lines, marker.start) for marker in markers]
+    announced = [marker.end for marker in markers]
+    speakers = [_speaker(lines, marker.start, announced) for marker in markers]
     several = {speaker for speaker in speakers if speaker and names.find(speaker) is None}
     if len(several) < 2:
         return markers
@@ -324,18 +325,22 @@ def _without_other_speakers(lines: str, markers: list[Marker], names: Names) -> 
     return [marker for marker, speaker in zip(markers, speakers, strict=True) if speaker not in others]
 
 
-def _speaker(lines: str, start: int) -> str:
-    """Return the casefolded name before a position on its line, or on the line above as a heading; empty for none."""
-    begin = max(lines.rfind("\n", 0, start) + 1, start - _LOOK_BACK)
-    before = lines[begin:start]
-    if not before.strip(" *>#_-"):
-        above = lines[max(begin - _LOOK_BACK, 0) : begin].rstrip()
-        before = above[above.rfind("\n") + 1 :]
-        if not before.lstrip().startswith("#") and not before.endswith(":"):
-            return ""
-    elif not before.rstrip(" _").endswith(":"):
+def _speaker(lines: str, start: int, announced: Sequence[int]) -> str:
+    """Return the casefolded name before a position on its line, or on the line above as a heading; empty for none.
+
+    ``announced`` are the ends of all announcements: text with one of them is not a speaker's name.
+    """
+    begin, end = max(lines.rfind("\n", 0, start) + 1, start - _LOOK_BACK), start
+    if lines[begin:end].strip(" *>#_-"):
+        is_name = lines[begin:end].rstrip(" _").endswith(":")
+    else:
+        look_back = max(begin - _LOOK_BACK, 0)
+        end = look_back + len(lines[look_back:begin].rstrip())
+        begin = max(lines.rfind("\n", look_back, end) + 1, look_back)
+        is_name = lines[begin:end].lstrip().startswith("#") or lines[begin:end].endswith(":")
+    if not is_name or any(begin <= place <= end for place in announced):
         return ""
-    named = _SPEAKER.fullmatch(before)
+    named = _SPEAKER.fullmatch(lines, begin, end)
     return named[1].strip(" _").casefold() if named else ""
 
 

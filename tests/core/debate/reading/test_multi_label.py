@@ -247,7 +247,8 @@ def test_statements_without_ratings_have_a_problem(text: str) -> None:
         ("yes", True), ("**Yes**", True), ("Present (twice)", True), ("Y", True), ("1", True), ("[x]", True),
         ("no", False), ("No. Not once", False), ("not mentioned", False), ("n", False), ("0", False), ("[ ]", False),
         ("n/a", None), ("?", None), ("yes, but implied", NO_ANSWER), ("no, though perhaps", NO_ANSWER),
-        ("yes/no", NO_ANSWER), ("no one", NO_ANSWER), ("1.5", NO_ANSWER), ("10", NO_ANSWER), ("", NO_ANSWER), ("yesterday", NO_ANSWER),
+        ("yes/no", NO_ANSWER), ("no one", NO_ANSWER), ("1.5", NO_ANSWER), ("10", NO_ANSWER),
+        ("", NO_ANSWER), ("yesterday", NO_ANSWER),
     ],
 )  # fmt: skip
 def test_yes_and_no_in_words_are_read(words: str, answer: bool | str | None) -> None:

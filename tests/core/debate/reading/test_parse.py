@@ -696,8 +696,17 @@ OPEN = st.text(st.characters(exclude_characters='"“”„«»<{[', exclude_cat
 def test_last_line_decides_after_arbitrary_text(pieces: list[str], data: st.DataObject) -> None:
     chosen = data.draw(st.sets(st.sampled_from(ASPECTS)))
     form = data.draw(st.sampled_from(["Final Decision: {}", "The aspects present in this review are: {}"]))
-    text = "".join(pieces) + "\n\n" + form.format(", ".join(sorted(chosen)) or "none") + "\n"
+    decision = form.format(", ".join(sorted(chosen)) or "none")
+    text = f"{''.join(pieces)}\n\nI read it twice.\n\n{decision}\n"  # else the text may end with a speaker's name
     assert names(text) == names(text, finish_reason="length") == chosen
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["Final Decision:**Final Decision:\n# Review", "#a\n#The label is #"],
+)
+def test_announcements_are_not_taken_for_speakers(before: str) -> None:
+    assert names(f"{before}\n\nFinal Decision: Food\n") == {"Food"}
 
 
 NAME = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12)
