@@ -2,8 +2,8 @@
 
 A label's words come from two sources. Its author listed its keywords and its name; the words of its description and of
 its include examples are derived. A listed word carries its label, and so does a common word of an aspect of its name
-("price"). Derived words carry a label that has few keywords; beside a list they only support it, because many words of
-a definition name what an aspect is found on ("how clean the rooms are").
+("price"). Derived words carry a label that has few better words; beside others they only support it, because many words
+of a definition name what an aspect is found on ("how clean the rooms are").
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ Source: TypeAlias = Literal["keyword", "name", "common", "definition", "example"
 Exclusion: TypeAlias = tuple[str, tuple[frozenset[str], ...]]
 """An exclude example of a label: its text, and the forms of each of its content words."""
 
-# Words of a description carry a label with fewer keywords than this, because such a list may have forgotten some. Words
-# of examples, most of which are incidental, carry only a label that has no other word to look for but its name.
+# Words of a description carry a label with fewer keywords than this, because such a list may have forgotten some.
 FULL_LIST = 20
+# Words of examples, many of which are incidental, carry a label with fewer other words than this beside its name. A
+# description of one sentence has fewer, and names only a small part of what its label is about.
+FEW_WORDS = 8
 NO_LABEL = -1  # label number of an idiom
 
 
@@ -145,19 +147,19 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
         for number in numbers
         for term in (*_common(number, codebook.names, labels[number], codebook.kind), *_derived(number, labels[number]))
     ]
-    own, several = _words_by_label(listed, len(labels)), _in_several(_words_by_label(derived, len(labels)))
+    defining = [term for term in derived if term.carries and term.source != "example"]
+    own, several = _words_by_label(listed, len(labels)), _in_several(_words_by_label(defining, len(labels)))
     contested, every = _in_several(own), set[str]().union(*own)
     elsewhere = [contested.union(every - words) for words in own]
-    terms, defined = list(listed), {term.label for term in listed if term.source == "keyword"}
+    better = {(term.label, term.key) for term in (*listed, *defining) if term.source != "name"}
+    known, terms = Counter(number for number, _ in better), list(listed)
     for term in derived:
         # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
         if term.key.isdisjoint(everywhere) and term.key.isdisjoint(elsewhere[term.label]):
-            spare = term.label == rest or (term.source == "example" and term.label in defined)
+            spare = term.label == rest or (term.source == "example" and known[term.label] >= FEW_WORDS)
             decides = term.key.isdisjoint(several)  # a word of several definitions decides for none
             carries = term.carries and decides and not spare
             terms.append(term if carries == term.carries else replace(term, carries=carries))
-            if carries and term.source != "example":
-                defined.add(term.label)
     found = {term.label for term in terms}
     usable = tuple(number == rest or number in found for number in numbers)
     terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.baseline.evidence import clauses_of
-from core.baseline.lexicon import FULL_LIST, lexicon_of
+from core.baseline.lexicon import FEW_WORDS, FULL_LIST, lexicon_of
 from core.baseline.word_forms import forms, other_aspects, starters, tokens
 from core.codebook import Codebook, Label
 
@@ -112,7 +112,7 @@ def test_words_shared_with_other_definitions_only_support() -> None:
 def test_derived_word_only_supports_a_list_of_keywords() -> None:
     keywords = ("candle", *(f"other{number}" for number in range(FULL_LIST)))
     listed = Label(name="A", description="lamps", include=("a wick",), keywords=keywords)
-    short = Label(name="B", description="doors", include=("a hinge",), keywords=keywords[1:6])
+    short = Label(name="B", description="doors", include=("a hinge",), keywords=keywords[1 : FEW_WORDS + 1])
     terms = {term for found in lexicon_of(Codebook(labels=(listed, short))).index.values() for term in found}
     words = ("lamps", "wick", "doors", "hinge", "candle")
     assert {term.text: term.carries for term in terms if term.text in words} == {
@@ -120,15 +120,29 @@ def test_derived_word_only_supports_a_list_of_keywords() -> None:
     }  # fmt: skip
 
 
-def test_example_words_carry_a_label_without_other_words() -> None:
-    alone, defined, common = derived(
+def test_example_words_carry_a_label_with_few_other_words() -> None:
+    alone, short, long, common = derived(
         Label(name="A", include=("a squeaky hinge",)),
-        Label(name="B", description="doors", include=("a wooden latch",)),
+        Label(name="B", description="How wide the doors are", include=("a wooden latch",)),
+        Label(name="C", description=" ".join(f"word{number}" for number in range(FEW_WORDS)), include=("a tin roof",)),
         Label(name="Noise", include=("a rattling shutter",)),
     )
     assert (alone["squeaky"], alone["hinge"]) == (True, True)
-    assert (defined["doors"], defined["wooden"], defined["latch"]) == (True, False, False)
+    assert (short["wide"], short["wooden"], short["latch"]) == (True, True, True)
+    assert (long["word1"], long["tin"], long["roof"]) == (True, False, False)
     assert (common["loud"], common["rattling"]) == (True, False)
+
+
+def test_what_a_quality_is_asked_of_is_not_taken_from_the_label_about_it() -> None:
+    asked, about = derived(
+        Label(name="A", description="How clean the bathroom is"), Label(name="B", description="bathroom")
+    )
+    assert (asked["bathroom"], about["bathroom"]) == (False, True)
+
+
+def test_incidental_word_of_an_example_is_not_taken_from_the_label_about_it() -> None:
+    _, music = derived(Label(name="A", include=("a waiter hummed jazz",)), Label(name="B", description="jazz"))
+    assert music["jazz"]
 
 
 def test_subject_of_a_how_clause_only_supports() -> None:
