@@ -101,7 +101,7 @@ def _take_other_line(line: bytes, buffered: bytearray, role_model: RoleModel, *,
 def _buffer(data: bytes, buffered: bytearray, role_model: RoleModel) -> None:
     buffered += data + b"\n"
     if len(buffered) > streaming.MAX_LINE:
-        raise errors.MalformedStream(f"{role_model.connection} sent an event of more than {streaming.MAX_LINE} bytes.")
+        raise errors.Runaway(f"{role_model.connection} sent an event of more than {streaming.MAX_LINE:,} bytes.")
 
 
 def _take_buffered(buffered: bytearray, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:

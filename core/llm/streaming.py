@@ -47,7 +47,7 @@ class Lines:
 
     After ``last()`` a silence ends the iteration, as some servers never close a stream.
 
-    Raises MalformedStream if a line exceeds ``MAX_LINE`` bytes, and aiohttp's errors if the connection breaks, after
+    Raises Runaway if a line exceeds ``MAX_LINE`` bytes, and aiohttp's errors if the connection breaks, after
     the complete lines. It is not a generator, because a generator that is left early costs the event loop a clean-up.
     """
 
@@ -77,9 +77,7 @@ class Lines:
                 data = data.removeprefix(codecs.BOM_UTF8)
             *complete, self._rest = data.split(b"\n")
             if len(self._rest) > MAX_LINE:
-                raise errors.MalformedStream(
-                    f"{self._role_model.connection} sent a line of more than {MAX_LINE} bytes."
-                )
+                raise errors.Runaway(f"{self._role_model.connection} sent a line of more than {MAX_LINE:,} bytes.")
             self._first = self._first and not complete
             return complete
         if not self._rest:

@@ -127,10 +127,12 @@ def test_error_within_a_stream_keeps_the_partial_text(
     assert caught.value.partial == "The aspects present"
 
 
-def test_too_long_event_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("body", [b"data: {\n" * 1000, b"data: " + b"x" * 9000])
+def test_too_long_event_is_not_requested_again(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
     monkeypatch.setattr(streaming, "MAX_LINE", 1000)
-    with pytest.raises(errors.MalformedStream, match="more than 1000 bytes"):
-        ask(sending(b"data: {\n" * 1000))
+    with pytest.raises(errors.ModelError, match="more than 1,000 bytes") as caught:
+        ask(sending(body))
+    assert not caught.value.retryable
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
