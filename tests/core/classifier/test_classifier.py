@@ -97,7 +97,7 @@ def test_corrections_gradually_outweigh_a_listed_word() -> None:
     word, other = (Example("", (2.0,), {found: 1.0}) for found in ("wait", "staff"))
     without = Example("", (-2.0,))
     chances = []
-    for count in (0, 1, 4, 8):
+    for count in (0, 1, 6, 9):
         decided = [word] * 2 + [other] * 2 + [without] * 2 + [word] * count
         reference = np.array([[1.0]] * 4 + [[0.0]] * (2 + count))
         trained = classifier.train(task, decided, reference)
