@@ -6,6 +6,8 @@
 
 const SEND_MS = 50; // Milliseconds that a field needs to send its value; 5 were enough.
 
+const TEXT_TYPES = new Set(["text", "number", "password", "email", "url", "tel"]); // not files and check boxes
+
 /** @type {HTMLElement | null} */
 let edited = null;
 let sentAt = -Infinity;
@@ -13,25 +15,28 @@ let sentAt = -Infinity;
 /** @param {EventTarget | null} target */
 function isTextField(target) {
   if (target instanceof HTMLTextAreaElement) return true;
-  return target instanceof HTMLInputElement && target.role !== "combobox"; // the search of a list stores nothing
+  // The search of a list stores nothing.
+  return (
+    target instanceof HTMLInputElement && TEXT_TYPES.has(target.type) && target.getAttribute("role") !== "combobox"
+  );
 }
 
-addEventListener("input", ({ target }) => {
+window.addEventListener("input", ({ target }) => {
   if (isTextField(target)) edited = /** @type {HTMLElement} */ (target);
 });
 
-addEventListener("keydown", ({ target, key, ctrlKey, metaKey }) => {
+window.addEventListener("keydown", ({ target, key, ctrlKey, metaKey }) => {
   const sends = key === "Enter" && (target instanceof HTMLInputElement || ctrlKey || metaKey);
   if (sends && target === edited) edited = null;
 });
 
-addEventListener("focusout", ({ target }) => {
+window.addEventListener("focusout", ({ target }) => {
   if (target !== edited || edited === null) return;
   edited = null;
   sentAt = performance.now();
 });
 
-addEventListener(
+window.addEventListener(
   "click",
   (event) => {
     const link = /** @type {Element} */ (event.target).closest?.("a[href]");
@@ -44,7 +49,7 @@ addEventListener(
   true, // before Streamlit
 );
 
-addEventListener("beforeunload", (event) => {
+window.addEventListener("beforeunload", (event) => {
   if (!edited?.isConnected) return;
   edited.blur(); // saved, if the user stays
   event.preventDefault();

@@ -15,6 +15,8 @@ const names = [
   "Node",
   "Element",
   "HTMLElement",
+  "HTMLInputElement",
+  "HTMLTextAreaElement",
   "sessionStorage",
   "location",
 ];
