@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ import orjson
 from core.errors import InputError
 from core.ingest.decode import Decoding, LineReader, RowTooLong
 from core.ingest.label_studio import is_task, task_rows
-from core.ingest.table import Format, RowLog, Table, TableSource, check_width, clean_columns, clean_value
+from core.ingest.table import MAX_COLUMNS, Format, RowLog, Table, TableSource, check_width, clean_columns, clean_value
 
 _LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
 _KINDS = {type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text"}
@@ -194,16 +194,18 @@ def _all(kind: type, value: Any) -> list[Any]:
     return value if isinstance(value, list) and all(isinstance(item, kind) for item in value) else []
 
 
-MAX_INNER = 20
-"""Keys up to which the values in a column of objects become columns."""
+MAX_INNER, MAX_LEVELS = 20, 3
+"""Values up to which, and levels of objects down to which, the values in a column of objects become columns."""
 
 
-def _inner_columns(name: str, cells: tuple[Any, ...], taken: Container[str]) -> dict[str, tuple[Any, ...]]:
+def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) -> dict[str, tuple[Any, ...]]:
     """Return the texts, numbers and truth values in a column of objects as columns, such as ``review.text``.
 
-    None for a column with other cells, or whose objects have more than ``MAX_INNER`` keys.
+    None for a column with other cells, and if there would be more than ``MAX_INNER``. Values below ``levels`` of
+    objects are left out.
     """
-    if not isinstance(next((cell for cell in cells if cell is not None), None), dict):
+    first = next((cell for cell in cells if cell is not None), None)
+    if levels == 0 or not isinstance(first, dict):
         return {}
     objects = [{} if cell is None else cell for cell in cells]
     if not all(isinstance(item, dict) for item in objects):
@@ -212,11 +214,11 @@ def _inner_columns(name: str, cells: tuple[Any, ...], taken: Container[str]) -> 
     columns: dict[str, tuple[Any, ...]] = {}
     for key in keys if len(keys) <= MAX_INNER else ():
         inner, inner_name = tuple(item.get(key) for item in objects), f"{name}.{key}"
-        if all(cell is None or isinstance(cell, str | int | float) for cell in inner) and inner_name not in taken:
+        if all(cell is None or isinstance(cell, str | int | float) for cell in inner):
             columns[inner_name] = inner
         else:
-            columns |= _inner_columns(inner_name, inner, taken)
-    return columns
+            columns |= _inner_columns(inner_name, inner, levels - 1)
+    return columns if len(columns) <= MAX_INNER else {}
 
 
 def _table(
@@ -239,8 +241,9 @@ def _table(
         raise InputError(f"{name} has {problem}.", _LAYOUTS)
     data = {key: tuple(row.get(key) for row in rows.kept) for key in keys}
     for key in keys:
-        data |= _inner_columns(key, data[key], taken=data)
-    check_width(len(data), name)
+        inner = _inner_columns(key, data[key])
+        if len(data) + len(inner) <= MAX_COLUMNS:
+            data |= {column: cells for column, cells in inner.items() if column not in data}
     columns, renamed = clean_columns(tuple(data))
     return Table(
         name=name,

@@ -109,6 +109,13 @@ def test_values_of_inner_objects_are_columns() -> None:
     assert read(f'{{"user": {{{keys}}}, "text": "a"}}\n').columns == ("user", "text")
 
 
+def test_many_or_deep_values_of_inner_objects_are_not_columns() -> None:
+    half = json.dumps({f"k{n}": n for n in range(11)})
+    assert read(f'{{"text": "a", "user": {{"x": {half}, "y": {half}}}}}\n').columns == ("text", "user")
+    deep = '{"a": {"b": {"c": {"d": 1}}, "e": 2}}'
+    assert read(f'{{"text": "a", "user": {deep}}}\n').columns == ("text", "user", "user.a.e")
+
+
 def test_key_of_a_row_replaces_its_own_id() -> None:
     table = read('{"d1": {"id": 7, "text": "a"}, "d2": {"text": "b"}}', "data.json")
     assert (table.column("id"), table.notes) == (("d1", "d2"), ("Each key is the id of a row.",))
