@@ -50,11 +50,12 @@ def test_unknown_price_is_said_before_the_first_call() -> None:
     assert (first.state, first.calls, first.cost_usd) == ("running", 0, None)
 
 
-def test_events_describe_each_turn_in_order() -> None:
+def test_events_describe_each_turn_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_calls, "FLUSH_SECONDS", 60.0)
     world = World()
     drive(world, count=1)
     kinds = [type(event) for event in world.events if not isinstance(event, RunStatus)]
-    assert kinds == [TurnStarted, TurnDone] * 3 + [VerdictReached]  # a reply that comes at once needs no delta
+    assert kinds == [TurnStarted, TurnDone] * 3 + [VerdictReached]  # a reply that comes soon needs no delta
     assert isinstance(world.events[-1], RunStatus)
 
 
