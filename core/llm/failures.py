@@ -53,6 +53,13 @@ _KEY = re.compile(
     r"|authentication error",
     re.IGNORECASE,
 )
+_REGION = re.compile(
+    r"(country|region|territory|location)\b.{0,40}(not |un)(supported|available)|"
+    r"(not (supported|available|permitted|allowed)|unsupported|unavailable) (in|for|from) (your|this|the) "
+    r"(country|region|territory|location)",
+    re.IGNORECASE,
+)
+_REGION_REMEDY = "The provider does not serve this region. Choose a connection to another provider or a local model."
 _MEMORY = re.compile(r"out of memory|(more|enough|insufficient) (system |gpu |video )?memory", re.IGNORECASE)
 _MEMORY_REMEDY = "Free memory where the model runs, or choose a smaller model or less context."
 _LOADING = re.compile(r"(?<!error )(?<!failed )\bloading\b", re.IGNORECASE)
@@ -173,21 +180,24 @@ def _number(text: str) -> float | None:
 
 def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
     """Return the error for an HTTP status other than 200 and 201."""
-    return _error(status, *parse_error_body(body), headers, role_model)
+    if 300 <= status < 400:
+        target = server_message(headers.get("location", "another place"))
+        return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {target} (status {status}).")
+    text, code = parse_error_body(body)
+    answered = f"{role_model.connection} answered {status} for {role_model.model}"
+    return _error(status, answered, text, code, _stated_wait(headers, text))
 
 
-def _error(status: int, text: str, code: str, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
-    error = _classify(status, text, f"{text} {code}", headers, role_model)
+def _error(status: int, what: str, text: str, code: str, wait: float | None = None) -> ModelError:
+    """Return the error for a status: ``what`` happened, the server's text and code, and the wait that it asks for."""
+    error = _classify(status, as_sentence(f"{what}: {text}" if text else what), f"{text} {code}", wait)
     error.said = f"{text} {code}".strip()
     return error
 
 
-def _classify(status: int, text: str, whole: str, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
-    """Return the error for a status and a message, with the code of the error in ``whole``."""
-    said = f"{role_model.connection} answered {status} for {role_model.model}"
-    said = as_sentence(f"{said}: {text}" if text else said)
+def _classify(status: int, said: str, whole: str, wait: float | None) -> ModelError:
+    """Return the error with the message ``said`` for a status and the server's words, with its code in ``whole``."""
     rejected = status in (400, 403, 412, 422)
-    wait = _stated_wait(headers, text)
     pause = None if wait is None else min(max(wait, 0.0), _PATIENCE)
     # Gemini names its limit per minute a quota, too.
     passing = status == 429 and wait is not None and wait <= _PATIENCE and "insufficient_quota" not in whole
@@ -199,6 +209,8 @@ def _classify(status: int, text: str, whole: str, headers: Mapping[str, str], ro
         return errors.Refused(said)
     if rejected and _NO_MODEL.search(whole) and not _CONTEXT.search(whole):
         return errors.NoSuchModel(said)
+    if rejected and _REGION.search(whole):
+        return errors.Unauthorised(said, _REGION_REMEDY)
     if status in (401, 403) or (status == 400 and _KEY.search(whole)):
         return errors.Unauthorised(said)
     if status in (404, 410):
@@ -207,9 +219,6 @@ def _classify(status: int, text: str, whole: str, headers: Mapping[str, str], ro
         return errors.ContextTooLong(said)
     if status == 429:
         return errors.RateLimited(said, retry_after=pause)
-    if 300 <= status < 400:
-        target = server_message(headers.get("location", "another place"))
-        return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {target} (status {status}).")
     if status in (408, 409, 424, 425, 498) or (status >= 500 and status != 501):  # 501: never implemented
         pause = _LOADING_SECONDS if pause is None and _LOADING.search(whole) else pause
         return errors.ServerFault(said, _remedy(whole), retry_after=pause)
@@ -243,9 +252,12 @@ def from_event(event: Any, role_model: RoleModel) -> ModelError:
     text, code = _picked(event)
     stated = str(event.get("code")) if isinstance(event, dict) else ""
     by_words = (status for status, words in _EVENTS.items() if words.search(f"{text} {code}"))
-    if status := int(stated) if re.fullmatch(r"[45]\d\d", stated) else next(by_words, 0):
-        return _error(status, text, code, {}, role_model)
-    return errors.ServerFault(as_sentence(f"{role_model.connection} stopped in mid-stream: {text}"), _remedy(text))
+    if re.fullmatch(r"[45]\d\d", stated):
+        return _error(int(stated), f"{role_model.connection} answered {stated} for {role_model.model}", text, code)
+    stopped = f"{role_model.connection} stopped in mid-stream"
+    if status := next(by_words, 0):
+        return _error(status, stopped, text, code)
+    return errors.ServerFault(as_sentence(f"{stopped}: {text}"), _remedy(text))
 
 
 def _remedy(said: str) -> str:

@@ -10,7 +10,7 @@ import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, Literal, TypeAlias
 
@@ -272,11 +272,18 @@ class ReplyBuilder:
             raise _timed_out(role_model, self)
 
     def usage_so_far(self, prompt_characters: int) -> Usage:
-        """Return the tokens of the prompt and of the text so far: as reported, else estimated by length."""
+        """Return the tokens of the prompt and of the text so far: each as reported, else estimated by length."""
+        estimate = estimate_usage(prompt_characters, sum(map(len, self.text)) + sum(map(len, self.reasoning)))
         reported = self.usage
-        if reported is not None and (reported.prompt_tokens or reported.completion_tokens):  # zeros mean unknown
-            return reported
-        return estimate_usage(prompt_characters, sum(map(len, self.text)) + sum(map(len, self.reasoning)))
+        if reported is None:
+            return estimate
+        prompt, completion = reported.prompt_tokens, reported.completion_tokens  # zeros mean unknown
+        return replace(
+            reported,
+            prompt_tokens=prompt or estimate.prompt_tokens,
+            completion_tokens=completion or estimate.completion_tokens,
+            estimated=reported.estimated or not (prompt and completion),
+        )
 
     def billed(self, prompt_characters: int) -> tuple[int, int]:
         """Return (prompt, completion) tokens of a failed attempt; zeros if nothing was received."""
@@ -314,8 +321,13 @@ class ReplyBuilder:
                 f"{role_model.spec} reached its output limit of {request.output_limit} tokens without writing any text."
             )
         if not text.strip() and finish_reason == "stop":
-            written = "with reasoning and without any text" if reasoning.strip() else "without any text"
-            raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} replied {written}.")
+            if reasoning.strip():
+                raise errors.EmptyReply(
+                    f"{role_model.model} at {role_model.connection} replied with reasoning and without any text.",
+                    "The server may take the whole reply for reasoning: check its reasoning parser and chat template, "
+                    "or lower the reasoning effort of the role.",
+                )
+            raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} replied without any text.")
         usage = self.usage_so_far(request.role_request.characters)
         return Reply(
             text=text,
@@ -426,11 +438,12 @@ async def _post(session: aiohttp.ClientSession, url: str, **options: Any) -> aio
 
 
 async def beginning(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """Return up to ``most`` bytes of the body; fewer if the connection breaks."""
+    """Return up to ``most`` bytes of the body; fewer if the connection breaks or ``END_OF_STREAM_SECONDS`` are over."""
     read = bytearray()
-    with contextlib.suppress(aiohttp.ClientPayloadError, aiohttp.ClientConnectionError):
-        while len(read) < most and (piece := await response.content.read(most - len(read))):
-            read += piece
+    with contextlib.suppress(aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, TimeoutError):
+        async with asyncio.timeout(END_OF_STREAM_SECONDS):
+            while len(read) < most and (piece := await response.content.read(most - len(read))):
+                read += piece
     return bytes(read)
 
 
@@ -478,5 +491,8 @@ def estimate_usage(prompt_characters: int, reply_characters: int) -> Usage:
 
 
 def parse_token_count(reported: Any) -> int:
-    """Return a token count that a server reported; 0 for an impossible value."""
-    return reported if isinstance(reported, int) and 0 < reported <= _MAX_TOKENS else 0
+    """Return a token count that a server reported, also as 12.0 or "12"; 0 for an impossible value."""
+    if isinstance(reported, str) and reported.isdecimal() and len(reported) <= len(str(_MAX_TOKENS)):
+        reported = int(reported)
+    valid = isinstance(reported, int | float) and not isinstance(reported, bool) and 0 < reported <= _MAX_TOKENS
+    return int(reported) if valid else 0

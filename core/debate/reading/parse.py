@@ -23,6 +23,7 @@ from core.debate.turns import Reading
 from core.documents import storable
 
 EMPTY = "the reply is empty"
+ONLY_REASONING = "the reply is only reasoning"
 NO_DECISION = "no decision line"
 UNKNOWN_NAMES, UNKNOWN_CHARACTERS = 50, 200
 """Most names outside the codebook that a reading keeps, and most characters of each."""
@@ -46,7 +47,7 @@ def read(text: str, codebook: Codebook, *, finish_reason: str = "stop") -> Readi
     marked = parse_markers(text, codebook)
     cut = finish_reason == "length"
     if not marked.text.strip():
-        return Reading(problem=CUT if text.strip() and cut else EMPTY)
+        return Reading(problem=EMPTY if not text.strip() else CUT if cut else ONLY_REASONING)
     reader = _READERS[codebook.kind](marked, codebook, cut=cut)
     try:
         reading = reader.read_announced() or reader.read_unannounced()

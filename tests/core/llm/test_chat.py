@@ -208,6 +208,25 @@ def test_invalid_token_counts_are_ignored(count: Any) -> None:
     assert reply.usage.completion_tokens in (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("prompt", "completion", "tokens", "estimated"),
+    [
+        (100, 3, (100, 3), False),
+        ("100", 3.0, (100, 3), False),
+        (0, 3, (2, 3), True),
+        (None, "3", (2, 3), True),
+        (100, -1, (100, 1), True),
+        (-5, 2**40, (2, 1), True),
+    ],
+)
+def test_each_missing_token_count_is_estimated(
+    prompt: Any, completion: Any, tokens: tuple[int, int], estimated: bool
+) -> None:
+    usage = {"choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": completion}}
+    counted = ask(sending(event(piece("yes", finish="stop")), event(usage))).usage
+    assert (counted.prompt_tokens, counted.completion_tokens, counted.estimated) == (*tokens, estimated)
+
+
 def retry_after(headers: dict[str, str]) -> float | None:
     error = from_status(429, b"", headers, ROLE_MODEL)
     assert isinstance(error, errors.RateLimited)
@@ -274,6 +293,43 @@ def test_error_object_with_status_200_is_an_error() -> None:
 
     with pytest.raises(errors.ContextTooLong):
         ask(vllm)
+
+
+def test_error_event_is_not_called_an_answer_with_a_status() -> None:
+    with pytest.raises(errors.ContextTooLong, match="stopped in mid-stream: maximum context length is 9"):
+        ask(sending(event({"error": {"message": "maximum context length is 9"}})))
+
+
+def test_error_body_without_an_end_is_read_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "END_OF_STREAM_SECONDS", 0.2)
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(status=400)
+        await response.prepare(request)
+        await response.write(b"Bad max_speed")
+        with contextlib.suppress(ConnectionError):
+            while True:
+                await response.write(b" ")
+                await asyncio.sleep(0.02)
+        return response
+
+    with pytest.raises(errors.BadRequest, match=r"answered 400 for .*: Bad max_speed"):
+        ask(behave)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (403, "Country, region, or territory not supported"),
+        (400, "User location is not supported for the API use."),
+        (403, "This service is unavailable in your country."),
+    ],
+)
+def test_refused_region_is_not_blamed_on_the_key(status: int, words: str) -> None:
+    error = from_status(status, json.dumps({"error": {"message": words}}).encode(), {}, ROLE_MODEL)
+    assert isinstance(error, errors.Unauthorised)
+    assert "region" in error.remedy
+    assert "key" not in error.remedy
 
 
 def test_white_space_in_a_pasted_key_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.codebook import Codebook, normalise, parse_codebook
-from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, mentions, read
+from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, ONLY_REASONING, mentions, read
 from core.debate.turns import Reading
 
 ASPECTS = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
@@ -268,9 +268,13 @@ def test_thinking_is_ignored(text: str, expected: set[str]) -> None:
     assert names(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "<think>Final Decision: Food", "<think>x</think>\n"])
-def test_empty_reply_has_no_decision(text: str) -> None:
-    assert problem(text) == EMPTY
+def test_empty_reply_has_no_decision() -> None:
+    assert problem("") == problem("  \n") == EMPTY
+
+
+@pytest.mark.parametrize("text", ["<think>Final Decision: Food", "<think>x</think>\n"])
+def test_reply_that_is_only_reasoning_has_no_decision(text: str) -> None:
+    assert problem(text) == ONLY_REASONING
 
 
 def test_unknown_names_are_reported_as_written() -> None:
