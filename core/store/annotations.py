@@ -11,10 +11,12 @@ import numpy.typing as npt
 from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.documents import Value
+from core.runs import CANARY
 from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, gold_table, of_run, select, source_of
 from core.store.database import Reader
 from core.store.documents import STATE
 from core.store.row_conversion import dump, load
+from core.store.runs import LISTED
 
 Grid: TypeAlias = npt.NDArray[np.float64]
 """``[document, item]``, NaN for no value: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating."""
@@ -233,12 +235,17 @@ class Annotations(Reader):
         """Return the sources that the run can be compared with: name -> number of the run's documents.
 
         Raters and reviewers are listed if there are several. Authors who label their own texts are always listed. Other
-        runs are listed if they have verdicts on documents of this run. The latent truth is listed with three annotators
-        or more, and counts documents with two.
+        runs are listed if they have verdicts on documents of this run, without deleted runs and runs of the Lab. The
+        latent truth is listed with three annotators or more, and counts documents with two.
         """
         rows = self._connection.rows(
-            """
+            f"""
             WITH own AS MATERIALIZED (SELECT document_id FROM run_documents WHERE run_id = $run),
+            decided AS MATERIALIZED (
+                SELECT document_id, run_id, starts_with(experiment_id, '{CANARY}') AS is_canary
+                FROM verdicts SEMI JOIN own USING (document_id) JOIN runs USING (run_id)
+                WHERE status = 'verdict' AND {LISTED}
+            ),
             golden AS MATERIALIZED (
                 SELECT DISTINCT document_id, rater FROM gold SEMI JOIN own USING (document_id)
             ), settled AS MATERIALIZED (
@@ -247,16 +254,14 @@ class Annotations(Reader):
             ), answered AS MATERIALIZED (
                 SELECT document_id, 'r' || rater AS annotator FROM golden UNION ALL
                 SELECT document_id, 'p' || actor FROM settled UNION ALL
-                SELECT document_id, 'v' || run_id FROM verdicts SEMI JOIN own USING (document_id)
-                WHERE status = 'verdict'
+                SELECT document_id, 'v' || run_id FROM decided WHERE NOT is_canary
             )
             SELECT 'gold' AS kind, '' AS who, count(DISTINCT document_id) AS n FROM golden
             UNION ALL SELECT 'gold', rater, count(*) FROM golden GROUP BY rater
             UNION ALL SELECT 'reviewed', '', count(DISTINCT document_id) FROM reviewed_labels
                       SEMI JOIN own USING (document_id)
             UNION ALL SELECT 'reviewed', actor, count(*) FROM settled GROUP BY actor
-            UNION ALL SELECT 'run', run_id, count(*) FROM verdicts SEMI JOIN own USING (document_id)
-                      WHERE status = 'verdict' AND run_id <> $run GROUP BY run_id
+            UNION ALL SELECT 'run', run_id, count(*) FROM decided WHERE run_id <> $run GROUP BY run_id
             UNION ALL SELECT 'latent', '', if((SELECT count(DISTINCT annotator) FROM answered) < 3, 0,
                       (SELECT count(*) FROM (SELECT 1 FROM answered GROUP BY document_id HAVING count(*) > 1)))
             ORDER BY kind, who

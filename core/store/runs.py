@@ -24,10 +24,11 @@ BUDGET = "budget"
 DETAILS = "run"
 """Kind of the event that changes the details of a run."""
 
-_LISTED = """purpose = 'run' AND run_id NOT IN (
+LISTED = """purpose = 'run' AND run_id NOT IN (
     SELECT run_id FROM events WHERE kind = 'run' GROUP BY run_id
     HAVING json_extract_string(arg_max(after, seq), '$.status') = 'deleted'
 )"""
+"""SQL condition of runs that lists of runs show: neither deleted nor of the Lab."""
 
 _COUNTED = f"""
 WITH asked AS (
@@ -65,7 +66,7 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN replied USING (run_id)
 LEFT JOIN spent USING (run_id) LEFT JOIN raised USING (run_id)
 LEFT JOIN described USING (run_id)
-WHERE if($run IS NULL, {_LISTED}, run_id = $run)
+WHERE if($run IS NULL, {LISTED}, run_id = $run)
 ORDER BY number
 """
 
@@ -152,7 +153,7 @@ class Runs(Repository):
 
     def with_codebook(self, codebook: Codebook) -> list[str]:
         """Return the ids of the listed runs with exactly this codebook, oldest first."""
-        ids = self._connection.column(f"SELECT run_id FROM runs WHERE {_LISTED} ORDER BY number")
+        ids = self._connection.column(f"SELECT run_id FROM runs WHERE {LISTED} ORDER BY number")
         found = {run_id: self.settings(run_id) for run_id in ids}
         return [run_id for run_id, settings in found.items() if settings and settings.codebook == codebook]
 
@@ -240,7 +241,7 @@ class Runs(Repository):
     def latest_id(self) -> str | None:
         """Return the id of the run created last, without deleted runs and runs of the Lab; None before the first."""
         latest: str | None = self._connection.value(
-            f"SELECT run_id FROM runs WHERE {_LISTED} ORDER BY number DESC LIMIT 1"
+            f"SELECT run_id FROM runs WHERE {LISTED} ORDER BY number DESC LIMIT 1"
         )
         return latest
 

@@ -50,8 +50,12 @@ def is_prepass(settings: RunSettings) -> bool:
 
 
 def prepasses(session: ProjectSession) -> list[str]:
-    """Return the run ids of the finished pre-passes of the project, latest first."""
-    return [row.run_id for row in reversed(session.runs()) if row.state == "done" and is_prepass(row.settings)]
+    """Return the run ids of the finished pre-passes of the project, latest first, without canary runs."""
+    return [
+        row.run_id
+        for row in reversed(session.runs())
+        if row.state == "done" and not row.is_canary and is_prepass(row.settings)
+    ]
 
 
 def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambiguity]:

@@ -32,6 +32,12 @@ DifferenceVerdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
 """Verdict on the second run; ``none``: no significant difference, ``unknown``: too little data."""
 MOST_EXCHANGED: Mapping[str, int] = {"multilabel": 1000, "choice": 1000, "rating": 200}
 """Up to this many differing documents, the main score is tested by permutation; above, by the normal distribution."""
+UNDEFINED: Mapping[str, str] = {
+    "multilabel": "the reference has no positives",
+    "choice": "no document has this label in the reference",
+    "rating": "the reference has no ratings",
+}
+"""Reason why the difference of a label or dimension is undefined, by kind of codebook."""
 MIN_POSITIVES = 5
 """Minimum number of reference documents with a label for a verdict on that label."""
 
@@ -334,7 +340,7 @@ def _label_tests(
         enough = positives >= MIN_POSITIVES
         verdict = _verdict(change, p, enough=enough)
         where = f" on {label.name}"
-        words = describe_difference(first, second, change, verdict, where, measure)
+        words = describe_difference(first, second, change, verdict, where, measure, UNDEFINED[codebook.kind])
         if change.value is not None and not enough:
             words = f"{words[:-1]}; only {format_count(positives, 'rating' if is_rating else 'positive')}."
         label_tests.append(LabelTest(label.id, label.name, label.colour, change, positives, test, p, verdict, words))
@@ -373,18 +379,22 @@ def describe_difference(
     second: str,
     difference: Estimate,
     verdict: DifferenceVerdict,
-    where: str = "",
-    measure: str = "points F1",
+    where: str,
+    measure: str,
+    undefined: str,
 ) -> str:
-    """Return a difference as a sentence: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0."."""
+    """Return a difference as a sentence: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0.".
+
+    ``undefined`` is the reason for a difference without a value.
+    """
     if difference.value is None:
-        return f"{first} and {second} cannot be compared{where}: the reference has no positives."
+        return f"{first} and {second} cannot be compared{where}: {undefined}."
     in_points = measure.startswith("points")
     value = format_points(difference.value) if in_points else format_signed(difference.value, 3)
     if difference.interval is None:
         return f"{second} against {first}{where}: {value} {measure}; too few documents for an interval."
     if difference.value == 0 and difference.interval.low == difference.interval.high:
-        return f"{second} and {first} are equal{where}: no document is right in one and wrong in the other."
+        return f"{second} and {first} are equal{where}: the score is the same."
     span = format_interval(difference.interval, "points" if in_points else "number", named=True)
     if verdict in ("better", "worse"):
         return f"{second} is {verdict}{where}: {value} {measure}, {span}."
@@ -397,11 +407,10 @@ def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
         documents = f"{scores.n:,} of {documents}"
     if not scores.n:
         return f"{first} and {second} cannot be compared: no shared document has a reference and a verdict in both."
-    if main.difference.value is None:
-        lacks = "the ratings do not vary" if scores.kind == "rating" else "no label is present in the reference"
-        return f"{first} and {second} cannot be compared: {lacks} on the {documents}."
-    measure = "mean Spearman correlation" if scores.kind == "rating" else "points macro F1"
-    words = describe_difference(first, second, main.difference, main.verdict, f" on {documents}", measure)
+    measure, undefined = "points macro F1", "no label is present in the reference"
+    if scores.kind == "rating":
+        measure, undefined = "mean Spearman correlation", "the ratings do not vary"
+    words = describe_difference(first, second, main.difference, main.verdict, f" on {documents}", measure, undefined)
     if main.verdict != "none" or main.adjusted is None:
         return words
     p = format_p_value(main.adjusted)

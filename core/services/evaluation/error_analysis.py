@@ -93,6 +93,7 @@ class _Judged:
     reference: Grid
     judged: Mask
     positive: Mask
+    """documents with the label in the reference; none for ratings"""
     sides: Mapping[Side, Mask]
     times: Mapping[Side, Codes]
     iterations: int
@@ -179,27 +180,28 @@ def _judged(session: ProjectSession, run: RunRow, label_id: str, reference: Refe
     rows = [run, *(row for row in repeated_runs.siblings(session, run) if row.run_id != run.run_id)]
     gold, predicted = repeated_runs.aligned([run_data.verdict_arrays(session, row, reference) for row in rows])
     true = gold[:, column]
-    each = [_sides(codebook.kind, true, grid[:, column], place) for grid in predicted]
+    present = {"multilabel": 1.0, "choice": float(place), "rating": np.nan}[codebook.kind]
+    each = [_sides(true, grid[:, column], present) for grid in predicted]
     return _Judged(
         documents=tuple(session.store.runs.document_ids(run.run_id)),
         reference=gold,
         judged=~np.isnan(true) & ~np.isnan(predicted[0][:, column]),
-        positive=true == (1 if codebook.kind == "multilabel" else place),
+        positive=true == present,
         sides=each[0],
         times={side: np.sum([one[side] for one in each], axis=0, dtype=np.int64) for side in each[0]},
         iterations=len(each),
     )
 
 
-def _sides(kind: str, true: Grid, predicted: Grid, place: int) -> dict[Side, Mask]:
+def _sides(true: Grid, predicted: Grid, present: float) -> dict[Side, Mask]:
+    """Return the errors by side. ``present`` is the value that stands for the label, NaN for ratings."""
     known = ~np.isnan(true) & ~np.isnan(predicted)
-    if kind == "rating":
+    if np.isnan(present):
         wrong = known & ~is_right(true, predicted, measured=True)
         return {"false_negative": wrong & (predicted < true), "false_positive": wrong & (predicted > true)}
-    positive = place if kind == "choice" else 1
     return {
-        "false_negative": known & (true == positive) & (predicted != positive),
-        "false_positive": known & (true != positive) & (predicted == positive),
+        "false_negative": known & (true == present) & (predicted != present),
+        "false_positive": known & (true != present) & (predicted == present),
     }
 
 

@@ -76,10 +76,15 @@ class Recommendation:
 def comparable_runs(session: ProjectSession, run: RunRow, runs: Sequence[RunRow] | None = None) -> tuple[RunRow, ...]:
     """Return the latest runs with verdicts and the same kind and labels as ``run``, oldest first.
 
-    They are chosen from ``runs``, by default from all runs of the project.
+    They are chosen from ``runs``, by default from all runs of the project. Canary runs are left out: they repeat a run
+    on a few documents.
     """
     known = session.runs() if runs is None else runs
-    rows = [row for row in known if row.verdicts and are_comparable(row.settings.codebook, run.settings.codebook)]
+    rows = [
+        row
+        for row in known
+        if row.verdicts and not row.is_canary and are_comparable(row.settings.codebook, run.settings.codebook)
+    ]
     return tuple(rows[-MAX_RUNS:])
 
 

@@ -69,13 +69,14 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
     """Return the run of the other style for the comparison, None if there is none.
 
     It has the same persona set and codebook and at least one document in common. A run with the same models is
-    preferred, then the latest run.
+    preferred, then the latest run. Canary runs are left out.
     """
     mine, own = style_of(run), set(session.store.runs.document_ids(run.run_id))
     found = [
         row
         for row in session.runs()
         if row.verdicts
+        and not row.is_canary
         and style_of(row) not in (None, mine)
         and row.settings.codebook.hash == run.settings.codebook.hash
         and _members(row) == _members(run)

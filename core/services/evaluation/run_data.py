@@ -11,6 +11,7 @@ import numpy.typing as npt
 from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.debate import protocols, turns
+from core.debate.protocols.ecj import SECOND_EXTRACTOR
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
@@ -260,7 +261,10 @@ def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """One step: the members of a family of roles in one round, and their joint result."""
+    """One step: the members of a family of roles in one round, and their joint result.
+
+    A second extractor has no part in the result: the critic and the judge only see the list of the first one.
+    """
 
     name: str
     """unique in the run"""
@@ -285,15 +289,16 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
         in_step = step_numbers == number
         grid[rows[in_step], columns[in_step]] = values[in_step]
         groups.setdefault((turns.family(role), round), {})[role] = grid
-    titles = step_titles(run)
+    titles, is_ecj = step_titles(run), run.settings.protocol == "ecj"
     several = {family for family, round in groups if round}
     stages_found = []
     for family, round in _in_rounds(list(groups)):
         members = groups[family, round]
-        title = titles.get(next(iter(members)), family) if len(members) == 1 else f"{title_of(family)}s"
+        voters = {role: grid for role, grid in members.items() if not (is_ecj and role == SECOND_EXTRACTOR)} or members
+        title = titles.get(next(iter(voters)), family) if len(voters) == 1 else f"{title_of(family)}s"
         numbered = f"{title}, round {round + 1}" if family in several else title
         name = f"{family} {round + 1}" if family in several else family
-        predicted = vote_of(list(members.values()), measured=codebook.kind == "rating")
+        predicted = vote_of(list(voters.values()), measured=codebook.kind == "rating")
         stages_found.append(Stage(name, numbered, family, round, members, predicted))
     return tuple(stages_found)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from core.codebook import Codebook, Kind, Label
 from core.documents import Document
 from core.services.evaluation import compare
 from core.services.evaluation.compare import Equivalence, efficient
@@ -59,6 +60,34 @@ def test_one_rare_document_is_not_a_significant_difference(project):
     assert full_report(session, session.run(runs[0]))["basis"] == {
         "design": "documents", "units": 31, "population": None, "warning": "", "sentence": ""
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("multilabel", "the reference has no positives."),
+        ("choice", "no document has this label in the reference."),
+        ("rating", "the reference has no ratings."),
+    ],
+)
+def test_sentence_names_what_the_reference_lacks_for_a_label(project, kind: Kind, reason: str):
+    book = Codebook(kind=kind, labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
+    verdict, gold = {
+        "multilabel": ({"a": True, "b": True}, {"a": True, "b": False}),
+        "choice": ({"label": "b"}, {"label": "a"}),
+        "rating": ({"a": 1, "b": 2}, {"a": 1}),
+    }[kind]
+    documents = [f"d{n}" for n in range(10)]
+    project.store.documents.add(Document(id, {"text": id}, gold={"gold": gold}) for id in documents)
+    runs = []
+    for wrong in (2, 0):
+        runs.append(project.store.runs.create(make_settings(book), documents).run_id)
+        store_debates(
+            store_debate(project, runs[-1], id, {"judge": None}, verdict if place < wrong else {**verdict, **gold})
+            for place, id in enumerate(documents)
+        )
+    found = compare.comparison_report(sample_world.session_on(project), runs)
+    assert found["labels"]["Beta"]["sentence"] == f"{runs[0]} and {runs[1]} cannot be compared on Beta: {reason}"
 
 
 def test_significant_test_beside_a_wide_interval_is_named(project):

@@ -156,6 +156,16 @@ def test_document_without_a_readable_vote_is_ambiguous(project, session):
     assert found["d1"].rate == 0
 
 
+def test_canary_run_of_a_prepass_is_not_a_prepass_to_choose(project, session):
+    settings = make_settings(sample_world.CODEBOOK, params={"method": "vote", "k": 2})
+    settings = settings.model_copy(update={"protocol": "single"})
+    vote = project.store.runs.create(settings, ["d0", "d1"]).run_id
+    canary = project.store.runs.create(settings, ["d0"], experiment_id=f"canary:{vote}").run_id
+    for run_id in (vote, canary):
+        asyncio.run(project.sink.state(run_id, "done"))
+    assert ambiguity.prepasses(session) == [vote]
+
+
 def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
     settings = make_settings(sample_world.CODEBOOK, params={"method": "vote", "k": 2})
     vote = project.store.runs.create(settings.model_copy(update={"protocol": "single"}), ["d0", "d1", "d4", "d5"])

@@ -8,10 +8,13 @@ import dataclasses
 import pytest
 
 from core.codebook import Codebook, Label
+from core.debate.context import DebateContext
+from core.debate.protocols import PROTOCOLS
 from core.documents import Document
 from core.runs import RunSettings
-from core.services.evaluation import debate_effect, run_data
+from core.services.evaluation import coverage, debate_effect, run_data
 from core.services.evaluation.report import full_report
+from tests.core.debate.canned_debates import CODEBOOKS, context_of, decision_text, run_debate
 from tests.core.services import sample_world
 from tests.core.store.helpers import ROLE_MODEL, make_reply, make_turn, make_verdict
 
@@ -101,6 +104,61 @@ def test_flip_table_has_a_step_for_each_discussion_round(project):
     assert report["debate"]["rounds"][0]["agents"][0]["agent"] == "annotator_a"
     assert report["debate"]["upper_bound"]["at_first"]["value"] == 1.0
     assert report["accuracy"] == 2 / 3
+
+
+@pytest.mark.parametrize("kind", ["multilabel", "choice"])
+def test_flip_table_includes_documents_on_which_two_extractors_differ(project, kind):
+    # Both extractors are right on d0 and d1, which are not debated. On d2 to d4 only the second one is right; the judge
+    # corrects d2 and d3.
+    book = CODEBOOKS[kind]
+    said = {f"d{n}": ("Service",) * 4 if n < 2 else ("Price", "Service", "Service", "Service") for n in range(4)}
+    said["d4"] = ("Price", "Service", "Service", "Price")
+
+    def values_of(name):
+        if kind == "choice":
+            return {"label": book.find(name).id}
+        return {label.id: label.name == name for label in book.labels}
+
+    text = "The staff were kind, the price fair."
+    settings = context_of(PROTOCOLS["ecj"], kind, adaptive=True, second=True, audit=0).settings
+    project.store.documents.add(
+        Document(id, {"text": "The staff were kind, the price fair."}, gold={"gold": values_of("Service")})
+        for id in said
+    )
+    run_id = project.store.runs.create(settings, list(said)).run_id
+    quotes = {"Service": "staff were kind", "Price": "the price fair"}
+
+    async def debates():
+        for document, names in said.items():
+            by_role = dict(zip(("extractor", "extractor_b", "critic", "judge"), names, strict=True))
+            context = DebateContext(Document(document, {"text": text}), settings)
+            verdict, requests = run_debate(
+                PROTOCOLS["ecj"],
+                context,
+                lambda request, _, by_role=by_role: (
+                    f'- {by_role[request.role]}: "{quotes[by_role[request.role]]}"\n'
+                    + decision_text(kind, by_role[request.role])
+                ),
+            )
+            turns = [(request.role, request.round, values_of(by_role[request.role])) for request in requests]
+            await store_rounds(project, run_id, document, turns, verdict.values)
+
+    asyncio.run(debates())
+    session = sample_world.session_on(project)
+    run = project.store.runs.get(run_id)
+    effect = debate_effect.debate_effect(session, run)
+    flip_table = effect.flip_table
+    assert flip_table is not None
+    assert flip_table.roles == ("extractor", "critic", "judge", "verdict")
+    assert (flip_table.documents, flip_table.excluded) == (5, 0)
+    cells = 2 if kind == "multilabel" else 1  # Service and Price of each corrected document
+    assert flip_table.whole.total.corrected == 2 * cells
+    assert f"{2 * cells} more right than the extractor alone (" in effect.sentence
+    assert effect.critic is not None
+    assert (effect.critic.raised, effect.critic.justified) == (3 * cells, 3 * cells)
+    assert coverage.of_debate(session, run).n == 5
+    (both,) = effect.rounds
+    assert [agent.accuracy.value for agent in both.agents] == [pytest.approx(1 - 3 * cells / len(book.items) / 5), 1.0]
 
 
 def test_rounds_are_in_order_if_debates_differ_in_length(project):

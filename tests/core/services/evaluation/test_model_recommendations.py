@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.documents import Document
-from core.runs import RoleModel, RunRow
+from core.runs import CANARY, RoleModel, RunRow
 from core.services.evaluation.model_recommendations import (
     apply_recommendations,
     comparable_runs,
@@ -34,14 +34,17 @@ def world(project: Project) -> tuple[Any, MakeRun]:
         Document(id, {"text": id}, gold={"gold": both(present)}) for id, present in GOLD.items()
     )
 
-    def make_run(wrong: int, models: Mapping[str, str], **changes: Any) -> RunRow:
+    def make_run(wrong: int, models: Mapping[str, str], *, canary_of: str = "", **changes: Any) -> RunRow:
         role_models = {role: RoleModel.parse(models.get(role, GOOD)) for role in ROLES}
         settings = make_settings(sample_world.CODEBOOK).model_copy(update={"role_models": role_models, **changes})
-        run = project.store.runs.create(settings, list(GOLD))
+        documents = list(GOLD)[: 4 if canary_of else None]
+        run = project.store.runs.create(
+            settings, documents, experiment_id=f"{CANARY}{canary_of}" if canary_of else None
+        )
 
         verdicts = {
-            id: both("" if present else "ab") if place < wrong else both(present)
-            for place, (id, present) in enumerate(GOLD.items())
+            id: both("" if GOLD[id] else "ab") if place < wrong else both(GOLD[id])
+            for place, id in enumerate(documents)
         }
         store_debates(
             store_debate(project, run.run_id, id, {"extractor": both("ab"), "critic": verdict}, verdict)
@@ -100,6 +103,15 @@ def test_settings_that_do_not_affect_verdicts_may_differ(world: tuple[Any, MakeR
     make_run(20, {"critic": POOR}, concurrency=2, codebook_version=3, pace=5.0)
     better = make_run(2, {})
     assert recommend_models(session, comparable_runs(session, better), ROLES)[1].model is not None
+
+
+def test_canary_run_does_not_replace_the_run_that_it_repeats(world: tuple[Any, MakeRun]) -> None:
+    session, make_run = world
+    whole = make_run(0, {})
+    canary = make_run(0, {}, canary_of=whole.run_id, iteration=1)
+    for run in (whole, canary):
+        found = model_scores(session, comparable_runs(session, run))
+        assert {(one.run_id, one.scores.n) for one in found} == {(whole.run_id, 40)}
 
 
 def test_lists_of_a_role_are_scored_in_the_latest_run_of_a_model(world: tuple[Any, MakeRun]) -> None:

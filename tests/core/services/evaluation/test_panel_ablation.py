@@ -30,13 +30,13 @@ BACKWARDS, FORWARDS = [5, 4, 3, 2, 1, 3], [1, 2, 3, 4, 5, 3]
 ROLES = [member.role for member in PERSONAS.members]
 
 
-def panel(project, style, last, documents=tuple(GOLD), personas=PERSONAS):
+def panel(project, style, last, documents=tuple(GOLD), personas=PERSONAS, experiment_id=None):
     """Store a panel run with first ratings ``BACKWARDS``; Ann and Ben change theirs to ``last`` in rounds 1 and 2."""
     settings = RunSettings(
         protocol="panel", codebook=BOOK, role_models=dict.fromkeys(ROLES, ROLE_MODEL), templates={},
         params={"personas": personas.text, "style": style},
     )  # fmt: skip
-    run = project.store.runs.create(settings, list(documents)).run_id
+    run = project.store.runs.create(settings, list(documents), experiment_id=experiment_id).run_id
 
     async def debates():
         for place, id in enumerate(documents):
@@ -80,6 +80,13 @@ def test_groups_before_and_after_the_debate_in_both_styles(world):
     assert ablation.counted.describe() == "n = 5 documents; left out: 1 without gold"
     found = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
     assert found["parts"][0]["group"] == "Readers"
+
+
+def test_canary_run_is_not_the_run_of_the_other_style(world):
+    run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
+    simple = panel(world.project, "simple", BACKWARDS)
+    panel(world.project, "simple", BACKWARDS, documents=("d1", "d2"), experiment_id=f"canary:{simple}")
+    assert panel_ablation.other_style(world.session, run).run_id == simple
 
 
 def test_groups_of_documents_are_resampled_together(world):

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from core.errors import UsageError
-from core.services.evaluation.reference import ReferenceNames, default_reference, reference_names
+from core.runs import RunDetails
+from core.services.evaluation.reference import (
+    ReferenceNames,
+    available_references,
+    default_reference,
+    reference_names,
+)
+from core.services.evaluation.scores import evaluate
+from tests.core.services import sample_world
+from tests.core.services.sample_world import both
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 
 @pytest.mark.parametrize(
@@ -38,3 +48,22 @@ def test_default_reference_covers_documents(wanted, expected):
 
 def test_gold_is_default_without_any_reference():
     assert default_reference({"gold": 0, "reviewed": 0}, "reviewed") == "gold"
+
+
+def test_trials_and_deleted_runs_are_not_references(project, session, run_id):
+    def add_run(**fields):
+        added = project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0", "d1"], **fields).run_id
+        store_debates(store_debate(project, added, id, {"judge": None}, both("a")) for id in ("d0", "d1"))
+        return added
+
+    add_run(purpose="lab")
+    deleted, canary, other = add_run(), add_run(experiment_id=f"canary:{run_id}"), add_run()
+    project.store.runs.describe({deleted: RunDetails(status="deleted")})
+    # The gold, this run and the other one are annotators of the latent truth; a canary run repeats another run.
+    found = available_references(session, run_id)
+    assert {name: count for name, count in found.items() if count} == {
+        "gold": 7, f"run:{canary}": 2, f"run:{other}": 2, "latent": 4
+    }  # fmt: skip
+    assert evaluate(session, session.run(run_id), "latent").n > 0
+    project.store.runs.describe({other: RunDetails(status="deleted")})
+    assert "latent" not in available_references(session, run_id)

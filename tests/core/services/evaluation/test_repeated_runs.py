@@ -166,7 +166,7 @@ def test_identical_runs_are_reported_as_identical(world):
 
     asyncio.run(debates())
     result = compare.comparison_report(session, [first, identical])
-    assert "are equal on 4 shared documents: no document is right in one and wrong in" in result["sentence"]
+    assert "are equal on 4 shared documents: the score is the same." in result["sentence"]
     assert result["mcnemar"]["p"] == 1.0
     assert result["same"] == 4
     several = compare.comparison_report(session, [first, identical, world[1][1]])

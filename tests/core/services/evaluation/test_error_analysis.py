@@ -1,0 +1,35 @@
+"""Tests of the error analysis of ratings with known errors."""
+
+from __future__ import annotations
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.services.evaluation import error_analysis
+from tests.core.services import sample_world
+from tests.core.store.helpers import make_settings, store_debate, store_debates
+
+RATINGS = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"), Label(name="Depth", id="d")))
+
+
+def test_cue_words_of_a_rating_are_compared_with_all_correct_documents(project):
+    # Ten documents for each rating from 1 to 5. The first two of each are rated too low or too high; they are about
+    # noise, and so is one correct document for each rating.
+    gold = {f"d{rating}{n}": {"c": rating, "d": rating} for rating in range(1, 6) for n in range(10)}
+    project.store.documents.add(
+        Document(id, {"text": "noise at night" if id[-1] in "012" else "quiet garden"}, gold={"gold": values})
+        for id, values in gold.items()
+    )
+    run = project.store.runs.create(make_settings(RATINGS), list(gold))
+    verdicts = {
+        id: {item: {"0": 1, "1": 5}.get(id[-1], rating) for item, rating in values.items()}
+        for id, values in gold.items()
+    }
+    store_debates(store_debate(project, run.run_id, id, {"judge": None}, verdict) for id, verdict in verdicts.items())
+    session = sample_world.session_on(project)
+    for label in RATINGS.labels:
+        found = error_analysis.of_label(session, project.store.runs.get(run.run_id), label.id)
+        assert [side.wrong for side in found.sides] == [4, 4]  # ratings of 1 and 5 cannot be wrong in one direction
+        for side in found.sides:
+            noise = next(cue for cue in side.cues if cue.word == "noise")
+            # Of the 42 correct documents, five are about noise, and the two with the possible rating.
+            assert (len(noise.errors), noise.hits) == (4, 7)
