@@ -389,6 +389,9 @@ SEED = click.IntRange(-(2**53), 2**53)
     "--gold-value", "gold_values", multiple=True, metavar="TEXT=VALUE",
     help="Meaning of a gold cell, e.g. x=present, or =absent for empty cells. Repeatable.",
 )  # fmt: skip
+@click.option(
+    "--rater", metavar="COL", help="Column that names the rater of each row, for files with a row for each rater."
+)
 @click.option("--group", metavar="COL", help="Column that groups rows.")
 @click.option("--order", metavar="COL", help="Numeric column that orders the rows of a group.")
 @click.option(

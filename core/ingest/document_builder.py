@@ -20,6 +20,8 @@ from core.ingest.table import Table, as_text, clip
 
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""
+NO_TEXT = frozenset(("NA", "<NA>", "#N/A", "NaN", "nan", "NULL", "\\N"))
+"""Texts that stand for a missing one, as R, Excel, pandas and databases write it."""
 _ENOUGH = 20
 """Ratings of a dimension from which its scale is read."""
 
@@ -55,7 +57,7 @@ class BuiltDocuments:
     rejected: tuple[Rejected, ...]
     """Rows that could not be read or used, by line."""
     merged: int = 0
-    """Rows of further files about a document of an earlier file, whose gold was added to that document."""
+    """Rows about a document of an earlier row, by another rater, whose gold was added to that document."""
     duplicate_texts: int = 0
     """Rows with the text and context of an earlier document, kept or not."""
     empty_texts: int = 0
@@ -84,9 +86,12 @@ def build_documents(
 
     They show as many of their neighbours in the group as the mapping says. A row is rejected if its id is empty or
     repeated, if it has no text (unless ``empties`` is ``keep``), or if it repeats text and context of an earlier
-    document and ``duplicates`` is ``first``. Ids are trimmed, texts stay as they are. Gold is keyed by label id,
-    without a codebook by label name. A gold cell that is not understood is listed and ignored; its row is kept. Raises
-    UsageError for a mapping that does not fit.
+    document and ``duplicates`` is ``first``. A text such as ``NA`` stands for none (``NO_TEXT``). Ids are trimmed,
+    texts stay as they are. Gold is keyed by label id, without a codebook by label name. A gold cell that is not
+    understood is listed and ignored; its row is kept. Raises UsageError for a mapping that does not fit.
+
+    With a rater column, rows of the same id are one document, with the gold of the rater that each row names. Without
+    an id column, rows with the same text and context are. A row with another text, or by the same rater, is rejected.
 
     In a table of several files, ids that different texts have in different files get the name of the file
     (``b.csv:1``). If instead the texts are the same, the files hold the gold of different raters: a rater without a
@@ -116,9 +121,15 @@ class _DocumentBuilder:
         self._field_names = (mapping.text, *mapping.context)
         self._texts = list(zip(*(map(as_text, table.column(name)) for name in self._field_names), strict=True))
         """The text and context of each row."""
-        self._ids, self._files_share_documents = _document_ids(table, mapping, self._texts)
+        self._ids, files_share_documents = _document_ids(table, mapping, self._texts)
         self._files = table.column(table.file_column) if table.file_column else ("",) * len(table)
-        self._gold = _Gold(table, mapping, codebook, self._files if self._files_share_documents else ())
+        self._raters: Sequence[str] = ()
+        """The rater of each row, if rows of the same id are one document."""
+        if mapping.rater is not None:
+            self._raters = [as_text(cell).strip() or GOLD_RATER for cell in table.column(mapping.rater)]
+        elif files_share_documents:
+            self._raters = _without_suffixes(self._files)
+        self._gold = _Gold(table, mapping, codebook, self._raters)
         self._groups = list(_groups_and_orders(table, mapping))
         self._documents: list[Document] = []
         self._rows: list[int] = []
@@ -126,29 +137,38 @@ class _DocumentBuilder:
         self._rejected = list(table.rejected)
         self._document_of_id: dict[str, int] = {}
         self._row_of_texts: dict[tuple[str, ...], int] = {}
-        self._ids_in_files: set[tuple[str, str]] = set()
+        self._rated: set[tuple[str, str]] = set()
+        """Each id that was read, with its rater."""
         self._duplicate_texts = self._empty_texts = self._merged = 0
 
     def add(self, index: int, row: tuple[Any, ...]) -> None:
         """Add the row at a position of the table."""
         id, line, texts = self._ids[index], self._table.line_numbers[index], self._texts[index]
-        file_and_id = (self._files[index], id)
-        is_repeated_in_file = file_and_id in self._ids_in_files
-        self._ids_in_files.add(file_and_id)
-        if self._files_share_documents and id in self._document_of_id and not is_repeated_in_file:
-            self._merge_gold(self._document_of_id[id], self._gold.of(index, line))
-            return
-        is_empty = not texts[0].strip()
+        document = self._document_of_id.get(id)
+        earlier = None if document is None else self._rows[document]
+        if document is not None and earlier is not None and self._raters and self._texts[earlier] == texts:
+            rated = (self._raters[index], id)
+            if rated not in self._rated:
+                self._rated.add(rated)
+                self._merge_gold(document, self._gold.of(index, line))
+                return
+        text = texts[0].strip()
+        is_empty = not text or text in NO_TEXT
         row_with_texts = None if is_empty else self._row_of_texts.get(texts)
         self._empty_texts += is_empty
         self._duplicate_texts += row_with_texts is not None
         if not id:
             reason = f"no id in column '{self._mapping.id}'"
-        elif id in self._document_of_id:
-            earlier = self._rows[self._document_of_id[id]]
+        elif earlier is not None:
             reason = f"the id '{clip(id, 80)}' is already used by {self._row_name(earlier)}"
+            if self._texts[earlier] != texts:
+                reason += ", with another text"
+            elif self._mapping.rater is not None:
+                reason += f", also by rater '{clip(self._raters[index], 80)}'"
+            else:
+                reason += " (choose a rater column if several raters labelled the same texts)"
         elif is_empty and not self._keep_empties:
-            reason = f"no text in column '{self._mapping.text}'"
+            reason = f"no text in column '{self._mapping.text}'{f', only {text}' if text else ''}"
         elif row_with_texts is not None and not self._keep_duplicates:
             reason = f"the same text as {self._row_name(row_with_texts)}"
         else:
@@ -165,6 +185,8 @@ class _DocumentBuilder:
         self._documents.append(Document(id, fields, position, source, gold, *self._groups[index]))
         self._document_of_id[id] = position
         self._rows.append(index)
+        if self._raters:
+            self._rated.add((self._raters[index], id))
         self._row_of_texts.setdefault(texts, index)
 
     def _merge_gold(self, position: int, gold: Mapping[str, Mapping[str, Value]]) -> None:
@@ -200,7 +222,11 @@ class _DocumentBuilder:
 def _document_ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[str, ...]]) -> tuple[list[str], bool]:
     """Return the id of each row, and True if files have the same documents: ids in common, with the same texts."""
     if mapping.id is None:
-        return list(map(str, table.row_numbers)), False
+        rows = map(str, table.row_numbers)
+        if mapping.rater is None:
+            return list(rows), False
+        first_rows: dict[tuple[str, ...], str] = {}
+        return [first_rows.setdefault(texts, row) for texts, row in zip(fields, rows, strict=True)], False
     ids = [as_text(cell).strip() for cell in table.column(mapping.id)]
     if not table.file_column:
         return ids, False
@@ -268,13 +294,11 @@ def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Docu
 class _Gold:
     """Reads the gold of rows and counts the values that are not understood.
 
-    With ``files``, the file of each row, a rater without a name gets the name of the file, without its suffix if the
-    names still differ then.
+    With ``raters``, the rater of each row, a rater without a name gets that one.
     """
 
-    def __init__(self, table: Table, mapping: ColumnMapping, codebook: Codebook | None, files: Sequence[str]) -> None:
-        stems = {file: file.rpartition(".")[0] or file for file in files}
-        self._file_raters = [stems[file] for file in files] if len({*stems.values()}) == len(stems) else files
+    def __init__(self, table: Table, mapping: ColumnMapping, codebook: Codebook | None, raters: Sequence[str]) -> None:
+        self._raters = raters
         self._sources: list[tuple[str, str, tuple[Any, ...], CellReader]] = []
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lines: dict[tuple[str, str], int] = {}
@@ -297,8 +321,8 @@ class _Gold:
         gold: dict[str, dict[str, Value]] = {}
         for rater, column, cells, read in self._sources:
             values, unknown = read(cells[index])
-            if self._file_raters and rater == GOLD_RATER:
-                rater = self._file_raters[index]
+            if self._raters and rater == GOLD_RATER:
+                rater = self._raters[index]
             if values:
                 gold.setdefault(rater, {}).update(values)
                 if not any(values.values()):
@@ -330,6 +354,12 @@ class _Gold:
             for keys in spellings.values()
         )
         return tuple(sorted(unknown, key=lambda gold: -gold.count))
+
+
+def _without_suffixes(files: Sequence[str]) -> Sequence[str]:
+    """Return the names of files without their suffixes, unchanged if two of them were the same then."""
+    stems = {file: file.rpartition(".")[0] or file for file in files}
+    return [stems[file] for file in files] if len({*stems.values()}) == len(stems) else files
 
 
 def _raw(row: tuple[Any, ...]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeAlias
@@ -221,6 +221,26 @@ def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) 
     return columns if len(columns) <= MAX_INNER else {}
 
 
+_UNACCEPTED = "Labels of rows whose answer is reject or ignore (Prodigy) are in columns of their own."
+
+
+def _unaccepted(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Return the label columns of Prodigy's tasks without and with only what was rejected or ignored.
+
+    None unless all answers are Prodigy's and some do not accept.
+    """
+    answers = data.get("answer", ())
+    if not all(answer in ("accept", "reject", "ignore") for answer in answers) or set(answers) <= {"accept"}:
+        return {}
+    columns = {}
+    for name in ("label", "accept", "spans"):
+        if name in data:
+            pairs = list(zip(data[name], answers, strict=True))
+            columns[name] = tuple(cell if answer == "accept" else None for cell, answer in pairs)
+            columns[f"{name}_not_accepted"] = tuple(None if answer == "accept" else cell for cell, answer in pairs)
+    return columns
+
+
 def _table(
     elements: Iterable[Element], *, name: str, format: Format, decoding: Decoding, notes: Callable[[], tuple[str, ...]]
 ) -> Table:
@@ -240,6 +260,8 @@ def _table(
         problem = f"no row with an object; {rows.rejected[0]}" if rows.rejected else "no rows"
         raise InputError(f"{name} has {problem}.", _LAYOUTS)
     data = {key: tuple(row.get(key) for row in rows.kept) for key in keys}
+    unused = _unaccepted(data)
+    data |= unused
     for key in keys:
         inner = _inner_columns(key, data[key])
         if len(data) + len(inner) <= MAX_COLUMNS:
@@ -255,5 +277,5 @@ def _table(
         read=rows.read,
         rejected=tuple(rows.rejected),
         encoding=decoding.encoding,
-        notes=renamed + notes(),
+        notes=(*renamed, *((_UNACCEPTED,) if unused else ()), *notes()),
     )

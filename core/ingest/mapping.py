@@ -34,7 +34,8 @@ from core.ingest.table import Header, Table, as_text
 class ColumnMapping:
     """Mapping of the rows of a table to documents.
 
-    ``id`` None means row numbers, from 1. ``group`` is a column that groups rows (a chat, an abstract), ``order`` a
+    ``id`` None means row numbers, from 1. ``rater`` is a column that names who labelled each row: several rows may then
+    be about one document. ``group`` is a column that groups rows (a chat, an abstract), ``order`` a
     column of numbers that orders the rows of a group; the documents of a group are then consecutive. ``neighbours`` is
     the number of documents before and after in the group that each document shows as a further field. ``value_map``
     maps gold cells outside the conventions (compared without case): True or False for present or absent, a number for a
@@ -45,6 +46,7 @@ class ColumnMapping:
     context: tuple[str, ...] = ()
     id: str | None = None
     gold: tuple[GoldSource, ...] = ()
+    rater: str | None = None
     value_map: Mapping[str, Value | None] = field(default_factory=dict)
     group: str | None = None
     order: str | None = None
@@ -68,6 +70,7 @@ class ImportOptions:
     contexts: tuple[str, ...] = ()
     gold: tuple[str, ...] = ()
     gold_same_names: bool = False
+    rater: str | None = None
     gold_values: tuple[str, ...] = ()
     group: str | None = None
     order: str | None = None
@@ -103,9 +106,10 @@ def check_mapping(table: Table, mapping: ColumnMapping, codebook: Codebook | Non
         require_column(table, column, "the context")
     if len({mapping.text, *mapping.context}) != 1 + len(mapping.context):
         raise UsageError("A column is given twice as text or context.", "Name each once.")
-    for name, what in ((mapping.id, "the id"), (mapping.group, "the group"), (mapping.order, "the order")):
+    optional = {"id": mapping.id, "rater": mapping.rater, "group": mapping.group, "order": mapping.order}
+    for what, name in optional.items():
         if name is not None:
-            require_column(table, name, what)
+            require_column(table, name, f"the {what}")
     if mapping.order is not None and mapping.group is None:
         raise UsageError("An order column needs a group column.", "Choose the group column as well.")
     if mapping.neighbours and mapping.group is None:
@@ -287,16 +291,29 @@ _BY_RATER = re.compile(
     rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{_PEOPLE}|[acr])[ _.-]?)?\d+|{_PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
 )
 
+_USER = "user(?:name)?"
+"""A rater where rows have ids; else perhaps somebody who wrote or shared the text."""
+_RATER = re.compile(
+    rf"_?(?:{_PEOPLE}|assessor|labell?er|tagger|turker|{_USER})s?(?:[ _.-]?(?:id|name|no|nr|number))?"
+    r"|(?:annotated|coded)_by",
+    re.IGNORECASE,
+)
+_FEWER = 0.8
+"""Most documents, as a share of the rows, of a file with a row for each rater."""
+_NEARLY = 0.95
+"""Least share of its ids that have one text, and of its rows that have an id and a rater of their own."""
+
 
 def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMapping:
     """Return the likeliest mapping, with a reason for the text, the id and the gold.
 
     Text: the column whose texts are longest and most varied, with a bonus for a usual name. Id: a column that is named
-    like one, is filled and unique; else row numbers. Gold: with a codebook the columns called like its labels (or like
-    a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of 0/1 or yes/no (by raters
-    where all are called so: ``price_A1``, ``price_coder2``), ratings by raters (``Overall_r1`` ... ``Overall_r5``), a
-    column that lists labels, or a column called like labels with few values. Context is never guessed. UsageError when
-    no column holds text.
+    like one, is filled and unique; else row numbers. Rater: a column that is named like one, if several rows have the
+    same id and text (without an id, the same text), each by another rater. Gold: with a codebook the columns called
+    like its labels (or like a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of
+    0/1 or yes/no (by raters where all are called so: ``price_A1``, ``price_coder2``), ratings by raters (``Overall_r1``
+    ... ``Overall_r5``), a column that lists labels, or a column called like labels with few values. Context is never
+    guessed. UsageError when no column holds text.
     """
     # not every n-th row, as files have periods
     chosen = sorted(random.Random(0).sample(range(len(table)), min(SAMPLE, len(table))))
@@ -305,12 +322,17 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     }
     text, why_text = _suggest_text(table, cells)
     id, why_id = _suggest_id(table, text)
-    rest = {name: column for name, column in cells.items() if name not in (text, id)}
+    rater = None
+    if by_raters := _suggest_rater(table, text):
+        id, rater = by_raters
+        same = "text" if id is None else f"'{id}'"
+        why_id = f"Rows with the same {same} are one document, labelled by each '{rater}'."
+    rest = {name: column for name, column in cells.items() if name not in (text, id, rater)}
     if codebook is not None and codebook.labels:
         gold, why_gold = _suggest_gold(rest, codebook)
     else:
         gold, why_gold = _suggest_gold_without_codebook(rest)
-    return ColumnMapping(text=text, id=id, gold=gold, reasons=(why_text, why_id, why_gold))
+    return ColumnMapping(text=text, id=id, gold=gold, rater=rater, reasons=(why_text, why_id, why_gold))
 
 
 def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
@@ -342,7 +364,7 @@ def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str,
 def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
     repeated = ""
     for name, column in zip(table.columns, table.data, strict=True):
-        if name == text or not (_ID.search(name.casefold()) or _ID_IN_CAPITALS.search(name)):
+        if name == text or not _is_named_like_id(name):
             continue
         ids = [as_text(cell).strip() for cell in column]
         files = table.column(table.file_column) if table.file_column else ("",) * len(ids)
@@ -351,6 +373,31 @@ def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
             return name, f"'{name}' is the id: filled and unique in {where}."
         repeated = repeated or f"'{name}' is named like an id but has empty or repeated cells: row numbers are the ids."
     return None, repeated or "No column is named like an id: row numbers are the ids."
+
+
+def _suggest_rater(table: Table, text: str) -> tuple[str | None, str] | None:
+    """Return the id column (None for the text) and the rater column of a file with a row for each rater, else None."""
+    columns = dict(zip(table.columns, table.data, strict=True))
+    raters = [name for name in columns if name != text and _RATER.fullmatch(name)]
+    if not raters or table.file_column:
+        return None
+    ids = [name for name in columns if name not in (text, *raters) and _is_named_like_id(name)]
+    texts = [as_text(cell) for cell in columns[text]]
+    for id in (*ids, None):
+        keys = texts if id is None else [as_text(cell).strip() for cell in columns[id]]
+        documents = len(set(zip(keys, texts, strict=True)))
+        if not all(keys) or documents > _FEWER * len(keys) or len(set(keys)) < _NEARLY * documents:
+            continue
+        for rater in raters:
+            if id is None and re.match(_USER, rater, re.IGNORECASE):
+                continue
+            if len(set(zip(keys, map(as_text, columns[rater]), strict=True))) >= _NEARLY * len(keys):
+                return id, rater
+    return None
+
+
+def _is_named_like_id(name: str) -> bool:
+    return _ID.search(name.casefold()) is not None or _ID_IN_CAPITALS.search(name) is not None
 
 
 def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[GoldSource, ...], str]:

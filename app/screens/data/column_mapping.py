@@ -115,6 +115,12 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
         _by_label(draft, codebook, keep)
     else:
         _by_column(draft, kind, keep)
+    if draft.files:
+        st.selectbox(
+            "Rater column, if each rater has rows of their own", ["", *_other_columns(draft)],
+            format_func=lambda name: name or "None",
+            **bound("map-rater", draft.mapping.rater or "", lambda name: keep(_mapped(draft, rater=name or None))),
+        )  # fmt: skip
     if not draft.mapping.gold:
         notice("warn", "No gold column is chosen", "The documents would be imported without gold labels.")
 

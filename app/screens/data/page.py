@@ -231,7 +231,7 @@ class ImportPage:
         title = f"Rows read: {table.read:,}"
         if preview is not None:
             title += f", kept: {preview.built.kept:,}, rejected: {len(preview.built.rejected):,}"
-            title += f", gold of the same documents: {preview.built.merged:,}" if preview.built.merged else ""
+            title += f", by further raters: {preview.built.merged:,}" if preview.built.merged else ""
         with panel(title, table.format, key="account") as head:
             if preview is not None and (rejected := preview.built.rejected):
                 with head:
@@ -303,7 +303,8 @@ class ImportPage:
         """Draw the labels of a codebook that is made from the gold columns."""
         if not preview.new_codebook or preview.codebook is None:
             return
-        codebook, raters = preview.codebook, len(self.draft.mapping.raters)
+        codebook = preview.codebook
+        raters = len({rater for document in preview.built.documents for rater in document.gold})
         shape = format_count(len(codebook.labels), label_noun(codebook.kind))
         shape += f" by {raters} raters" if raters > 1 else ""
         if scales := tuple(dict.fromkeys(map(str, codebook.scales))):

@@ -152,7 +152,7 @@ def read_again(
     fresh = read_files([*draft.files, *more_files], codebook, options=replace(draft.options, **changed))
     kept = draft.mapping
     used = {kept.text, *kept.context, *(source.column for source in kept.gold)}
-    used.update(filter(None, (kept.id, kept.group, kept.order)))
+    used.update(filter(None, (kept.id, kept.rater, kept.group, kept.order)))
     mapping = kept if used <= set(fresh.table.columns) and not more_files else fresh.mapping
     return replace(
         fresh, mapping=mapping, duplicates=draft.duplicates, empties=draft.empties, destination=draft.destination
@@ -172,6 +172,7 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
         context=options.contexts,
         id=options.id_column,
         gold=gold,
+        rater=options.rater,
         value_map=parse_value_option(options.gold_values, codebook),
         group=options.group,
         order=options.order,
@@ -203,7 +204,8 @@ def _read_for_column(path: Path, column: str, reading: ReadOptions, max_rows: in
 def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
     """Read a file as command-line options say, and build its documents. InputError also if no row can be used."""
     max_rows = None
-    if options.limit is not None and options.group is None and options.order is None:
+    needs_all_rows = (options.rater, options.group, options.order) != (None, None, None)
+    if options.limit is not None and not needs_all_rows:
         max_rows = max(MIN_ROWS, 2 * options.limit)
     preview = preview_import(read_with_options(options, codebook, max_rows), codebook)
     too_few = len(preview.built.documents) < (options.limit or 0)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from core.services.codebooks.codebook import read_codebook
+from core.services.data import importing
 from tests.core.cli.invoking import CommandResult, annotate, moot, write
 
 TEXTS = ("The staff were friendly.", "The breakfast was good.", "Near the station.", "Nothing to say.")
@@ -67,6 +69,38 @@ def test_rater_with_missing_values_is_scored_on_shared_cells(tmp_path: Path) -> 
     assert {name: against_ann[name] for name in ("n", "excluded", "labels", "macro")} == {
         name: raters["ann"][name] for name in ("n", "excluded", "labels", "macro")
     }
+
+
+def test_rows_by_several_raters_are_one_document_on_page_and_command_line(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    rows = [
+        {
+            "doc_id": f"d{number}",
+            "text": text,
+            "annotator": rater,
+            "Service": int(number == 0),
+            "Food": int(rater == "bo"),
+        }
+        for number, text in enumerate(TEXTS)
+        for rater in ("ann", "bo")
+    ]
+    file = tmp_path / "rated.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    result = moot(
+        "annotate", file, "--text", "text", "--id", "doc_id", "--rater", "annotator", "--gold-same-names",
+        "--codebook", tmp_path / "codebook.yaml", "--protocol", "single", "--project", tmp_path / "p.duckdb",
+        "--limit", 3, "--json",
+    )  # fmt: skip
+    assert result.json["documents"] == 3
+    report = evaluate(tmp_path, "--reference", "gold@ann", "--annotator", "gold@bo")
+    assert report["n"] == 3
+    assert (report["labels"]["Service"]["tp"], report["labels"]["Food"]["fp"]) == (1, 3)
+
+    codebook = read_codebook(tmp_path / "codebook.yaml")
+    on_the_page = importing.preview_import(importing.read_files([(file.name, file)], codebook), codebook)
+    options = importing.ImportOptions((file,), "text", id_column="doc_id", rater="annotator", gold_same_names=True)
+    assert on_the_page.built.documents == importing.preview_file(options, codebook).built.documents
+    assert on_the_page.built.merged == 4
 
 
 def test_authors_are_an_annotator_under_their_short_name(tmp_path: Path) -> None:

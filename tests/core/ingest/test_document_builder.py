@@ -101,7 +101,7 @@ def test_later_row_with_a_repeated_or_empty_id_is_rejected() -> None:
     result = build("id,text\n7,a\n 7,b\n,c\n8,d\n", id="id")
     assert [document.text for document in result.documents] == ["a", "d"]
     assert [str(row) for row in result.rejected] == [
-        "row 3: the id '7' is already used by row 2",
+        "row 3: the id '7' is already used by row 2, with another text",
         "row 4: no id in column 'id'",
     ]
     assert result.rejected[0].raw == " 7,b"
@@ -135,7 +135,9 @@ def test_file_name_is_added_to_ids_that_differ_in_text_between_files() -> None:
     assert found.id is None  # b.csv repeats the id 1
     result = build_documents(data, replace(found, id="id"))
     assert [document.id for document in result.documents] == ["a.csv:1", "a.csv:2", "b.csv:1", "b.csv:2"]
-    assert [str(row) for row in result.rejected] == ["row 4: b.csv: the id 'b.csv:1' is already used by row 2 of b.csv"]
+    assert [str(row) for row in result.rejected] == [
+        "row 4: b.csv: the id 'b.csv:1' is already used by row 2 of b.csv, with another text"
+    ]
     assert suggest_mapping(files(a="id,text|1,one", b="id,text|1,three")).id == "id"
     by_number = build_documents(data, found)
     assert [document.id for document in by_number.documents] == ["1", "2", "3", "4", "5"]
@@ -150,6 +152,70 @@ def test_files_with_the_same_documents_are_merged_as_raters() -> None:
     assert gold["2"] == {"ann": {"Food": False}, "bo": {"Food": True}}
     assert gold["3"] == {"bo": {"Food": False}}
     assert (result.read, result.kept, result.merged, len(result.rejected), result.with_gold) == (6, 3, 2, 1, 3)
+
+
+def test_users_who_labelled_rows_with_ids_are_raters() -> None:
+    mapping = suggest_mapping(table("id,user,text,Food\n1,3,Cold soup,1\n1,4,Cold soup,0\n2,3,Tea,0\n2,4,Tea,0\n"))
+    assert (mapping.id, mapping.rater) == ("id", "user")
+
+
+RATED = """doc_id,annotator,text,Food,Price
+1,ann,Cold soup,1,1
+1,bo,Cold soup,1,0
+2,ann,Kind waiter,0,0
+2,bo,Kind waiter,1,0
+3,bo,Twelve euros,0,1
+3,ann,Twelve euros,0,1
+"""
+
+
+@pytest.mark.parametrize("id", ["doc_id", None])
+def test_rows_of_one_document_are_the_gold_of_several_raters(id: str | None) -> None:
+    data = table(RATED if id else RATED.replace("doc_id", "weight"))
+    mapping = suggest_mapping(data)
+    assert (mapping.id, mapping.rater) == (id, "annotator")
+    assert "annotator" in mapping.reasons[1]
+    assert [source.column for source in mapping.gold] == ["Food", "Price"]
+    result = build_documents(data, mapping)
+    assert [document.text for document in result.documents] == ["Cold soup", "Kind waiter", "Twelve euros"]
+    food = [{rater: values["Food"] for rater, values in document.gold.items()} for document in result.documents]
+    assert food == [{"ann": True, "bo": True}, {"ann": False, "bo": True}, {"bo": False, "ann": False}]
+    assert (result.read, result.kept, result.merged, result.rejected) == (6, 3, 3, ())
+
+
+def test_row_with_another_text_or_the_same_rater_is_rejected() -> None:
+    data = table(RATED + "3,ann,Twelve euros,1,1\n1,cy,Hot soup,1,1\n2,,Kind waiter,0,1\n")
+    mapping = ColumnMapping("text", id="doc_id", rater="annotator", gold=(GoldSource("Food"), GoldSource("Price")))
+    result = build_documents(data, mapping)
+    assert [str(row) for row in result.rejected] == [
+        "row 8: the id '3' is already used by row 6, also by rater 'ann'",
+        "row 9: the id '1' is already used by row 2, with another text",
+    ]
+    assert result.documents[1].gold.keys() == {"ann", "bo", GOLD_RATER}
+    without_rater = build_documents(data, replace(mapping, rater=None))
+    assert "choose a rater column" in str(without_rater.rejected[0])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "product_id,reviewer,text,Food\n1,ann,Cold soup,1\n1,bo,Hot soup,1\n2,ann,Tea,0\n2,bo,Milk,1\n",
+        "doc_id,annotator,text,Food\n1,ann,Cold soup,1\n2,ann,Tea,0\n3,bo,Milk,1\n",
+        "doc_id,annotator,text,Food\n1,ann,Cold soup,1\n1,ann,Cold soup,1\n2,bo,Milk,1\n2,bo,Milk,1\n",
+        "user,text,Food\nann,Cold soup,1\nbo,Cold soup,1\nann,Milk,0\nbo,Milk,0\n",
+    ],
+    ids=["texts differ", "one row each", "one rater each", "shared texts"],
+)
+def test_rater_column_is_suggested_only_for_rows_of_one_document(content: str) -> None:
+    assert suggest_mapping(table(content)).rater is None
+
+
+@pytest.mark.parametrize("text", ["NA", " NaN ", "NULL", "#N/A"])
+def test_text_that_stands_for_a_missing_one_is_no_text(text: str) -> None:
+    result = build(f"text\nSoup\n{text}\nna\n")
+    assert [document.text for document in result.documents] == ["Soup", "na"]
+    assert [str(row) for row in result.rejected] == [f"row 3: no text in column 'text', only {text.strip()}"]
+    assert result.empty_texts == 1
 
 
 @pytest.mark.parametrize("names", [("labels.csv", "labels.csv_2"), ("a.csv", "a.tsv")])

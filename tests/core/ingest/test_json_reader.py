@@ -28,6 +28,20 @@ def test_jsonl_keeps_types_and_nested_values() -> None:
     assert table.format == "jsonl"
 
 
+def test_labels_that_prodigy_did_not_accept_are_set_apart() -> None:
+    rows = [("Food", "accept"), ("Price", "reject"), ("Room", "ignore")]
+    lines = [f'{{"text": "a", "label": "{label}", "answer": "{answer}"}}' for label, answer in rows]
+    table = read("\n".join(lines))
+    assert table.column("label") == ("Food", None, None)
+    assert table.column("label_not_accepted") == (None, "Price", "Room")
+    assert "reject" in table.notes[0]
+
+    plain = read(lines[0])
+    assert (plain.columns, plain.notes) == (("text", "label", "answer"), ())
+    survey = read(lines[1].replace("reject", "no"))
+    assert survey.column("label") == ("Price",)
+
+
 def test_bad_lines_are_rejected_with_line_and_reason() -> None:
     table = read('{"text": "a"}\n{"text": "b"\n[1]\n"x"\n3\nnull\ntrue\n{"text": "c"}\n')
     assert table.column("text") == ("a", "c")
