@@ -87,6 +87,12 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
         )
     if isinstance(error, duckdb.OutOfMemoryException):
         return ProjectError(f"{path}: there is not enough memory for this.", "Close other programs and try again.")
+    if "while replaying WAL" in text:
+        return ProjectError(
+            f"{path}.wal, which holds the latest changes, is damaged ({_first_line(text)}).",
+            "Restore a copy, or import a bundle of the project. Without this file, the project opens as it was when it "
+            "was last closed.",
+        )
     if any(mark in text for mark in _DAMAGED):
         return ProjectError(
             f"{path} is damaged or cut short ({_first_line(text)}).",

@@ -248,6 +248,21 @@ def test_truncated_or_overwritten_file_is_reported_as_damaged(path, part):
     assert path.read_bytes() == kept
 
 
+def test_damaged_write_ahead_log_is_named(path):
+    copy, log = path.with_name("copy.duckdb"), path.with_name("copy.duckdb.wal")
+    with Project.open(path) as project:
+        for number in range(200):
+            project.store.settings.set(f"key {number}", number)
+        copy.write_bytes(path.read_bytes())
+        kept = bytearray(path.with_name(f"{path.name}.wal").read_bytes())
+    kept[len(kept) // 2 : len(kept) // 2 + 8] = b"garbage!"
+    log.write_bytes(kept)
+    with pytest.raises(ProjectError, match=r"copy\.duckdb\.wal, .* is damaged"):
+        open_file(copy)
+    log.unlink()
+    open_file(copy).close()
+
+
 def test_query_has_a_time_limit(path, monkeypatch):
     monkeypatch.setitem(database.CONFIG, "max_execution_time", "200")
     endless = "WITH RECURSIVE t AS (SELECT 1 n UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
