@@ -216,7 +216,7 @@ class Codebook(_Frozen):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy, with the fields in ``update`` replaced."""
         copied = super().model_copy(update=update, deep=deep)
-        for cached in ("hash", "items", "names"):
+        for cached in ("hash", "items", "names", "item_names"):
             copied.__dict__.pop(cached, None)
         return copied
 
@@ -245,6 +245,11 @@ class Codebook(_Frozen):
     def names(self) -> tuple[str, ...]:
         """Label names in order."""
         return tuple(label.name for label in self.labels)
+
+    @cached_property
+    def item_names(self) -> tuple[str, ...]:
+        """The names of the items: those of the labels, or ``CHOICE_ITEM`` alone for a choice."""
+        return self.items if self.kind == "choice" else self.names
 
     def label(self, label_id: str) -> Label:
         """Return the label with this id. Raises KeyError."""

@@ -9,10 +9,11 @@ seed gives the same documents, so that versions are compared on equal terms.
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from core.documents import Document
 from core.errors import UsageError
@@ -22,6 +23,7 @@ from core.store.lab import SPLIT
 
 SPLIT_SEED, HELD_OUT_SHARE = "moot", 0.3
 Stratum: TypeAlias = Literal["wrong", "right", "disagreement", "random"]
+T = TypeVar("T")
 STRATA: tuple[Stratum, ...] = ("wrong", "right", "disagreement", "random")
 SAMPLE_SETTING = "lab sample"
 """Prefix of the project settings that store samples, so that a later run does not change them."""
@@ -42,6 +44,13 @@ class HoldoutSplit:
     held_out: int
     looks: int
     """Number of times that the held-out split was scored."""
+
+
+def fixed_sample(values: Sequence[T], most: int) -> list[T]:
+    """Return at most ``most`` values in their order: all of them, or a random sample with a fixed seed."""
+    if len(values) <= most:
+        return list(values)
+    return [values[place] for place in sorted(random.Random(0).sample(range(len(values)), most))]
 
 
 def holdout_split(session: ProjectSession) -> HoldoutSplit:

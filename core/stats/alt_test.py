@@ -112,7 +112,7 @@ def alternative_test(
         )
         return Alternative(epsilon, why_not=why)
     wins = {name: _wins(name, model_ratings, grids, measured) for name in grids}
-    tested = [_left_out(name, *own, epsilon, groups) for name, own in wins.items()]
+    tested = [_left_out(name, own, epsilon, groups) for name, own in wins.items()]
     known = [one for one in tested if one.p is not None]
     if not known:
         why = "No person shares two or more documents with the model and another person, so nothing can be tested."
@@ -121,29 +121,40 @@ def alternative_test(
     rejected = iter((adjusted <= Q).tolist())
     judged = tuple(replace(one, replaceable=next(rejected)) if one.p is not None else one for one in tested)
     rate = sum(one.replaceable for one in judged) / len(known)
-    won, compared = (np.column_stack([wins[one.person][place] for one in known]) for place in (0, 2))
+    won = np.column_stack([wins[one.person].model for one in known])
+    compared = np.column_stack([wins[one.person].compared for one in known])
     return Alternative(epsilon, judged, rate, ratio(won, compared, Design(groups=groups)), rate >= 0.5)
 
 
-def _wins(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], measured: bool) -> tuple[Mask, Mask, Mask]:
-    """Return where the model wins or ties, where the person does, and where both are compared, each ``[document]``."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wins:
+    """Documents on which the model and a person agree with the others at least as well as the other one does.
+
+    Masks are ``[document]``; both win on a tie.
+    """
+
+    model: Mask
+    person: Mask
+    compared: Mask
+
+
+def _wins(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], measured: bool) -> _Wins:
     own = grids[name]
     others = [grid for other, grid in grids.items() if other != name]
     both = ~np.isnan(model_ratings) & ~np.isnan(own)
     by_model, by_person = (_agreement(np.where(both, one, np.nan), others, measured) for one in (model_ratings, own))
     gap = by_model - by_person
-    return gap >= -1e-12, gap <= 1e-12, ~np.isnan(gap)
+    return _Wins(gap >= -1e-12, gap <= 1e-12, ~np.isnan(gap))
 
 
-def _left_out(
-    name: str, model_wins: Mask, person_wins: Mask, known: Mask, epsilon: float, groups: Codes | None
-) -> LeftOut:
-    lead = (person_wins.astype(np.float64) - model_wins)[known]
+def _left_out(name: str, wins: _Wins, epsilon: float, groups: Codes | None) -> LeftOut:
+    known = wins.compared
+    lead = (wins.person.astype(np.float64) - wins.model)[known]
     if groups is not None and len(lead):
         _, unit, sizes = np.unique(groups[known], return_inverse=True, return_counts=True)
         lead = np.bincount(unit, weights=lead) / sizes
     p = _short_by(lead, epsilon) if len(lead) >= 2 else None
-    by_model, by_person = (ratio(wins, known, Design(groups=groups)) for wins in (model_wins, person_wins))
+    by_model, by_person = (ratio(won, known, Design(groups=groups)) for won in (wins.model, wins.person))
     return LeftOut(name, int(known.sum()), by_model, by_person, p, False)
 
 

@@ -107,7 +107,7 @@ def vote_of(predicted: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
     if measured:
         result[has_value] = np.nanmedian(stack[:, has_value], axis=0)
         return result
-    values, votes = _votes(stack)
+    values, votes = count_votes(stack)
     if not len(values):
         return result
     chosen = has_value & ((votes == votes.max(axis=0)).sum(axis=0) == 1)
@@ -261,7 +261,7 @@ def _share_with_majority(stack: Ratings, vote: Ratings, measured: bool, design: 
     several = count >= 2
     with_vote = is_right(vote[None, ...], stack, measured=measured).sum(axis=0)
     # On a tie count the agents that gave one of the leading values: at least one.
-    leading = with_vote if measured else _votes(stack)[1].max(axis=0, initial=0)
+    leading = with_vote if measured else count_votes(stack)[1].max(axis=0, initial=0)
     shares = np.where(several, leading / np.maximum(count, 1), 0.0)
     return ratio(shares.sum(axis=1), several.sum(axis=1), design)
 
@@ -292,8 +292,8 @@ def _agent(
     )
 
 
-def _votes(stack: Ratings) -> tuple[Ratings, npt.NDArray[np.int64]]:
-    """Return the values that agents gave, and how many gave each to each cell, ``[value, document, item]``."""
+def count_votes(stack: Ratings) -> tuple[Ratings, npt.NDArray[np.int64]]:
+    """Return the values that agents gave, ascending, and how many gave each to a cell, ``[value, document, item]``."""
     values = np.unique(stack[~np.isnan(stack)])
     votes = np.array([(stack == value).sum(axis=0) for value in values], dtype=np.int64)
     return values, votes.reshape(len(values), *stack.shape[1:])

@@ -239,7 +239,7 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
     with layout.panel("Effect of the debate", cells, counted=on, key="evaluate-flow"):
         # As high as the bars beside it, within limits.
         height = min(480, max(190, score_bars.ROW * (len(found.scores.labels) + 2) - 66))
-        text = summary(debate, noun(found.run))
+        text = summary(debate)
         flips.flip_flow(flip_table, debate.titles, text, height=height, key="evaluate-flips")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from core.runs import Template
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import Piece, lines
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
-from core.services.document_samples import held_out_among
+from core.services.document_samples import fixed_sample, held_out_among
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
 from core.services.result_cache import cached_by_documents, cached_by_reviews
@@ -148,9 +147,7 @@ def count_matches(
 
 @cached_by_documents
 def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
-    ids = session.store.documents.ids()
-    if len(ids) > LOOKED_AT:
-        ids = sorted(random.Random(0).sample(ids, LOOKED_AT))
+    ids = fixed_sample(session.store.documents.ids(), LOOKED_AT)
     held_out = held_out_among(session, ids)
     return tuple(
         _SampledDocument(one.id, one.text, {} if one.id in held_out else _present(one))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from core.formatting import format_rating
 from core.ingest.document_statistics import LengthSummary as LengthSummary
 from core.ingest.document_statistics import summarise_lengths
 from core.ingest.table import as_text, rejected_csv
+from core.services.document_samples import fixed_sample
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.store.documents import Import
@@ -229,9 +229,7 @@ def guess_language(text: str) -> str:
 @cached_until_commit
 def count_languages(session: ProjectSession) -> dict[str, int]:
     """Return the number of texts by language, the most frequent first, from up to ``LANGUAGE_SAMPLE`` documents."""
-    ids = session.store.documents.ids()
-    if len(ids) > LANGUAGE_SAMPLE:
-        ids = random.Random(0).sample(ids, LANGUAGE_SAMPLE)
+    ids = fixed_sample(session.store.documents.ids(), LANGUAGE_SAMPLE)
     return dict(Counter(map(guess_language, session.store.documents.texts(ids).values())).most_common())
 
 

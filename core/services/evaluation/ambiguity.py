@@ -139,7 +139,7 @@ def scores_by_ambiguity(
     loaded = run_data.verdict_arrays(session, run, reference)
     documents = loaded.documents
     judged, predicted = run_data.paired_arrays(session, run, annotator, reference)
-    design = run_data.sampling_design(session, run, reference, documents, loaded.reference, [loaded.verdicts])
+    design = run_data.sampling_design(session, run, reference, loaded)
     sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents], np.bool_)
     voted = np.array([document in known for document in documents], np.bool_)
 

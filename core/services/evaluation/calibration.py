@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -12,6 +11,7 @@ import numpy as np
 from core.annotations import Reference
 from core.baseline.classifier_replies import NAME
 from core.runs import RunRow
+from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.evaluation.coverage import Coverage, Reason
 from core.services.evaluation.run_data import Grid
@@ -19,6 +19,7 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Mask
 from core.stats.calibration import Calibration, calibration
+from core.stats.debate_rounds import count_votes
 
 Kind: TypeAlias = Literal["votes", "classifier", "logprobs"]
 LEAST_VOTES = 3
@@ -85,15 +86,12 @@ def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
 
     Both are NaN for a cell without votes. In a tie, the smallest value is used.
     """
-    stack = np.stack(voters)
-    known = ~np.isnan(stack)
-    best, most = np.full(stack.shape[1:], np.nan), np.zeros(stack.shape[1:])
-    for value in np.unique(stack[known]):
-        own = (stack == value).sum(axis=0)
-        better = own > most
-        best[better], most[better] = value, own[better]
-    share = np.full(best.shape, np.nan)
-    np.divide(most, known.sum(axis=0), out=share, where=known.any(axis=0))
+    values, counts = count_votes(np.stack(voters))
+    best, share = np.full(counts.shape[1:], np.nan), np.full(counts.shape[1:], np.nan)
+    given = counts.sum(axis=0)
+    if len(values):
+        best[given > 0] = values[counts.argmax(axis=0)[given > 0]]
+        np.divide(counts.max(axis=0), given, out=share, where=given > 0)
     return best, share
 
 
@@ -119,7 +117,7 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
     known = session.store.classifiers.training_documents(hash)
     trained_on = np.array([document in known for document in loaded.documents], dtype=np.bool_)
     fit = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(predicted), axis=1) & ~trained_on).tolist()
-    asked = fit if len(fit) <= READ_AGAIN else sorted(random.Random(0).sample(fit, READ_AGAIN))
+    asked = fixed_sample(fit, READ_AGAIN)
     if not asked:
         why = "The classifier was trained on every document with this reference. Review others, or compare with gold."
         return Certainty("classifier", why_not=why)
@@ -153,7 +151,7 @@ def _calibrate(
     gold = loaded.reference
     right = np.where(np.isnan(gold) | np.isnan(predicted), -1, predicted == gold)
     drawn: Mask = np.any((right >= 0) & ~np.isnan(sure), axis=1)
-    design = run_data.sampling_design(session, run, reference, loaded.documents, gold, [loaded.verdicts])
+    design = run_data.sampling_design(session, run, reference, loaded)
     found = calibration(sure, right, design=design)
     why_not = "" if found.n else "No document has both a certainty and a reference value."
     return Certainty(kind, voters, found, coverage.of_documents(session, run, reference, drawn, further), why_not)

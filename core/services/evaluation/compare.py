@@ -180,7 +180,8 @@ def comparison(
     documents, gold, verdicts = load_shared(session, runs, reference)
     complete: Mask = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
     verdicts = [np.where(complete[:, None], values, np.nan) for values in verdicts]
-    design = run_data.sampling_design(session, first, reference, documents, gold, verdicts)
+    scored = run_data.AnnotationArrays(documents, gold, verdicts[0])
+    design = run_data.sampling_design(session, first, reference, scored, *verdicts[1:])
     shared = _SharedDocuments(codebook, gold, design, margin)
     differences = [shared.difference(verdicts[0], second) for second in verdicts[1:]]
     p_values = [
@@ -291,9 +292,8 @@ def _pair(
     codebook, gold, groups = shared.codebook, shared.gold, shared.design.groups
     rating = codebook.kind == "rating"
     coded_gold, *coded = run_data.coded(gold, first_verdicts, second_verdicts, measured=rating)
-    items = codebook.names if codebook.kind != "choice" else codebook.items
     changes = flips.flip_table(
-        coded_gold, [(first_run.run_id, coded[0]), (second_run.run_id, coded[1])], items, shared.design
+        coded_gold, [(first_run.run_id, coded[0]), (second_run.run_id, coded[1])], codebook.item_names, shared.design
     )
     documents = mcnemar_of(*_right_documents(coded_gold, *coded), groups=groups)
     first_iterations, second_iterations = (

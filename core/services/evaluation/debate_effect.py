@@ -70,8 +70,17 @@ class DebateEffect:
 
     @property
     def sentence(self) -> str | None:
-        """Corrections and regressions of the whole debate, None with one step."""
-        return describe_flips(self.flip_table, self.titles, self.noun) if self.flip_table is not None else None
+        """Corrections and regressions of the whole debate, None with one step.
+
+        A second sentence follows if steps made changes and the debate as a whole made none.
+        """
+        if self.flip_table is None:
+            return None
+        whole, steps = self.flip_table.whole, self.flip_table.steps
+        than = f"the {self.titles.get(whole.against, whole.against).lower()} alone"
+        text = flips.sentence(whole, who="The debate", than=than, noun=self.noun)
+        changes = [change.total.corrected + change.total.regressed for change in (*steps, whole)]
+        return f"{text} A later step reversed what one step changed." if any(changes) and not changes[-1] else text
 
 
 _MISSING = 9_999
@@ -90,7 +99,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
     )  # a partly read verdict does not count as an end
     path = run_data.steps(run, found, verdict)
-    design = run_data.sampling_design(session, run, reference, loaded.documents, gold, [predicted])
+    design = run_data.sampling_design(session, run, reference, loaded)
     groups = run_data.group_codes(session, run)
     flip_table = on_all = None
     if len(path) > 1:
@@ -129,28 +138,14 @@ def noun(run: RunRow) -> str:
     return {"multilabel": "label", "choice": "document", "rating": "rating"}[run.settings.codebook.kind]
 
 
-def describe_flips(flip_table: FlipTable, titles: Mapping[str, str], noun: str = "label") -> str:
-    """Return a sentence about the changes of the whole debate.
-
-    A second sentence follows if steps made changes and the debate as a whole made none.
-    """
-    than = f"the {titles.get(flip_table.whole.against, flip_table.whole.against).lower()} alone"
-    predicted = flips.sentence(flip_table.whole, who="The debate", than=than, noun=noun)
-    changes = [step.total.corrected + step.total.regressed for step in (*flip_table.steps, flip_table.whole)]
-    return (
-        f"{predicted} A later step reversed what one step changed." if any(changes) and not changes[-1] else predicted
-    )
-
-
-def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool], ...]:
+def summary(debate: DebateEffect) -> tuple[tuple[str, bool], ...]:
     """Return what the debate changed, its cost, and the step with most of the gain.
 
     The text is in pieces, each with whether to emphasise it; empty without a flip table.
     """
-    flip_table, titles = debate.flip_table, debate.titles
-    if flip_table is None:
+    flip_table, titles, text = debate.flip_table, debate.titles, debate.sentence
+    if flip_table is None or text is None:
         return ()
-    text = describe_flips(flip_table, titles, noun)
     head, colon, rest = text.partition(": ")
     outcome, bracket, tail = rest.partition(" (")
     pieces: list[tuple[str, bool]] = [(text, False)]
@@ -158,14 +153,14 @@ def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool]
         pieces = [(f"{head}: ", False), (outcome, True), (f" ({tail}", False)]
     per_label = debate.prices["whole"].per_label
     if per_label:
-        pieces.append((f" Each {noun} gained cost {format_money(per_label)}.", False))
+        pieces.append((f" Each {debate.noun} gained cost {format_money(per_label)}.", False))
     best = max(flip_table.steps, key=lambda step: step.total.net)
     if len(flip_table.steps) > 1 and best.total.net > 0 and flip_table.whole.total.net > 0:
         gains = sorted(((tally.net, name) for name, tally in best.labels.items() if tally.net > 0), reverse=True)[:2]
         on = f", on {' and '.join(name for _, name in gains)}" if len(best.labels) > 1 else ""
         pieces.append((f" Most of the gain comes from the {titles.get(best.role, best.role).lower()}{on}.", False))
     if flip_table.excluded and debate.on_all is not None:
-        pieces.append((f" {_on_all(debate.on_all, noun)}", False))
+        pieces.append((f" {_on_all(debate.on_all, debate.noun)}", False))
     return tuple(pieces)
 
 

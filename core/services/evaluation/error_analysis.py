@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from core.annotations import Reference
 from core.errors import UsageError
 from core.runs import RunRow
+from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.run_data import Grid
@@ -151,24 +151,21 @@ def documents(
     tagged: dict[str, tuple[str, ...]] = {}
     for document, name in session.store.annotations.tags(run.run_id):
         tagged[document] = (*tagged.get(document, ()), name)
-    rows: list[tuple[int, int, Side]] = []
-    for name, mask in found.sides.items():
-        if side in (None, name):
-            rows += [(-int(found.times[name][row]), int(row), name) for row in np.flatnonzero(mask)]
-    if consistent:
-        rows = [row for row in rows if -row[0] == found.iterations]
+    mistakes = [
+        Mistake(id := found.documents[row], "", name, int(found.times[name][row]), tagged.get(id, ()))
+        for name, mask in found.sides.items()
+        if side in (None, name)
+        for row in np.flatnonzero(mask)
+        if not consistent or found.times[name][row] == found.iterations
+    ]
     if word:
-        ids = [found.documents[row[1]] for row in rows]
-        holding = set(session.store.annotations.holding(ids, word))
-        rows = [row for row in rows if found.documents[row[1]] in holding]
-    rows.sort()
-    page = rows[:limit]
-    ids = [found.documents[row] for _, row, _ in page]
-    texts = session.store.documents.texts(ids)
-    return tuple(
-        Mistake(id, texts.get(id, ""), name, -times, tagged.get(id, ()))
-        for id, (times, _, name) in zip(ids, page, strict=True)
-    ), len(rows)
+        holding = set(session.store.annotations.holding([mistake.document_id for mistake in mistakes], word))
+        mistakes = [mistake for mistake in mistakes if mistake.document_id in holding]
+    place = {document: row for row, document in enumerate(found.documents)}
+    mistakes.sort(key=lambda mistake: (-mistake.times, place[mistake.document_id]))
+    page = mistakes[:limit]
+    texts = session.store.documents.texts([mistake.document_id for mistake in page])
+    return tuple(replace(mistake, text=texts.get(mistake.document_id, "")) for mistake in page), len(mistakes)
 
 
 def _judged(session: ProjectSession, run: RunRow, label_id: str, reference: Reference) -> _Judged:
@@ -214,7 +211,5 @@ def _cues(session: ProjectSession, found: _Judged, side: Side) -> tuple[Cue, ...
 
 
 def _texts(session: ProjectSession, found: _Judged, mask: Mask) -> list[str]:
-    ids = [found.documents[row] for row in np.flatnonzero(mask)]
-    if len(ids) > LOOKED_AT:
-        ids = random.Random(0).sample(ids, LOOKED_AT)
+    ids = fixed_sample([found.documents[row] for row in np.flatnonzero(mask)], LOOKED_AT)
     return list(session.store.documents.texts(ids).values())

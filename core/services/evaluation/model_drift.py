@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import numpy as np
 from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import CANARY, RunDetails, RunRow
+from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.project_session import ProjectSession
@@ -74,12 +74,9 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
     """
     if not run.verdicts:
         raise UsageError(f"{run.run_id} has no verdict to compare with.", "Finish it first.")
-    ids = session.store.runs.document_ids(run.run_id)
     earlier = canary_runs(session, run)
-    if earlier:
-        chosen = session.store.runs.document_ids(earlier[0].run_id)
-    else:
-        chosen = sorted(random.Random(0).sample(ids, min(CANARIES, len(ids))), key=ids.index)
+    ids = session.store.runs.document_ids((earlier[0] if earlier else run).run_id)
+    chosen = ids if earlier else fixed_sample(ids, CANARIES)
     taken = [row.settings.iteration for row in session.store.runs.all()]
     settings = run.settings.model_copy(update={"iteration": max(taken, default=0) + 1})
     details = RunDetails(name=f"Canaries of {run.title}"[:100])

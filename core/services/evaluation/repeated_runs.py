@@ -70,8 +70,8 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         stability=stability(
             true,
             coded,
-            codebook.names if codebook.kind != "choice" else codebook.items,
-            design=run_data.sampling_design(session, rows[0], reference, loaded[0].documents, gold, predicted),
+            codebook.item_names,
+            design=run_data.sampling_design(session, rows[0], reference, loaded[0], *predicted[1:]),
             groups=run_data.group_codes(session, rows[0]),
         ),
         documents=loaded[0].documents,

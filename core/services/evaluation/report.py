@@ -202,7 +202,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         matrices=list(_confusion_matrices(session, found)),
         overall_rows=[(metric.name, _cell(scores[metric.key])) for metric in overall],
         facts=_data_facts(session, run, found),
-        effect="".join(words for words, _ in summary(debate, debate.noun)),
+        effect="".join(words for words, _ in summary(debate)),
         steps=[
             (debate.titles[step.role], f"{step.total.corrected:,}", f"{step.total.regressed:,}",
              format_signed(step.total.net, 0), _points(step.gain), _money(debate.prices[step.role]))

@@ -134,20 +134,15 @@ def frame_sizes(session: ProjectSession, run: RunRow, frame_run: str, frame: int
 
 
 def sampling_design(
-    session: ProjectSession,
-    run: RunRow,
-    reference: Reference,
-    documents: Sequence[str],
-    judged: Grid,
-    verdicts: Sequence[Grid],
+    session: ProjectSession, run: RunRow, reference: Reference, scored: AnnotationArrays, *others: Grid
 ) -> Design:
     """Return how the documents of a score were selected, and which of them depend on each other.
 
-    ``documents`` are all or some of the run's, in its order. ``judged`` are the values of the reference and
-    ``verdicts`` those of the compared runs. Reviewed documents represent all documents with a complete verdict in each
-    of them; those that the review queue drew carry their probabilities. Other references represent a larger population
-    of independent documents or groups.
+    ``scored`` holds all or some documents of the run, in its order, and ``others`` their verdicts by compared runs.
+    Reviewed documents represent all documents with a complete verdict in each run; those that the review queue drew
+    carry their probabilities. Other references represent a larger population of independent documents or groups.
     """
+    documents, verdicts = scored.documents, [scored.verdicts, *others]
     run_documents = verdict_arrays(session, run).documents
     if source_of(reference).kind != REVIEWED:
         groups = group_codes(session, run)
@@ -161,7 +156,7 @@ def sampling_design(
     represented[rows] = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
     represented[[row_of[document] for document in left_out if document in row_of]] = False
     counted = represented.copy()
-    counted[rows] &= ~np.isnan(judged).any(axis=1)  # a codebook with further items leaves gaps
+    counted[rows] &= ~np.isnan(scored.reference).any(axis=1)  # a codebook with further items leaves gaps
     sample, order = _draws(session, run, row_of, represented, counted)
     codebook = run.settings.codebook
     variables = [values if codebook.kind == "rating" else given_labels(codebook, values) for values in verdicts]
@@ -220,8 +215,7 @@ class ReviewedSample(AnnotationArrays):
 def reviewed_sample(session: ProjectSession, run: RunRow, *others: Grid) -> ReviewedSample:
     """Return the sample of reviewed documents. It represents those with complete verdicts here and in ``others``."""
     loaded = verdict_arrays(session, run, REVIEWED)
-    verdicts = [loaded.verdicts, *others]
-    design = sampling_design(session, run, REVIEWED, loaded.documents, loaded.reference, verdicts)
+    design = sampling_design(session, run, REVIEWED, loaded, *others)
     assert design.sample is not None
     assert design.order is not None
     assert design.known is not None

@@ -177,7 +177,7 @@ def evaluate(
     codebook = run.settings.codebook
     gold, predicted = run_data.paired_arrays(session, run, annotator, reference)
     loaded = run_data.verdict_arrays(session, run, reference)
-    design = run_data.sampling_design(session, run, reference, loaded.documents, loaded.reference, [loaded.verdicts])
+    design = run_data.sampling_design(session, run, reference, loaded)
     all_scores = score(codebook, gold, predicted, intervals=intervals, design=design)
     strict = {metric.key: all_scores[metric.key] for metric in scoring.strict_metrics(codebook.kind)}
     if all_scores.excluded:
@@ -296,13 +296,13 @@ def _several_raters(
 
     level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"
     stack = np.stack(list(golds.values()), axis=-1)
-    names = codebook.names if len(codebook.names) == stack.shape[1] else codebook.items
     has_rating, median = ~np.isnan(stack).all(axis=-1), np.full(stack.shape[:2], np.nan)
     median[has_rating] = np.nanmedian(stack[has_rating], axis=-1)
     return {
         "raters": {name: against(gold) for name, gold in golds.items()},
         "agreement": {
-            name: with_interval(alpha, stack[:, column, :], design.groups) for column, name in enumerate(names)
+            name: with_interval(alpha, answers, design.groups)
+            for name, answers in zip(codebook.item_names, stack.swapaxes(0, 1), strict=True)
         },
         "median": against(median) if codebook.kind == "rating" else None,
     }  # fmt: skip

@@ -90,7 +90,7 @@ def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> Non
     assert {draw.frame for draw in _queue(session, run).draws.values()} == {3}
     assert len(set(_sizes(session, run, 3).values())) == 1
     loaded = run_data.verdict_arrays(session, run, "reviewed")
-    design = run_data.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [loaded.verdicts])
+    design = run_data.sampling_design(session, run, "reviewed", loaded)
     assert design.sample is not None
     assert (design.sample.drawn, design.sample.population) == (20, 60)
     assert design.weights(60).sum() == pytest.approx(60)
