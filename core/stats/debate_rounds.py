@@ -130,24 +130,19 @@ def rounds(
     which depend on each other, by default all are independent. ``groups`` are those of all documents, ``[document]``.
     Raises ValueError for shapes that differ.
     """
-    reference_design, document_design = design or Design(), Design(groups=groups)
-    gold = ratings(reference)
+    debate = _Debate(ratings(reference), measured, design or Design(), Design(groups=groups))
     debate_rounds: list[Round] = []
-    tables: list[dict[str, Ratings]] = []
+    latest_by_group: list[dict[str, Ratings]] = []
     for name, agents in steps:
-        predicted = {agent: ratings(values) for agent, values in agents.items()}
-        check_shapes(gold, *predicted.values())
-        table = next(
-            (earlier_table for earlier_table in tables if not earlier_table.keys().isdisjoint(predicted)), None
-        )
-        if table is None:
-            table = {}
-            tables.append(table)
-        earlier = dict(table)
-        table |= {agent: _latest(grid, earlier.get(agent)) for agent, grid in predicted.items()}
-        debate_rounds.append(
-            _round(name, gold, dict(table), predicted, earlier, measured, reference_design, document_design)
-        )
+        given = {agent: ratings(values) for agent, values in agents.items()}
+        check_shapes(debate.reference, *given.values())
+        latest = next((known for known in latest_by_group if not known.keys().isdisjoint(given)), None)
+        if latest is None:
+            latest = {}
+            latest_by_group.append(latest)
+        earlier = dict(latest)
+        latest |= {agent: _latest(values, earlier.get(agent)) for agent, values in given.items()}
+        debate_rounds.append(debate.round(name, earlier, given, latest))
     return tuple(debate_rounds)
 
 
@@ -163,24 +158,116 @@ def bound(
 
     ``design`` as for ``rounds``.
     """
-    gold, ended = ratings(reference), ratings(verdict)
-    counted = ~np.isnan(gold) & ~np.isnan(ended)
-    chosen, right = design or Design(), is_right(gold, ended, measured=measured)
-    cells, reached, undefined = int(counted.sum()), _share(right, counted, chosen), Estimate(None, None)
+    debate = _Debate(ratings(reference), measured, design or Design(), Design())
+    counted = debate.has_reference & ~np.isnan(ratings(verdict))
+    right = debate.right(ratings(verdict))
+    cells, reached, undefined = int(counted.sum()), debate.accuracy(right, counted), Estimate(None, None)
     if not cells or not steps:
         return Bound(cells, undefined, undefined, reached, undefined)
-    right_by_step = [
-        np.any(np.stack([is_right(gold, ratings(values), measured=measured) for values in step]), axis=0)
-        for step in steps
-    ]
+    right_by_step = [np.any([debate.right(ratings(values)) for values in step], axis=0) for step in steps]
     losses = (right_by_step[0] & counted).sum(axis=1) - (right & counted).sum(axis=1)
     return Bound(
         cells,
-        _share(right_by_step[0], counted, chosen),
-        _share(np.any(np.stack(right_by_step), axis=0), counted, chosen),
+        debate.accuracy(right_by_step[0], counted),
+        debate.accuracy(np.any(right_by_step, axis=0), counted),
         reached,
-        ratio(losses, counted.sum(axis=1), chosen, signed=True),
+        ratio(losses, counted.sum(axis=1), debate.reference_design, signed=True),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Debate:
+    """What all rounds share: the reference, the kind of values, and how the documents were selected."""
+
+    reference: Ratings
+    measured: bool
+    reference_design: Design
+    """of the documents with a reference, for shares of right cells"""
+    document_design: Design
+    """of all documents, for agreement, which needs no reference"""
+
+    @property
+    def has_reference(self) -> Mask:
+        """``[document, item]``: True if there is a reference."""
+        return ~np.isnan(self.reference)
+
+    def right(self, values: Ratings) -> Mask:
+        """Return a mask of right values."""
+        return is_right(self.reference, values, measured=self.measured)
+
+    def accuracy(self, right: Mask, among: Mask) -> Estimate:
+        """Return the share of right cells among some cells, ``[document, item]``."""
+        return _share_of_cells(right, among, self.reference_design)
+
+    def round(
+        self, name: str, earlier: Mapping[str, Ratings], given: Mapping[str, Ratings], latest: Mapping[str, Ratings]
+    ) -> Round:
+        """Return a round from values by agent: those before it, those given in it, and the latest ones after it."""
+        stack = np.stack(list(latest.values()))
+        known = ~np.isnan(stack)
+        right = np.stack([self.right(values) for values in latest.values()])
+        is_complete: Mask = np.all(known, axis=(0, 2))
+        differs = np.any(stack != stack[:1], axis=(0, 2))
+        vote = vote_of(list(latest.values()), measured=self.measured)
+        answered, voted = known & self.has_reference, self.has_reference & np.any(known, axis=0)
+        return Round(
+            name=name,
+            agents=tuple(self.agent(agent, earlier.get(agent), given.get(agent), own) for agent, own in latest.items()),
+            asked=int(np.any([_spoken(values) for values in given.values()], axis=0).sum()),
+            documents=int(is_complete.sum()),
+            unanimous=ratio(is_complete & ~differs, is_complete, self.document_design),
+            agreement=self.agreement(stack),
+            with_majority=self.share_with_majority(stack, vote),
+            consecutive=tuple(
+                (first, second, self.share_alike(latest[first], latest[second])) for first, second in pairwise(latest)
+            ),
+            vote=self.accuracy(self.right(vote), voted),
+            mean=ratio((right & answered).sum(axis=2).T, answered.sum(axis=2).T, self.reference_design),
+            upper_bound=self.accuracy(np.any(right, axis=0), voted),
+        )
+
+    def agent(self, name: str, earlier: Ratings | None, given: Ratings | None, latest: Ratings) -> AgentRound:
+        """Return an agent after a round; the values before the round and in the round are None if there are none."""
+        accuracy = self.accuracy(self.right(latest), self.has_reference & ~np.isnan(latest))
+        if given is None or earlier is None:
+            return AgentRound(name, accuracy, 0, 0, 0, 0)
+        was_right, right = self.right(earlier), self.right(given)
+        both = ~np.isnan(earlier) & ~np.isnan(given)
+        changed = both & (earlier != given)
+        return AgentRound(
+            name,
+            accuracy,
+            kept=int((both & ~changed).sum()),
+            to_right=int((changed & right & ~was_right).sum()),
+            to_wrong=int((changed & was_right & ~right).sum()),
+            sideways=int((changed & (right == was_right)).sum()),
+        )
+
+    def agreement(self, stack: Ratings) -> Estimate:
+        """Return Krippendorff's alpha of ratings or Fleiss' kappa of labels, ``[agent, document, item]``."""
+        groups = self.document_design.groups
+        if stack.shape[2] > 1:  # the cells of a document depend on each other
+            groups = np.repeat(np.arange(stack.shape[1]) if groups is None else groups, stack.shape[2])
+
+        def coefficient(answers: Ratings, times: Ratings) -> float | None:
+            return krippendorff_alpha(answers, "ordinal", times) if self.measured else fleiss_kappa(answers, times)
+
+        return with_interval(coefficient, stack.reshape(len(stack), -1).T, groups)
+
+    def share_with_majority(self, stack: Ratings, vote: Ratings) -> Estimate:
+        """Return the mean share of agents with the most common value, over cells with values of two or more agents."""
+        count = (~np.isnan(stack)).sum(axis=0)
+        several = count >= 2
+        with_vote = is_right(vote[None, ...], stack, measured=self.measured).sum(axis=0)
+        # On a tie count the agents that gave one of the leading values: at least one.
+        leading = with_vote if self.measured else count_votes(stack)[1].max(axis=0, initial=0)
+        shares = np.where(several, leading / np.maximum(count, 1), 0.0)
+        return ratio(shares.sum(axis=1), several.sum(axis=1), self.document_design)
+
+    def share_alike(self, first: Ratings, second: Ratings) -> Estimate:
+        """Return the share of cells with values of both agents on which they agree."""
+        alike = is_right(first, second, measured=self.measured)
+        return _share_of_cells(alike, ~np.isnan(first + second), self.document_design)
 
 
 def _latest(current: Ratings, earlier: Ratings | None) -> Ratings:
@@ -193,105 +280,6 @@ def _spoken(predicted: Ratings) -> Mask:
     return np.asarray(~np.isnan(predicted).all(axis=1))
 
 
-def _round(
-    name: str,
-    gold: Ratings,
-    current: Mapping[str, Ratings],
-    in_round: Mapping[str, Ratings],
-    earlier: Mapping[str, Ratings],
-    measured: bool,
-    reference_design: Design,
-    document_design: Design,
-) -> Round:
-    """Return a round.
-
-    ``current`` are the latest values by agent, ``in_round`` those given in this round, ``earlier`` those before it.
-    ``reference_design`` is the design of shares that need a reference, ``document_design`` that of the others, which
-    concern all documents.
-    """
-    stack = np.stack(list(current.values()))
-    known = ~np.isnan(stack)
-    right = np.stack([is_right(gold, grid, measured=measured) for grid in current.values()])
-    has_gold = ~np.isnan(gold)
-    is_complete: Mask = np.all(known, axis=(0, 2))
-    differs = np.any(stack != stack[:1], axis=(0, 2))
-    vote = vote_of(list(current.values()), measured=measured)
-    answered = known & has_gold
-    voted = has_gold & np.any(known, axis=0)
-    return Round(
-        name=name,
-        agents=tuple(
-            _agent(agent, gold, grid, in_round.get(agent), earlier.get(agent), measured, reference_design)
-            for agent, grid in current.items()
-        ),
-        asked=int(np.any([_spoken(grid) for grid in in_round.values()], axis=0).sum()),
-        documents=int(is_complete.sum()),
-        unanimous=ratio(is_complete & ~differs, is_complete, document_design),
-        agreement=_agreement(stack, document_design.groups, measured),
-        with_majority=_share_with_majority(stack, vote, measured, document_design),
-        consecutive=tuple(
-            (first, second, _share_alike(current[first], current[second], measured, document_design))
-            for first, second in pairwise(current)
-        ),
-        vote=_share(is_right(gold, vote, measured=measured), voted, reference_design),
-        mean=ratio((right & answered).sum(axis=2).T, answered.sum(axis=2).T, reference_design),
-        upper_bound=_share(np.any(right, axis=0), voted, reference_design),
-    )
-
-
-def _share_alike(first: Ratings, second: Ratings, measured: bool, design: Design) -> Estimate:
-    """Return the share of cells with values of both agents on which they agree."""
-    return _share(is_right(first, second, measured=measured), ~np.isnan(first + second), design)
-
-
-def _agreement(stack: Ratings, groups: Codes | None, measured: bool) -> Estimate:
-    """Return Krippendorff's alpha of ratings or Fleiss' kappa of labels, ``[agent, document, item]``."""
-    if stack.shape[2] > 1:  # the cells of a document depend on each other
-        groups = np.repeat(np.arange(stack.shape[1]) if groups is None else groups, stack.shape[2])
-
-    def coefficient(answers: Ratings, times: Ratings) -> float | None:
-        return krippendorff_alpha(answers, "ordinal", times) if measured else fleiss_kappa(answers, times)
-
-    return with_interval(coefficient, stack.reshape(len(stack), -1).T, groups)
-
-
-def _share_with_majority(stack: Ratings, vote: Ratings, measured: bool, design: Design) -> Estimate:
-    """Return the mean share of agents with the most common value, over cells with values of two or more agents."""
-    count = (~np.isnan(stack)).sum(axis=0)
-    several = count >= 2
-    with_vote = is_right(vote[None, ...], stack, measured=measured).sum(axis=0)
-    # On a tie count the agents that gave one of the leading values: at least one.
-    leading = with_vote if measured else count_votes(stack)[1].max(axis=0, initial=0)
-    shares = np.where(several, leading / np.maximum(count, 1), 0.0)
-    return ratio(shares.sum(axis=1), several.sum(axis=1), design)
-
-
-def _agent(
-    name: str,
-    gold: Ratings,
-    current: Ratings,
-    in_round: Ratings | None,
-    earlier: Ratings | None,
-    measured: bool,
-    design: Design,
-) -> AgentRound:
-    accuracy = _share(is_right(gold, current, measured=measured), ~np.isnan(gold) & ~np.isnan(current), design)
-    if in_round is None or earlier is None:
-        return AgentRound(name, accuracy, 0, 0, 0, 0)
-    right = is_right(gold, in_round, measured=measured)
-    both = ~np.isnan(earlier) & ~np.isnan(in_round)
-    changed = both & (earlier != in_round)
-    was_right = is_right(gold, earlier, measured=measured)
-    return AgentRound(
-        name,
-        accuracy,
-        kept=int((both & ~changed).sum()),
-        to_right=int((changed & right & ~was_right).sum()),
-        to_wrong=int((changed & was_right & ~right).sum()),
-        sideways=int((changed & (right == was_right)).sum()),
-    )
-
-
 def count_votes(stack: Ratings) -> tuple[Ratings, npt.NDArray[np.int64]]:
     """Return the values that agents gave, ascending, and how many gave each to a cell, ``[value, document, item]``."""
     values = np.unique(stack[~np.isnan(stack)])
@@ -299,5 +287,6 @@ def count_votes(stack: Ratings) -> tuple[Ratings, npt.NDArray[np.int64]]:
     return values, votes.reshape(len(values), *stack.shape[1:])
 
 
-def _share(mask: Mask, among: Mask, design: Design) -> Estimate:
-    return ratio((mask & among).sum(axis=1), among.sum(axis=1), design)
+def _share_of_cells(part: Mask, among: Mask, design: Design) -> Estimate:
+    """Return the share of some cells in others, each ``[document, item]``."""
+    return ratio((part & among).sum(axis=1), among.sum(axis=1), design)
