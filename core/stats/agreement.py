@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from core.stats.arrays import Codes, Ratings, distinct_rows, ratings
 from core.stats.intervals import Estimate, t_quantile
-from core.stats.metric_intervals import interval
+from core.stats.metric_intervals import Spread, interval
 
 _PATTERNS, _PARTS = 1_000, 200
 """Distinct rows of answers up to which a jackknife leaves out each, and the random parts that it else leaves out."""
@@ -140,7 +140,7 @@ def with_interval(coefficient: Coefficient, answers: npt.NDArray[Any], groups: C
         changes = np.bincount(unit, changes[np.searchsorted(used, place)]).astype(np.float64)
         size, frequency = units, np.ones(units)
     variance = size / (size - 1) * float(frequency @ changes**2)
-    return Estimate(whole, interval("correlation", whole, variance, units, units, t_quantile(units - 1)))
+    return Estimate(whole, interval("correlation", whole, Spread(variance, t_quantile(units - 1))))
 
 
 def mid_ranks(values: Ratings, weights: Ratings) -> Ratings:

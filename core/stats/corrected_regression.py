@@ -104,11 +104,11 @@ def regression(
         raise ValueError("the predictors are collinear")
     if not sample.complete and sample.drawn < columns + LEAST:
         raise ValueError(f"{columns + LEAST} random draws are needed")
-    data = _Data(family, everything, human, reviewed, sample, groups)
+    data = _Equations(family, everything, human, reviewed, sample, groups)
     if tuning is None:
         tuning = 0.0 if sample.complete else data.tuning(data.solve(1.0))
     # The verdicts alone are the case in which all documents are reviewed and the labels of people are the model's.
-    alone = _Data(family, everything, everything, np.arange(count), Sample(np.zeros(count), count), groups)
+    alone = _Equations(family, everything, everything, np.arange(count), Sample(np.zeros(count), count), groups)
     units = len(np.unique(groups)) if groups is not None else count
     each = (
         data.estimates(tuning, wrong, units if sample.complete else min(units, sample.drawn)),
@@ -124,7 +124,7 @@ def regression(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Data:
+class _Equations:
     """Documents, and their values by the model and by people on the reviewed ones."""
 
     family: Family

@@ -125,7 +125,7 @@ def newcombe_paired(both: int, gained: int, lost: int, neither: int) -> Interval
     if surplus > 0:
         surplus = max(surplus - n / 2, 0.0)  # his continuity correction of the correlation
     phi = surplus / sqrt(spread) if spread else 0.0
-    found = difference(((both + lost) / n, before), ((both + gained) / n, after), phi, LEVEL)
+    found = difference_interval(((both + lost) / n, before), ((both + gained) / n, after), phi, LEVEL)
     return Interval(max(found.low, -1.0), min(found.high, 1.0))
 
 
@@ -143,7 +143,7 @@ def combine(
     return Interval(total - below, total + above, level)
 
 
-def difference(
+def difference_interval(
     first: tuple[float, Interval], second: tuple[float, Interval], correlation: float, level: float
 ) -> Interval:
     """Return the interval of ``second`` minus ``first``, each a value with its interval, by ``combine``."""

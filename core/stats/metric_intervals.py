@@ -21,7 +21,7 @@ are those of the residuals of influences on these variables (the generalized reg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import atanh, sqrt, tanh
 from typing import Literal, TypeAlias
@@ -160,36 +160,49 @@ class Design:
         return 0.5 * (sample.reach * sample.population / cases) ** 2 / (units * (units - 1))
 
 
-def interval(
-    shape: Shape,
-    value: float,
-    variance: float,
-    cases: float,
-    units: float,
-    quantile: float | None,
-    level: float = LEVEL,
-) -> Interval | None:
-    """Return the interval of a metric; None without a quantile, and if the variance is 0 and gives no width.
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What the width of an interval rests on. Cases and units matter for shares and F1 only."""
 
-    Of a share, ``cases`` is the largest effective number of cases. ``units`` is the number of independent units among
-    them, which is used where the variance is 0.
-    """
-    if quantile is None:
+    variance: float
+    quantile: float | None
+    """of the standardised error; None with too few units for an interval"""
+    cases: float = 0.0
+    """the largest effective number of cases"""
+    units: float = 0.0
+    """independent units among the cases: their effective number where the variance is 0"""
+    level: float = LEVEL
+
+    def wilson(self, share: float) -> Interval | None:
+        """Return Wilson's interval of a share with the effective number of cases; None without cases."""
+        cases = self.units
+        if self.variance > _NOTHING**2 and _NOTHING < share < 1 - _NOTHING:
+            cases = min(self.cases, share * (1 - share) / self.variance)
+        if cases <= 0:
+            return None
+        successes = share * cases
+        if abs(successes - round(successes)) < 1e-9:
+            successes = round(successes)
+        return wilson(min(successes, cases), cases, self.level, quantile=self.quantile)
+
+
+def interval(shape: Shape, value: float, spread: Spread) -> Interval | None:
+    """Return the interval of a metric; None without a quantile, and if the variance is 0 and gives no width."""
+    if spread.quantile is None:
         return None
     if shape == "share":
-        return _wilson(value, _effective(value, variance, cases, units), quantile, level)
+        return spread.wilson(value)
     if shape == "f1":
-        star = value / (2 - value)
         slope = 2 / (2 - value) ** 2
-        found = _wilson(star, _effective(star, variance * slope**2, cases, units), quantile, level)
-        return found and Interval(2 * found.low / (1 + found.low), 2 * found.high / (1 + found.high), level)
-    if variance <= _NOTHING or (shape == "correlation" and abs(value) >= 1 - _NOTHING):
+        found = replace(spread, variance=spread.variance * slope**2).wilson(value / (2 - value))
+        return found and Interval(2 * found.low / (1 + found.low), 2 * found.high / (1 + found.high), spread.level)
+    if spread.variance <= _NOTHING or (shape == "correlation" and abs(value) >= 1 - _NOTHING):
         return None
-    half = quantile * sqrt(variance)
+    half = spread.quantile * sqrt(spread.variance)
     if shape == "correlation":
         half = half / (1 - value**2)
-        return Interval(tanh(atanh(value) - half), tanh(atanh(value) + half), level)
-    return Interval(max(0.0, value - half) if shape == "mean" else value - half, value + half, level)
+        return Interval(tanh(atanh(value) - half), tanh(atanh(value) + half), spread.level)
+    return Interval(max(0.0, value - half) if shape == "mean" else value - half, value + half, spread.level)
 
 
 def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, design: Design, *, signed: bool = False) -> Estimate:
@@ -230,7 +243,7 @@ def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, design: Design, *, signed: 
     if not signed:
         variance += design.floor(units, total)
         most = np.inf if fractions else float(cells.sum())
-        return Estimate(value, interval("share", value, variance, most, units, quantile))
+        return Estimate(value, interval("share", value, Spread(variance, quantile, most, units)))
     half = quantile * sqrt(variance)
     found = Interval(max(value - half, -1.0), min(value + half, 1.0)) if half > _NOTHING else None
     return Estimate(value, found)
@@ -243,16 +256,3 @@ def correlations(roots: Numbers) -> Numbers:
     found: Numbers = np.clip(scaled.T @ scaled, -1.0, 1.0)
     np.fill_diagonal(found, 1.0)
     return found
-
-
-def _effective(share: float, variance: float, cases: float, units: float) -> float:
-    if variance <= _NOTHING**2 or not _NOTHING < share < 1 - _NOTHING:
-        return units
-    return min(cases, share * (1 - share) / variance)
-
-
-def _wilson(share: float, cases: float, quantile: float, level: float) -> Interval | None:
-    """Return Wilson's interval of a share of ``cases`` cases; None without cases."""
-    exact = round(share * cases)
-    successes = exact if abs(share * cases - exact) < 1e-9 else share * cases
-    return wilson(min(successes, cases), cases, level, quantile=quantile) if cases > 0 else None

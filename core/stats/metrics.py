@@ -180,7 +180,8 @@ def nest_averages(values: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     return result
 
 
-def _share(part: Ratings, whole: Ratings) -> Ratings:
+def _divide(part: Ratings, whole: Ratings) -> Ratings:
+    """Return part / whole, NaN where the whole is 0."""
     result = np.full(np.broadcast_shapes(part.shape, whole.shape), np.nan)
     np.divide(part, whole, out=result, where=whole > 0)
     return result
@@ -188,19 +189,19 @@ def _share(part: Ratings, whole: Ratings) -> Ratings:
 
 def _precision(s: Samples) -> Ratings:
     predicted, positives = s.tp + s.fp, s.tp + s.fn
-    return np.where((predicted == 0) & (positives > 0), 0.0, _share(s.tp, predicted))
+    return np.where((predicted == 0) & (positives > 0), 0.0, _divide(s.tp, predicted))
 
 
 def _recall(s: Samples) -> Ratings:
-    return _share(s.tp, s.tp + s.fn)
+    return _divide(s.tp, s.tp + s.fn)
 
 
 def _f1(s: Samples) -> Ratings:
-    return np.where(s.tp + s.fn > 0, _share(2 * s.tp, 2 * s.tp + s.fp + s.fn), np.nan)
+    return np.where(s.tp + s.fn > 0, _divide(2 * s.tp, 2 * s.tp + s.fp + s.fn), np.nan)
 
 
 def _accuracy(s: Samples) -> Ratings:
-    return _share(s.tp + s.tn, s.cells)
+    return _divide(s.tp + s.tn, s.cells)
 
 
 def _tables(s: Samples) -> Ratings:
@@ -229,7 +230,7 @@ def _mean_of_cells(cells: Callable[[Ratings, Ratings], Ratings]) -> Callable[[Sa
     def compute(s: Samples) -> Ratings:
         known = ~np.isnan(s.reference)
         values = np.where(known, cells(np.nan_to_num(s.reference), s.predicted), 0.0)
-        return _share(s.weights @ values, s.weights @ known.astype(np.float64))
+        return _divide(s.weights @ values, s.weights @ known.astype(np.float64))
 
     return compute
 
@@ -249,7 +250,7 @@ def _near(reference: Ratings, predicted: Ratings) -> Ratings:
 def _near_of_all(s: Samples) -> Ratings:
     known = (~np.isnan(s.reference)).astype(np.float64)
     right = known * _near(np.nan_to_num(s.reference), s.predicted)
-    return _share((s.weights @ right).sum(axis=1), (s.weights @ known).sum(axis=1))
+    return _divide((s.weights @ right).sum(axis=1), (s.weights @ known).sum(axis=1))
 
 
 def _matthews(tables: Ratings) -> Ratings:
@@ -260,7 +261,7 @@ def _matthews(tables: Ratings) -> Ratings:
     n, rows, columns = tables.sum(axis=(-1, -2)), tables.sum(axis=-1), tables.sum(axis=-2)
     spread = (n * n - (rows * rows).sum(axis=-1)) * (n * n - (columns * columns).sum(axis=-1))
     together = np.trace(tables, axis1=-2, axis2=-1) * n - (rows * columns).sum(axis=-1)
-    return _share(together, np.where(spread > 1e-9 * n**4, np.sqrt(np.maximum(spread, 0.0)), 0.0))
+    return _divide(together, np.where(spread > 1e-9 * n**4, np.sqrt(np.maximum(spread, 0.0)), 0.0))
 
 
 def _mean(metric: Metric, average: Average) -> Callable[[Samples], Ratings]:
@@ -276,7 +277,7 @@ def _mean(metric: Metric, average: Average) -> Callable[[Samples], Ratings]:
             return np.where(summed.tp + summed.fn > 0, metric.compute(summed), np.nan)[:, 0]
         values = metric.compute(s)
         weight = label_weights(metric.kinds, average, s, values)
-        return _share((np.where(weight > 0, values, 0.0) * weight).sum(axis=1), weight.sum(axis=1))
+        return _divide((np.where(weight > 0, values, 0.0) * weight).sum(axis=1), weight.sum(axis=1))
 
     return compute
 
@@ -344,21 +345,21 @@ METRICS: tuple[Metric, ...] = _registry(
     # Multiple labels, over all of them
     Metric(
         "accuracy", "Label accuracy", ("multilabel",),
-        lambda s: _share((s.tp + s.tn).sum(axis=1), s.cells.sum(axis=1)),
+        lambda s: _divide((s.tp + s.tn).sum(axis=1), s.cells.sum(axis=1)),
         interval="share", cases=_all_cells, headline=True,
     ),
     Metric(
-        "subset_accuracy", "Exact match", ("multilabel",), lambda s: _share(s.exact, s.documents),
+        "subset_accuracy", "Exact match", ("multilabel",), lambda s: _divide(s.exact, s.documents),
         interval="share", cases=lambda s: s.documents, headline=True,
     ),
     Metric(
         "hamming_loss", "Hamming loss", ("multilabel",),
-        lambda s: _share((s.fp + s.fn).sum(axis=1), s.cells.sum(axis=1)),
+        lambda s: _divide((s.fp + s.fn).sum(axis=1), s.cells.sum(axis=1)),
         interval="share", cases=_all_cells,
     ),
     # A single choice
     Metric(
-        "accuracy", "Accuracy", ("choice",), lambda s: _share(s.exact, s.documents),
+        "accuracy", "Accuracy", ("choice",), lambda s: _divide(s.exact, s.documents),
         interval="share", cases=lambda s: s.documents, headline=True,
     ),
     # Labels against the rest, and a choice

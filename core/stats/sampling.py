@@ -177,7 +177,7 @@ def share(sample: Sample, z: npt.ArrayLike) -> Estimate:
     if sample.silent:
         return Estimate(None, None)
     found = sample.estimates(z)
-    return _interval(float(found.mean()), found, sample)
+    return _wilson_estimate(float(found.mean()), found, sample)
 
 
 def powered(sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float) -> Estimate:
@@ -195,7 +195,7 @@ def powered(sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, 
     covariance = float(((y - y.mean()) * (f - f.mean())).mean())
     tuning = float(np.clip(covariance / spread, 0.0, 1.0)) if spread > 1e-12 else 0.0
     value = float((y - tuning * f).mean()) + tuning * over_all
-    return _interval(float(np.clip(value, 0.0, 1.0)), y - tuning * f, sample)
+    return _wilson_estimate(float(np.clip(value, 0.0, 1.0)), y - tuning * f, sample)
 
 
 def more(sample: Sample, width: float, now: Estimate) -> int | None:
@@ -218,7 +218,7 @@ def more(sample: Sample, width: float, now: Estimate) -> int | None:
     return min(rest, ceil(1 / wanted) - drawn)
 
 
-def _interval(value: float, found: Numbers, sample: Sample) -> Estimate:
+def _wilson_estimate(value: float, found: Numbers, sample: Sample) -> Estimate:
     """Return Wilson's interval with as many cases as give this variance."""
     count = len(found)
     if count < LEAST:

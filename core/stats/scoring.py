@@ -31,9 +31,8 @@ from core.stats.arrays import (
     one_hot,
     ratings,
 )
-from core.stats.intervals import LEVEL, Estimate, Interval, combine, ends
-from core.stats.intervals import difference as mover_difference
-from core.stats.metric_intervals import Design, Shape
+from core.stats.intervals import LEVEL, Estimate, Interval, combine, difference_interval, ends
+from core.stats.metric_intervals import Design, Shape, Spread
 from core.stats.metrics import MAIN, Counts, Metric, Samples, label_weights, metrics, nest_averages
 
 _CELLS = 2_000_000  # drawn at a time, to bound memory
@@ -119,7 +118,7 @@ def score(
     and represent a larger population. When nothing was predicted, precision is 0 by convention and has no interval.
     From a sample that represents other documents, a metric without an interval has no value either.
     """
-    data = _Data.of(kind, (reference, predicted), labels, design or Design(), LEVEL)
+    data = _Patterns.of(kind, (reference, predicted), labels, design or Design(), LEVEL)
     (estimated,) = data.estimates(intervals=intervals)
     estimates = {metric: of_metric.outputs for metric, of_metric in estimated.items()}
     if intervals and data.design.represents:
@@ -147,7 +146,7 @@ def difference(
     they are within the possible range and as wide as few positives require. A positive difference means that the second
     value is higher. Annotators with the same values on a label differ by exactly 0.
     """
-    data = _Data.of(kind, (reference, first, second), labels, design or Design(), level)
+    data = _Patterns.of(kind, (reference, first, second), labels, design or Design(), level)
     of_first, of_second = data.estimates()
     differences = {
         metric: [data.compare(metric, column, before, of_second[metric]) for column in range(len(before.outputs))]
@@ -172,7 +171,7 @@ def swap_test(
     random exchanges with a difference as large as the observed one (approximate randomization: Noreen 1989; Yeh 2000,
     COLING). None without a document or a value. It is slow for many documents: see ``normal_p``.
     """
-    data = _Data.of(kind, (reference, first, second), labels, Design(groups=groups), LEVEL)
+    data = _Patterns.of(kind, (reference, first, second), labels, Design(groups=groups), LEVEL)
     (metric,) = (metric for metric in metrics(kind) if metric.key == key)
     gold, *sides = data.sides
     apart = ~np.equal(*sides).all(axis=1)
@@ -241,7 +240,7 @@ def strict_scores(
     lacking = (verdicts < 0).any(axis=1, keepdims=True)
     wrong = np.where(gold == 1, 0, 1) if kind == "multilabel" else np.zeros_like(gold)
     filled = np.where(lacking, wrong, verdicts).astype(np.int8)
-    (estimates,) = _Data.of_grids(kind, (gold, filled), Design(groups=groups), LEVEL).estimates(intervals=intervals)
+    (estimates,) = _Patterns.of_grids(kind, (gold, filled), Design(groups=groups), LEVEL).estimates(intervals=intervals)
     return {metric.key: estimates[metric].outputs[0] for metric in strict_metrics(kind)}
 
 
@@ -307,7 +306,7 @@ class _Estimated:
 
 
 @dataclass(frozen=True, eq=False)
-class _Data:
+class _Patterns:
     """Documents as patterns of outcomes."""
 
     kind: Kind
@@ -335,7 +334,7 @@ class _Data:
     @classmethod
     def of(
         cls, kind: Kind, sides: Sequence[npt.ArrayLike], labels: Sequence[str], design: Design, level: float
-    ) -> _Data:
+    ) -> _Patterns:
         grids = [ratings(side) if kind == "rating" else _grid(kind, side, len(labels)) for side in sides]
         check_shapes(*grids)
         if grids[0].ndim != 2 or grids[0].shape[1] != len(labels):
@@ -343,7 +342,7 @@ class _Data:
         return cls.of_grids(kind, grids, design, level)
 
     @classmethod
-    def of_grids(cls, kind: Kind, grids: Sequence[npt.NDArray[Any]], design: Design, level: float) -> _Data:
+    def of_grids(cls, kind: Kind, grids: Sequence[npt.NDArray[Any]], design: Design, level: float) -> _Patterns:
         """Return the data of grids ``[document, label]``: of ratings numbers, else 1 and 0, and -1 for no value."""
         known = [~np.isnan(grid) if kind == "rating" else grid >= 0 for grid in grids]
         counted, excluded = counted_documents(*known)
@@ -431,47 +430,44 @@ class _Data:
     def _direct(self, metric: Metric, base: Samples, changed: Sequence[Samples]) -> _Estimated:
         """Return a metric from its own influences, its value alone without changed samples."""
         values = np.atleast_1d(metric.compute(base)[0])
-        known = [_number(value) for value in values]
         if metric.interval is None or not changed:
-            return _Estimated([Estimate(value, None) for value in known], np.zeros((1, len(known))))
+            return _Estimated([Estimate(_number(value), None) for value in values], np.zeros((1, len(values))))
         moved = np.concatenate([_two_dimensional(metric.compute(sample)) for sample in changed])
         _, single = self.changes
         influence = np.nan_to_num((moved - values) / (_STEP if single else -_STEP))
         influence[np.abs(influence) > _JUMP] = 0.0
         roots = self._roots(influence, single=single)
-        variances = (roots**2).sum(axis=0)
+        spreads = self._spreads(metric, base, values, (roots**2).sum(axis=0))
+        outputs = [
+            Estimate(float(value), metric_intervals.interval(metric.interval, float(value), spread))
+            if not np.isnan(value)
+            else Estimate(None, None)
+            for value, spread in zip(values, spreads, strict=True)
+        ]
+        return _Estimated(outputs, roots)
+
+    def _spreads(self, metric: Metric, base: Samples, values: Ratings, variances: Ratings) -> list[Spread]:
+        """Return the spread of each output of a metric. ``variances`` are those of its influences."""
         if metric.cases is None:
-            outputs = [
-                Estimate(value, self._interval(metric.interval, value, float(variance), 0.0, 0.0, self.quantile))
-                for value, variance in zip(known, variances, strict=True)
-            ]
-            return _Estimated(outputs, roots)
-        cases = _two_dimensional(metric.cases(base))[0]
+            return [Spread(float(variance), self.quantile, level=self.level) for variance in variances]
+        weights = _two_dimensional(metric.cases(base))[0]
         documents, units = self._case_units(metric.cases, base)
-        outputs = []
-        for column, value in enumerate(known):
-            if value is None or not cases[column] > 0:
-                outputs.append(Estimate(value, None))
+        spreads = []
+        for column, weight in enumerate(weights.tolist()):
+            if not weight > 0:
+                spreads.append(Spread(0.0, None))
                 continue
             variance, quantile = float(variances[column]), self.quantile
             if metric.interval in ("share", "f1"):
                 if self.design.plain and metric.per_label:
-                    variance = _binomial(metric.interval, value, float(cases[column]))
-                variance += self.design.floor(self.units, float(cases[column]))
+                    variance = _binomial(metric.interval, float(values[column]), weight)
+                variance += self.design.floor(self.units, weight)
             if not self.design.plain:
                 quantile = self.design.quantile(int(units[column]), self.level)
                 if metric.interval == "correlation" and units[column] < _CORRELATED:
                     quantile = None
-            of_cases = float(documents[column]), float(units[column])
-            outputs.append(Estimate(value, self._interval(metric.interval, value, variance, *of_cases, quantile)))
-        return _Estimated(outputs, roots)
-
-    def _interval(
-        self, shape: Shape, value: float | None, variance: float, cases: float, units: float, quantile: float | None
-    ) -> Interval | None:
-        if value is None:
-            return None
-        return metric_intervals.interval(shape, value, variance, cases, units, quantile, self.level)
+            spreads.append(Spread(variance, quantile, float(documents[column]), float(units[column]), self.level))
+        return spreads
 
     def _roots(self, influence: Ratings, *, single: bool) -> Ratings:
         """Return roots of the covariance of outputs: their product with themselves, summed, is the covariance."""
@@ -506,8 +502,8 @@ class _Data:
         elif len(outputs) == 1:
             interval = outputs[0].interval
         elif metric.interval in ("mean", "signed", "correlation"):
-            variance = float((roots**2).sum())
-            interval = metric_intervals.interval(metric.interval, value, variance, 0.0, 0.0, self.quantile, self.level)
+            spread = Spread(float((roots**2).sum()), self.quantile, level=self.level)
+            interval = metric_intervals.interval(metric.interval, value, spread)
         else:
             ranges = [_range(metric, output) for output in outputs]
             interval = combine(
@@ -548,7 +544,9 @@ class _Data:
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
         correlation = float(metric_intervals.correlations(roots)[0, 1])
-        return mover_difference((low, _range(metric, before)), (high, _range(metric, after)), correlation, self.level)
+        return difference_interval(
+            (low, _range(metric, before)), (high, _range(metric, after)), correlation, self.level
+        )
 
     def _fewest_cases(self, metric: Metric, column: int) -> float:
         """Return the fewest cases that a metric of either annotator rests on; of a mean, of any of its labels."""
@@ -567,7 +565,7 @@ class _Data:
 
 
 def _scores(
-    data: _Data,
+    data: _Patterns,
     estimates: Mapping[Metric, Sequence[Estimate]],
     labels: Sequence[str],
     counts: Sequence[Counts | None],
