@@ -125,7 +125,7 @@ def regression(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Equations:
-    """Documents, and their values by the model and by people on the reviewed ones."""
+    """The equations of the coefficients: documents with their values by the model, and by people if reviewed."""
 
     family: Family
     everything: Rows

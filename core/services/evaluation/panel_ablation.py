@@ -7,10 +7,9 @@ documents.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from core.debate import personas, protocols
 from core.errors import MootError
 from core.formatting import format_signed
 from core.runs import RunRow
+from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.run_data import Grid
@@ -101,22 +101,21 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         rows["simple" if style == "full" else "full"] = other
     rows = {name: rows[name] for name in STYLES if name in rows}
     column = run.settings.codebook.items.index(dimension)
-    places, gold, predicted = _aligned(session, run, list(rows.values()), reference, column)
+    own = run_data.verdict_arrays(session, run, reference)
+    places = _shared_rows(session, own.documents, list(rows.values()), reference, column)
+    documents, gold = [own.documents[place] for place in places], own.reference[places, column]
     is_reviewed = source_of(reference).kind == REVIEWED
     groups = run_data.group_codes(session, run)
     weights = panels.draws(
         len(places), None if groups is None else groups[places], resamples=0 if is_reviewed else panels.RESAMPLES
     )
-    drawn: dict[Style, dict[str, list[dict[str, Ratings]]]] = {
-        name: {
-            group: [panels.scores(gold, members, weights) for members in sides]
-            for group, sides in predicted[row.run_id].items()
-        }
+    resampled = [
+        _Resampled(name, one.group, *(panels.scores(gold, side, weights) for side in (one.before, one.after)))
         for name, row in rows.items()
-    }
-    gains = {}
-    if len(drawn) == len(STYLES):
-        gains = {group: panels.gains(after, drawn["simple"][group][1]) for group, (_, after) in drawn["full"].items()}
+        for one in _group_ratings(session, row, documents, column)
+    ]
+    full, simple = ({one.group: one.after for one in resampled if one.style == name} for name in ("full", "simple"))
+    gains = {group: panels.gains(after, simple[group]) for group, after in full.items()} if full and simple else {}
     on = np.zeros(run.documents, dtype=np.bool_)
     on[places] = True
     label = next(label.name for label in run.settings.codebook.labels if label.id == dimension)
@@ -125,9 +124,12 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         runs={name: row.run_id for name, row in rows.items()},
         counted=_counted(session, run, other, reference, on),
         parts=tuple(
-            Part(name, group, *({measure: panels.estimate(one) for measure, one in side.items()} for side in sides))
-            for name, each in drawn.items()
-            for group, sides in each.items()
+            Part(
+                one.style,
+                one.group,
+                *({name: panels.estimate(values) for name, values in side.items()} for side in (one.before, one.after)),
+            )
+            for one in resampled
         ),
         gains=gains,
         sentence=_sentence(titles, label, gains[EVERYBODY]["spearman"], is_reviewed=is_reviewed)
@@ -142,26 +144,35 @@ def all_styles(session: ProjectSession, run: RunRow, reference: Reference = "gol
     return {name: one for name, one in found.items() if one is not None} or None
 
 
-def _aligned(
-    session: ProjectSession, run: RunRow, rows: Sequence[RunRow], reference: Reference, column: int
-) -> tuple[list[int], Grid, dict[str, dict[str, tuple[list[Grid], list[Grid]]]]]:
-    """Return the shared documents, their reference values and the members' first and last values.
+@dataclass(frozen=True, slots=True, eq=False)
+class _GroupRatings:
+    """The ratings of a group on the compared documents, before and after the debate: ``[document]`` of each member."""
 
-    The documents are row positions in ``run``, with a reference value and a verdict in every run. At most
-    ``groups.MOST`` documents are used, sampled with a fixed seed. The values are ``run -> group -> (before, after)``.
-    """
-    own = run_data.verdict_arrays(session, run, reference)
-    usable: Mask = np.ones(len(own.documents), dtype=np.bool_)
-    at = {}
-    for row in rows:
-        loaded = run_data.verdict_arrays(session, row, reference)
-        at[row.run_id] = here = run_data.rows_in(loaded.documents, own.documents)
-        usable &= (here >= 0) & ~np.isnan(loaded.reference[here, column] + loaded.verdicts[here, column])
-    places = np.flatnonzero(usable).tolist()
-    if len(places) > panels.MOST:
-        places = sorted(random.Random(0).sample(places, panels.MOST))
-    predicted = {row.run_id: _groups(session, row, at[row.run_id][places], column) for row in rows}
-    return places, own.reference[places, column], predicted
+    group: str
+    before: list[Ratings]
+    after: list[Ratings]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Resampled:
+    """The measures of a group, before and after the debate: ``[resample]``, the first from the documents themselves."""
+
+    style: Style
+    group: str
+    before: Mapping[str, Ratings]
+    after: Mapping[str, Ratings]
+
+
+def _shared_rows(
+    session: ProjectSession, documents: Sequence[str], runs: Sequence[RunRow], reference: Reference, column: int
+) -> list[int]:
+    """Return the rows of the documents with a reference value and a verdict in every run, at most ``panels.MOST``."""
+    usable: Mask = np.ones(len(documents), dtype=np.bool_)
+    for run in runs:
+        loaded = run_data.verdict_arrays(session, run, reference)
+        rows = run_data.rows_in(loaded.documents, documents)
+        usable &= (rows >= 0) & ~np.isnan(loaded.reference[rows, column] + loaded.verdicts[rows, column])
+    return fixed_sample(np.flatnonzero(usable).tolist(), panels.MOST)
 
 
 def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, on: Mask) -> Coverage:
@@ -174,18 +185,28 @@ def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, referen
     return coverage.of_documents(session, run, reference, on, {"one_run_only": alone}, len(its) - len(shared))
 
 
-def _groups(session: ProjectSession, run: RunRow, at: Any, column: int) -> dict[str, tuple[list[Grid], list[Grid]]]:
+def _group_ratings(
+    session: ProjectSession, run: RunRow, documents: Sequence[str], column: int
+) -> tuple[_GroupRatings, ...]:
+    """Return the first and last ratings of each group, and of all personas if there are several groups."""
+    rows = run_data.rows_in(run_data.verdict_arrays(session, run).documents, documents)
     steps = [stage for stage in run_data.stages(session, run) if stage.family == personas.FAMILY]
     first = {role: grid for stage in steps if stage.round == 0 for role, grid in stage.members.items()}
     last = run_data.last_lists(steps)
-    found: dict[str, tuple[list[Grid], list[Grid]]] = {}
-    for role, group in _members(run):
-        for name in (group, EVERYBODY):
-            before, after = found.setdefault(name, ([], []))
-            for side, grids in ((before, first), (after, last)):
-                side.append(grids[role][at, column] if role in grids else np.full(len(at), np.nan))
-    everybody = found.pop(EVERYBODY)
-    return found | {EVERYBODY: everybody} if len(found) > 1 else {EVERYBODY: everybody}
+    members = _members(run)
+
+    def ratings_of(grids: Mapping[str, Grid], roles: Sequence[str]) -> list[Ratings]:
+        missing = np.full(len(rows), np.nan)
+        return [grids[role][rows, column] if role in grids else missing for role in roles]
+
+    by_group: dict[str, list[str]] = {}
+    for role, group in members:
+        by_group.setdefault(group, []).append(role)
+    groups = by_group if len(by_group) > 1 else {}
+    groups = {**groups, EVERYBODY: [role for role, _ in members]}
+    return tuple(
+        _GroupRatings(name, ratings_of(first, roles), ratings_of(last, roles)) for name, roles in groups.items()
+    )
 
 
 def _members(run: RunRow) -> tuple[tuple[str, str], ...]:
