@@ -142,7 +142,7 @@ def difference(
 ) -> Scores:
     """Return every score of ``second`` minus that of ``first`` on the documents that both have a verdict for.
 
-    Intervals combine those of both annotators by their correlation over documents (``intervals.difference_interval``), so that
+    Intervals combine those of both annotators by their correlation over documents (``difference_interval``), so that
     they are within the possible range and as wide as few positives require. A positive difference means that the second
     value is higher. Annotators with the same values on a label differ by exactly 0.
     """

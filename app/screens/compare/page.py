@@ -30,9 +30,11 @@ from core.formatting import (
     join_names,
 )
 from core.runs import RunRow
-from core.services.evaluation import compare, coverage, latent_truth, run_data
-from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, ComparedRun, Comparison, Outcome, Outcomes, Pair
+from core.services.evaluation import compare, coverage, latent_truth, run_data, run_diff
+from core.services.evaluation.compare import MIN_POSITIVES, ComparedRun, Comparison, Pair
+from core.services.evaluation.comparison_report import comparison_report
 from core.services.evaluation.reference import available_references
+from core.services.evaluation.run_diff import OUTCOMES, Outcome, Outcomes
 from core.services.project_session import ProjectSession
 from core.stats.intervals import format_estimate
 from core.stats.metrics import Metric, main_metric, metrics
@@ -127,7 +129,7 @@ def _downloads(
         name = f"{session.name}-{'-'.join(ids)}"
 
         def report() -> str:
-            whole = compare.comparison_report(session, ids, reference, margin)
+            whole = comparison_report(session, ids, reference, margin)
             return json.dumps(whole, indent=2, ensure_ascii=False)
 
         download("JSON", report, f"{name}.json", "application/json", type="tertiary", key="compare-json")
@@ -157,7 +159,7 @@ def _select_pair(chosen: Sequence[RunRow], found: Comparison) -> Pair:
 def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Reference) -> None:
     """Draw differences per label and their documents; a click on a label filters the documents."""
     one, two = pair.first, pair.second
-    each = compare.outcomes(session, one, two, reference)
+    each = run_diff.outcomes(session, one, two, reference)
     runs = [session.run(id) for id in (one, two)]
     on = coverage.of_shared(session, runs, reference).describe(reference)
     left, right = st.columns([1, 1.15], gap="small")
@@ -185,7 +187,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}", selection_mode="multi",
             label_visibility="collapsed", key="compare-kinds",
         )  # fmt: skip
-        rows, total = compare.outcome_page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
+        rows, total = run_diff.outcome_page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
         if not rows:
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
             return

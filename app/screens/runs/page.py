@@ -23,6 +23,7 @@ from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunDetails, RunRow
 from core.services.evaluation import compare
+from core.services.evaluation.efficiency import cost_unit
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard, leaderboard_references
 from core.services.project_session import ProjectSession
 from core.services.runs import configuration as configurations
@@ -220,7 +221,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
         if not known:
             line("No run has been scored against this reference.")
             return
-        unit = compare.cost_unit([row.cost for row in known])
+        unit = cost_unit([row.cost for row in known])
         points = [
             {
                 "name": row.run.title,

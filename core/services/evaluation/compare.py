@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from core.annotations import Reference
 from core.codebook import Codebook
@@ -15,15 +16,16 @@ from core.errors import UsageError
 from core.formatting import format_count, format_p_value, format_points, format_signed
 from core.runs import RunRow
 from core.services.evaluation import repeated_runs, run_data
+from core.services.evaluation.efficiency import cost_unit, efficient
 from core.services.evaluation.reference import check_reference
 from core.services.evaluation.run_data import Grid
-from core.services.evaluation.scores import cost_of_run, evaluate, json_data, score, to_json
+from core.services.evaluation.scores import cost_of_run, evaluate, score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats import flips, metrics, scoring, significance
-from core.stats.arrays import Codes, Mask
+from core.stats.arrays import Codes, Mask, one_hot
 from core.stats.flips import FlipTable
-from core.stats.intervals import LEVEL, Estimate, Interval, ends, format_interval
+from core.stats.intervals import LEVEL, Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.scoring import Scores
 from core.stats.significance import ALPHA, CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
@@ -32,14 +34,32 @@ DifferenceVerdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
 """Verdict on the second run; ``none``: no significant difference, ``unknown``: too little data."""
 MOST_EXCHANGED: Mapping[str, int] = {"multilabel": 1000, "choice": 1000, "rating": 200}
 """Up to this many differing documents, the main score is tested by permutation; above, by the normal distribution."""
-UNDEFINED: Mapping[str, str] = {
-    "multilabel": "the reference has no positives",
-    "choice": "no document has this label in the reference",
-    "rating": "the reference has no ratings",
-}
-"""Reason why the difference of a label or dimension is undefined, by kind of codebook."""
 MIN_POSITIVES = 5
 """Minimum number of reference documents with a label for a verdict on that label."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """A score in sentences: its key, its unit, and the reason for an undefined difference."""
+
+    key: str
+    unit: str
+    undefined: str
+
+
+_LABEL_MEASURES: Mapping[str, _Measure] = {
+    "multilabel": _Measure("f1", "points F1", "the reference has no positives"),
+    "choice": _Measure("f1", "points F1", "no document has this label in the reference"),
+    "rating": _Measure("near", "points within one point of the reference", "the reference has no ratings"),
+}
+"""Of a label or dimension, by kind of codebook."""
+_MACRO_F1 = _Measure(metrics.MAIN["choice"], "points macro F1", "no label is present in the reference")
+_MAIN_MEASURES: Mapping[str, _Measure] = {
+    "multilabel": _MACRO_F1,
+    "choice": _MACRO_F1,
+    "rating": _Measure(metrics.MAIN["rating"], "mean Spearman correlation", "the ratings do not vary"),
+}
+"""Of the whole, by kind of codebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,36 +191,50 @@ def comparison(
     runs = [session.run(id) for id in run_ids]
     if len(runs) < 2 or len(set(run_ids)) < len(runs):
         raise UsageError("A comparison takes two or more different runs.", "Name each run once.")
-    first = runs[0]
-    codebook = first.settings.codebook
-    for other in runs[1:]:
-        if not are_comparable(codebook, other.settings.codebook):
-            raise UsageError(f"{first.title} and {other.title} have different labels.", "Choose runs of one codebook.")
+    codebook = runs[0].settings.codebook
+    for run in runs[1:]:
+        if not are_comparable(codebook, run.settings.codebook):
+            raise UsageError(f"{runs[0].title} and {run.title} have different labels.", "Choose runs of one codebook.")
     check_reference(session, reference)
     documents, gold, verdicts = load_shared(session, runs, reference)
     complete: Mask = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
     verdicts = [np.where(complete[:, None], values, np.nan) for values in verdicts]
     scored = run_data.AnnotationArrays(documents, gold, verdicts[0])
-    design = run_data.sampling_design(session, first, reference, scored, *verdicts[1:])
-    shared = _SharedDocuments(codebook, gold, design, margin)
-    differences = [shared.difference(verdicts[0], second) for second in verdicts[1:]]
+    shared = _SharedDocuments(
+        codebook, gold, run_data.sampling_design(session, runs[0], reference, scored, *verdicts[1:])
+    )
+    first, *others = (
+        _Side(run, values, _main_score_by_iteration(session, run, reference))
+        for run, values in zip(runs, verdicts, strict=True)
+    )
+    differences = [shared.difference(first.verdicts, other.verdicts) for other in others]
     p_values = [
-        shared.main_p(scores, verdicts[0], second) for scores, second in zip(differences, verdicts[1:], strict=True)
+        shared.main_p(scores, first.verdicts, other.verdicts) for scores, other in zip(differences, others, strict=True)
     ]
     mains = [
         MainTest(metrics.MAIN[codebook.kind], scores.main, p, adjusted, _verdict(scores.main, adjusted))
         for scores, p, adjusted in zip(differences, p_values, holm(p_values), strict=True)
     ]
     pairs = tuple(
-        _pair(session, shared, first, other, verdicts[0], second, scores, main, reference)
-        for other, second, scores, main in zip(runs[1:], verdicts[1:], differences, mains, strict=True)
+        shared.pair(first, other, scores, main, margin)
+        for other, scores, main in zip(others, differences, mains, strict=True)
     )
     several = None
-    if len(runs) > 2 and design.plain:
-        known, *cases = _right_documents(*run_data.coded(gold, *verdicts, measured=codebook.kind == "rating"))
+    if len(runs) > 2 and shared.design.plain:
+        known, *cases = _right_documents(*shared.coded(*verdicts))
         several = cochrans_q(known, dict(zip(run_ids, cases, strict=True)))
     adjusted = holm([pair.documents.p for pair in pairs])
     return Comparison(_compared_runs(session, runs, shared, verdicts), pairs, adjusted, several)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """A run of a comparison: its verdicts on the shared documents, and the main score of its iterations."""
+
+    run: RunRow
+    verdicts: Grid
+    by_iteration: Mapping[int, float]
+    """in points (0 to 100) by the number of the iteration; NaN where it is undefined"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,7 +244,15 @@ class _SharedDocuments:
     codebook: Codebook
     gold: Grid
     design: Design
-    margin: float | None
+
+    @property
+    def measured(self) -> bool:
+        """True for ratings."""
+        return self.codebook.kind == "rating"
+
+    def coded(self, *verdicts: Grid) -> list[Codes]:
+        """Return the reference and verdicts as codes that are equal where a verdict is right, -1 where missing."""
+        return run_data.coded(self.gold, *verdicts, measured=self.measured)
 
     def difference(self, first: Grid, second: Grid, level: float = LEVEL) -> Scores:
         """Return every score of the second run minus that of the first."""
@@ -225,6 +267,57 @@ class _SharedDocuments:
             return scoring.normal_p(scores.main)
         key = metrics.MAIN[kind]
         return scoring.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
+
+    def pair(self, first: _Side, second: _Side, scores: Scores, main: MainTest, margin: float | None) -> Pair:
+        """Return the comparison of two runs from the differences of their scores and the test of the main one."""
+        gold, *coded = self.coded(first.verdicts, second.verdicts)
+        documents = mcnemar_of(*_right_documents(gold, *coded), groups=self.design.groups)
+        equivalence = None
+        if margin is not None:
+            interval = self.difference(first.verdicts, second.verdicts, 1 - 2 * ALPHA).main.interval
+            equivalence = Equivalence(margin, interval)
+        iterations = [list(side.by_iteration.values()) for side in (first, second)]
+        are_repeated = all(np.count_nonzero(~np.isnan(values)) > 1 for values in iterations)
+        are_paired = are_repeated and first.by_iteration.keys() == second.by_iteration.keys()
+        steps = [(side.run.run_id, codes) for side, codes in zip((first, second), coded, strict=True)]
+        return Pair(
+            first=first.run.run_id,
+            second=second.run.run_id,
+            scores=scores,
+            main=main,
+            equivalence=equivalence,
+            labels=self.label_tests(first, second, scores),
+            documents=documents,
+            discordance=significance.discordance(documents),
+            paired=paired_t(*iterations) if are_paired else None,
+            welch=welch_t(*iterations) if are_repeated else None,
+            effect_size=significance.independent_d(*iterations) if are_repeated else None,
+            flip_table=flips.flip_table(gold, steps, self.codebook.item_names, self.design),
+            sentence=_sentence(first.run.title, second.run.title, scores, main),
+        )
+
+    def label_tests(self, first: _Side, second: _Side, scores: Scores) -> tuple[LabelTest, ...]:
+        """Return the test of each label. A choice is wrong on a label if only the reference or the verdict is it."""
+        labels, measure = self.codebook.labels, _LABEL_MEASURES[self.codebook.kind]
+        coded: Sequence[npt.NDArray[Any]] = self.coded(first.verdicts, second.verdicts)
+        if self.codebook.kind == "choice":
+            coded = [one_hot(codes[:, 0], len(labels)) for codes in coded]
+        by_label = zip(*(codes.T for codes in coded), strict=True)
+        tests = [mcnemar_of(*columns, groups=self.design.groups) for columns in by_label]
+        gold, *predicted = coded
+        known: Mask = np.all([(codes >= 0).all(axis=1) for codes in predicted], axis=0)
+        positives = (gold[known] >= 0 if self.measured else gold[known] > 0).sum(axis=0).tolist()
+        label_tests = []
+        for label, count, test, p in zip(labels, positives, tests, holm([test.p for test in tests]), strict=True):
+            change, enough = scores.labels[label.name][measure.key], count >= MIN_POSITIVES
+            verdict = _verdict(change, p, enough=enough)
+            words = describe_difference(
+                first.run.title, second.run.title, change, verdict, f" on {label.name}", measure
+            )
+            if change.value is not None and not enough:
+                words = f"{words[:-1]}; only {format_count(count, 'rating' if self.measured else 'positive')}."
+            label_tests.append(LabelTest(label.id, label.name, label.colour, change, count, test, p, verdict, words))
+        return tuple(label_tests)
 
 
 def _verdict(difference: Estimate, p: float | None, *, enough: bool = True) -> DifferenceVerdict:
@@ -278,83 +371,6 @@ def _compared_runs(
     return tuple(ComparedRun(run, scores, cost, is_efficient, unit) for run, scores, cost, is_efficient in rows)
 
 
-def _pair(
-    session: ProjectSession,
-    shared: _SharedDocuments,
-    first_run: RunRow,
-    second_run: RunRow,
-    first_verdicts: Grid,
-    second_verdicts: Grid,
-    scores: Scores,
-    main: MainTest,
-    reference: Reference,
-) -> Pair:
-    codebook, gold, groups = shared.codebook, shared.gold, shared.design.groups
-    rating = codebook.kind == "rating"
-    coded_gold, *coded = run_data.coded(gold, first_verdicts, second_verdicts, measured=rating)
-    changes = flips.flip_table(
-        coded_gold, [(first_run.run_id, coded[0]), (second_run.run_id, coded[1])], codebook.item_names, shared.design
-    )
-    documents = mcnemar_of(*_right_documents(coded_gold, *coded), groups=groups)
-    first_iterations, second_iterations = (
-        _main_score_by_iteration(session, run, reference) for run in (first_run, second_run)
-    )
-    values = [list(scores_by_iteration.values()) for scores_by_iteration in (first_iterations, second_iterations)]
-    equivalence = None
-    if shared.margin is not None:
-        interval = shared.difference(first_verdicts, second_verdicts, 1 - 2 * ALPHA).main.interval
-        equivalence = Equivalence(shared.margin, interval)
-    are_repeated = all(np.count_nonzero(~np.isnan(scores_by_iteration)) > 1 for scores_by_iteration in values)
-    return Pair(
-        first=first_run.run_id,
-        second=second_run.run_id,
-        scores=scores,
-        main=main,
-        equivalence=equivalence,
-        labels=_label_tests(shared, scores, coded_gold, coded, first_run.title, second_run.title),
-        documents=documents,
-        discordance=significance.discordance(documents),
-        paired=paired_t(*values) if are_repeated and first_iterations.keys() == second_iterations.keys() else None,
-        welch=welch_t(*values) if are_repeated else None,
-        effect_size=significance.independent_d(*values) if are_repeated else None,
-        flip_table=changes,
-        sentence=_sentence(first_run.title, second_run.title, scores, main),
-    )
-
-
-def _label_tests(
-    shared: _SharedDocuments, scores: Scores, gold: Any, coded: Sequence[Any], first: str, second: str
-) -> tuple[LabelTest, ...]:
-    codebook = shared.codebook
-    is_rating = codebook.kind == "rating"
-    tests = [_label_test(codebook, gold, coded, index, shared.design.groups) for index in range(len(codebook.labels))]
-    measure = "points within one point of the reference" if is_rating else "points F1"
-    known: Mask = np.all([(run_codes >= 0).all(axis=1) for run_codes in coded], axis=0)
-    label_tests = []
-    for index, (label, test, p) in enumerate(
-        zip(codebook.labels, tests, holm([test.p for test in tests]), strict=True)
-    ):
-        column = gold[known, 0] == index if codebook.kind == "choice" else gold[known, index]
-        positives = int((column > 0).sum()) if not is_rating else int((column >= 0).sum())
-        change = scores.labels[label.name]["near" if is_rating else "f1"]
-        enough = positives >= MIN_POSITIVES
-        verdict = _verdict(change, p, enough=enough)
-        where = f" on {label.name}"
-        words = describe_difference(first, second, change, verdict, where, measure, UNDEFINED[codebook.kind])
-        if change.value is not None and not enough:
-            words = f"{words[:-1]}; only {format_count(positives, 'rating' if is_rating else 'positive')}."
-        label_tests.append(LabelTest(label.id, label.name, label.colour, change, positives, test, p, verdict, words))
-    return tuple(label_tests)
-
-
-def _label_test(codebook: Codebook, gold: Any, coded: Sequence[Any], index: int, groups: Codes | None) -> McNemar:
-    if codebook.kind != "choice":
-        return mcnemar_of(gold[:, index], *(codes[:, index] for codes in coded), groups=groups)
-    # A choice is wrong on a label if either the reference or the verdict, but not both, is this label.
-    is_label = [np.where(codes[:, 0] < 0, -1, codes[:, 0] == index) for codes in (gold, *coded)]
-    return mcnemar_of(*is_label, groups=groups)
-
-
 def _right_documents(gold: Any, *coded: Any) -> tuple[Any, ...]:
     """Return 1 for documents that are right in every label with a reference, 0 for others, -1 for excluded ones."""
     known = (gold >= 0).any(axis=1)
@@ -380,25 +396,22 @@ def describe_difference(
     difference: Estimate,
     verdict: DifferenceVerdict,
     where: str,
-    measure: str,
-    undefined: str,
+    measure: _Measure,
 ) -> str:
-    """Return a difference as a sentence: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0.".
-
-    ``undefined`` is the reason for a difference without a value.
-    """
+    """Return a difference as a sentence: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0."."""
     if difference.value is None:
-        return f"{first} and {second} cannot be compared{where}: {undefined}."
-    in_points = measure.startswith("points")
+        return f"{first} and {second} cannot be compared{where}: {measure.undefined}."
+    in_points = measure.unit.startswith("points")
     value = format_points(difference.value) if in_points else format_signed(difference.value, 3)
+    value = f"{value} {measure.unit}"
     if difference.interval is None:
-        return f"{second} against {first}{where}: {value} {measure}; too few documents for an interval."
+        return f"{second} against {first}{where}: {value}; too few documents for an interval."
     if difference.value == 0 and difference.interval.low == difference.interval.high:
         return f"{second} and {first} are equal{where}: the score is the same."
     span = format_interval(difference.interval, "points" if in_points else "number", named=True)
     if verdict in ("better", "worse"):
-        return f"{second} is {verdict}{where}: {value} {measure}, {span}."
-    return f"No significant difference between {second} and {first}{where}: {value} {measure}, {span}."
+        return f"{second} is {verdict}{where}: {value}, {span}."
+    return f"No significant difference between {second} and {first}{where}: {value}, {span}."
 
 
 def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
@@ -407,10 +420,8 @@ def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
         documents = f"{scores.n:,} of {documents}"
     if not scores.n:
         return f"{first} and {second} cannot be compared: no shared document has a reference and a verdict in both."
-    measure, undefined = "points macro F1", "no label is present in the reference"
-    if scores.kind == "rating":
-        measure, undefined = "mean Spearman correlation", "the ratings do not vary"
-    words = describe_difference(first, second, main.difference, main.verdict, f" on {documents}", measure, undefined)
+    measure = _MAIN_MEASURES[scores.kind]
+    words = describe_difference(first, second, main.difference, main.verdict, f" on {documents}", measure)
     if main.verdict != "none" or main.adjusted is None:
         return words
     p = format_p_value(main.adjusted)
@@ -419,236 +430,3 @@ def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
     if main.difference.clear:
         return f"{words} The permutation test is not significant ({p}); a clear difference needs both."
     return words
-
-
-Outcome: TypeAlias = Literal["regressed", "mixed", "corrected", "right", "wrong"]
-OUTCOMES: Mapping[Outcome, str] = {
-    "regressed": "regressed: a label became wrong and none was corrected",
-    "mixed": "mixed: a label was corrected and another became wrong",
-    "corrected": "corrected: a label was corrected and none became wrong",
-    "wrong": "unchanged, and wrong on a label",
-    "right": "unchanged, and right",
-}
-"""In display order, the most interesting first."""
-LISTED = 1000
-"""Documents of an outcome that the JSON names at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedDocument:
-    """A document with its outcome. ``corrected`` and ``regressed`` are names of labels (of a choice ``Label``)."""
-
-    document_id: str
-    text: str
-    outcome: Outcome
-    corrected: tuple[str, ...]
-    regressed: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcomes:
-    """All shared documents with a reference and a complete verdict in both runs. Masks are ``[document, item]``."""
-
-    documents: tuple[str, ...]
-    kinds: tuple[Outcome, ...]
-    corrected: Mask
-    regressed: Mask
-    names: tuple[str, ...]
-
-    @property
-    def counts(self) -> dict[Outcome, int]:
-        """Documents by outcome."""
-        return {name: self.kinds.count(name) for name in OUTCOMES}
-
-
-@cached_until_commit
-def outcomes(session: ProjectSession, first: str, second: str, reference: Reference = "gold") -> Outcomes:
-    """Return the changes from ``first`` to ``second``. Raises UsageError like ``comparison``."""
-    runs = [session.run(id) for id in (first, second)]
-    codebook = runs[0].settings.codebook
-    measured = codebook.kind == "rating"
-    documents, gold, (first_verdicts, second_verdicts) = load_shared(session, runs, reference)
-    is_complete = (
-        ~np.isnan(gold).all(axis=1) & ~np.isnan(first_verdicts).any(axis=1) & ~np.isnan(second_verdicts).any(axis=1)
-    )
-    known = ~np.isnan(gold[is_complete])
-    target, *coded = run_data.coded(
-        gold[is_complete], first_verdicts[is_complete], second_verdicts[is_complete], measured=measured
-    )
-    was_right, is_right = (np.equal(codes, target) for codes in coded)
-    corrected: Mask = known & is_right & ~was_right
-    regressed: Mask = known & was_right & ~is_right
-    is_corrected, is_regressed, all_right = (
-        corrected.any(axis=1),
-        regressed.any(axis=1),
-        (is_right | ~known).all(axis=1),
-    )
-    kinds = np.select(
-        [is_corrected & is_regressed, is_corrected, is_regressed, all_right],
-        ["mixed", "corrected", "regressed", "right"],
-        "wrong",
-    )
-    return Outcomes(
-        documents=tuple(documents[row] for row in np.flatnonzero(is_complete)),
-        kinds=tuple(kinds.tolist()),
-        corrected=corrected,
-        regressed=regressed,
-        names=codebook.names if codebook.kind != "choice" else ("Label",),
-    )
-
-
-def outcome_page(
-    session: ProjectSession,
-    outcomes: Outcomes,
-    kinds: Sequence[Outcome],
-    *,
-    label: str = "",
-    offset: int = 0,
-    limit: int = 50,
-) -> tuple[tuple[ChangedDocument, ...], int]:
-    """Return a page of the documents with one of these outcomes, and their total number.
-
-    ``label`` limits the page to documents with a correction or regression in this label.
-    """
-    column = outcomes.names.index(label) if label in outcomes.names else None
-    rows = [
-        index
-        for index, kind in enumerate(outcomes.kinds)
-        if kind in kinds and (column is None or outcomes.corrected[index, column] or outcomes.regressed[index, column])
-    ]
-    rows.sort(key=lambda index: list(OUTCOMES).index(outcomes.kinds[index]))
-    shown = rows[offset : offset + limit]
-    texts = session.store.documents.texts([outcomes.documents[index] for index in shown])
-
-    def named(mask: Mask, index: int) -> tuple[str, ...]:
-        return tuple(name for place, name in enumerate(outcomes.names) if mask[index, place])
-
-    return tuple(
-        ChangedDocument(
-            id := outcomes.documents[index],
-            texts.get(id, ""),
-            outcomes.kinds[index],
-            named(outcomes.corrected, index),
-            named(outcomes.regressed, index),
-        )
-        for index in shown
-    ), len(rows)
-
-
-def comparison_report(
-    session: ProjectSession, run_ids: Sequence[str], reference: Reference = "gold", margin: float | None = None
-) -> dict[str, Any]:
-    """Return the output of ``moot compare --json``. Differences are second minus first, shares are from 0 to 1.
-
-    For two runs: ``runs documents shared same reports n macro_f1 micro_f1 accuracy labels mcnemar sentence``, and also
-    ``tests``, ``outcomes``, ``changes`` and ``columns``. For more runs, ``pairs`` contains these for each run against
-    the first, and ``cochran`` is the test for any difference. Without a reference label on a shared document, n is 0
-    and only results from the verdicts are included. Raises UsageError like ``comparison``.
-    """
-    compared = comparison(session, run_ids, reference, margin)
-    pairs = [_pair_json(session, compared, index, reference) for index in range(len(compared.pairs))]
-    common = {
-        "runs": list(run_ids),
-        "reference": reference,
-        "columns": [_column_json(column) for column in compared.columns],
-        "reports": [to_json(evaluate(session, session.run(id), reference)) for id in run_ids],
-    }
-    if len(pairs) == 1:
-        return common | pairs[0]
-    cochran = compared.several
-    return common | {
-        "pairs": [
-            {"runs": [pair.first, pair.second], **pair_json, "p_adjusted": p}
-            for pair, pair_json, p in zip(compared.pairs, pairs, compared.adjusted, strict=True)
-        ],
-        "cochran": json_data(cochran) | {"sentence": cochran.sentence()} if cochran is not None else None,
-        "sentence": " ".join(pair_json["sentence"] for pair_json in pairs),
-    }
-
-
-def _pair_json(session: ProjectSession, comparison: Comparison, index: int, reference: Reference) -> dict[str, Any]:
-    pair = comparison.pairs[index]
-    runs = [comparison.columns[0].run, comparison.columns[index + 1].run]
-    documents, gold, (first_verdicts, second_verdicts) = load_shared(session, runs, reference)
-    whole = ~np.isnan(first_verdicts).any(axis=1) & ~np.isnan(second_verdicts).any(axis=1)
-    same = int((first_verdicts[whole] == second_verdicts[whole]).all(axis=1).sum())
-    result: dict[str, Any] = {"documents": len(documents), "shared": int(whole.sum()), "same": same, "n": pair.scores.n}
-    agreement = float((first_verdicts == second_verdicts)[whole].mean()) if whole.any() else None
-    if np.isnan(gold).all():
-        summary = f"{same} of {int(whole.sum())} shared documents have the same verdict. No reference to score them."
-        return result | {"agreement": agreement, "sentence": summary}
-    pair_outcomes = outcomes(session, pair.first, pair.second, reference)
-    return result | {
-        "excluded": pair.scores.excluded,
-        "agreement": agreement,
-        **{key: _difference(estimate) for key, estimate in pair.scores.overall.items()},
-        "labels": {
-            test.name: _difference(test.difference)
-            | {"mcnemar": json_data(test.test), "p_adjusted": test.adjusted, "positives": test.positives}
-            | {"verdict": test.verdict, "sentence": test.sentence}
-            for test in pair.labels
-        },
-        "main": json_data(pair.main),
-        "equivalence": json_data(pair.equivalence),
-        "mcnemar": json_data(pair.documents)
-        | json_data(pair.discordance)
-        | {
-            "odds_ratio": pair.discordance.odds_ratio.value,
-            "odds_ratio_interval": ends(pair.discordance.odds_ratio.interval),
-        },
-        "tests": {"paired_t": json_data(pair.paired), "welch": json_data(pair.welch), "hedges_g": pair.effect_size},
-        "changes": json_data(pair.flip_table.whole),
-        "outcomes": pair_outcomes.counts
-        | {
-            "documents": {
-                name: [
-                    id for id, kind in zip(pair_outcomes.documents, pair_outcomes.kinds, strict=True) if kind == name
-                ][:LISTED]
-                for name in ("corrected", "regressed", "mixed")
-            }
-        },
-        "sentence": pair.sentence,
-    }
-
-
-def _difference(estimate: Estimate) -> dict[str, Any]:
-    return {"difference": estimate.value, "interval": json_data(estimate.interval)}
-
-
-def _column_json(column: ComparedRun) -> dict[str, Any]:
-    return {
-        "run_id": column.run.run_id,
-        "protocol": column.run.settings.protocol,
-        "n": column.scores.n,
-        "excluded": column.scores.excluded,
-        **{key: estimate.value for key, estimate in column.scores.overall.items()},
-        "intervals": {key: ends(estimate.interval) for key, estimate in column.scores.overall.items()},
-        **column.cost,
-        "efficient": column.efficient,
-    }
-
-
-def cost_unit(costs: Iterable[Mapping[str, float | None]]) -> Literal["usd", "tokens"]:
-    """Return the unit to compare costs in: tokens if a price is unknown or nothing costs anything."""
-    dollars = [cost["usd_per_document"] for cost in costs]
-    return "usd" if None not in dollars and any(dollars) else "tokens"
-
-
-def efficient(points: Sequence[tuple[float | None, float | None]]) -> tuple[bool, ...]:
-    """Return for each (cost, quality) True if it is on the efficient front.
-
-    A point is not on it if another costs the same or less and is better, or costs less and is as good. A point without
-    a cost or a quality is not on it. All equal points are.
-    """
-
-    def beaten(cost: float, quality: float) -> bool:
-        return any(
-            other_cost is not None
-            and other is not None
-            and other_cost <= cost
-            and other >= quality
-            and (other_cost < cost or other > quality)
-            for other_cost, other in points
-        )
-
-    return tuple(cost is not None and quality is not None and not beaten(cost, quality) for cost, quality in points)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from core.annotations import Reference
 from core.runs import RunRow
-from core.services.evaluation.compare import cost_unit, efficient, label_key
+from core.services.evaluation.compare import label_key
+from core.services.evaluation.efficiency import cost_unit, efficient
 from core.services.evaluation.reference import available_references
 from core.services.evaluation.scores import cost_of_run, evaluate
 from core.services.project_session import ProjectSession

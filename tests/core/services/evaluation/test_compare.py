@@ -9,7 +9,8 @@ import pytest
 from core.codebook import Codebook, Kind, Label
 from core.documents import Document
 from core.services.evaluation import compare
-from core.services.evaluation.compare import Equivalence, efficient
+from core.services.evaluation.compare import Equivalence
+from core.services.evaluation.comparison_report import comparison_report
 from core.services.evaluation.report import full_report
 from core.stats.intervals import Interval
 from tests.core.services import sample_world
@@ -47,7 +48,7 @@ def test_one_rare_document_is_not_a_significant_difference(project):
     # Alpha is present once; only the second run finds it.
     gold = {f"d{n}": "b" for n in range(30)} | {"d30": "ab"}
     session, runs = session_with_runs(project, gold, {"d30": "b"}, {})
-    found = compare.comparison_report(session, runs, margin=0.02)
+    found = comparison_report(session, runs, margin=0.02)
     rare = found["labels"]["Alpha"]
     assert (rare["difference"], rare["positives"], rare["verdict"]) == (1.0, 1, "unknown")
     assert rare["interval"][0] < 0 < rare["interval"][1] <= 1
@@ -86,7 +87,7 @@ def test_sentence_names_what_the_reference_lacks_for_a_label(project, kind: Kind
             store_debate(project, runs[-1], id, {"judge": None}, verdict if place < wrong else {**verdict, **gold})
             for place, id in enumerate(documents)
         )
-    found = compare.comparison_report(sample_world.session_on(project), runs)
+    found = comparison_report(sample_world.session_on(project), runs)
     assert found["labels"]["Beta"]["sentence"] == f"{runs[0]} and {runs[1]} cannot be compared on Beta: {reason}"
 
 
@@ -125,7 +126,7 @@ def test_sentence_names_documents_that_a_run_left_undecided(project):
 def test_clear_difference_is_better_in_interval_test_and_sentence(project):
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
     session, runs = session_with_runs(project, gold, {f"d{n}": "" for n in range(20)}, {})
-    found = compare.comparison_report(session, runs)
+    found = comparison_report(session, runs)
     assert found["main"]["verdict"] == "better"
     assert found["main"]["adjusted"] < 0.05
     assert found["sentence"].startswith(f"{runs[1]} is better on 60 shared documents: +")
@@ -138,7 +139,7 @@ def test_dependent_documents_are_tested_as_groups(project):
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
     groups = {id: "chat" if int(id[1:]) < 20 else f"g{int(id[1:]) // 4}" for id in gold}
     session, runs = session_with_runs(project, gold, {f"d{n}": "" for n in range(20)}, {}, groups=groups)
-    found = compare.comparison_report(session, runs)
+    found = comparison_report(session, runs)
     assert found["mcnemar"]["groups"] == 11
     assert found["mcnemar"]["p"] == 1.0
     assert found["main"]["verdict"] == "none"
@@ -156,9 +157,3 @@ def test_equivalence_and_non_inferiority_within_a_margin(low, high, equivalent, 
     found = Equivalence(0.02, Interval(low, high, 0.9))
     assert (found.equivalent, found.non_inferior) == (equivalent, non_inferior)
     assert "2.0 points" in found.sentence
-
-
-def test_efficient_front_excludes_dominated_runs() -> None:
-    points = [(1.0, 0.5), (2.0, 0.8), (2.0, 0.7), (3.0, 0.8), (None, 0.9), (0.5, None), (1.0, 0.5)]
-    assert efficient(points) == (True, True, False, False, False, False, True)
-    assert efficient([]) == ()

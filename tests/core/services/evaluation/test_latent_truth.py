@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.errors import UsageError
-from core.services.evaluation import compare, latent_truth
+from core.services.evaluation import latent_truth
+from core.services.evaluation.comparison_report import comparison_report
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.scores import cell_documents, evaluate
 from core.services.review import actions
@@ -28,7 +29,7 @@ def test_latent_truth_of_three_runs_is_a_reference(project):
     assert "share errors confirm each other" in found.basis.warning
     assert [one.document_id for one in cell_documents(session, session.run(runs[2]), "a", "fp", reference="latent")
             ] == ["d0", "d2", "d4"]  # fmt: skip
-    report = compare.comparison_report(session, runs[1:], "latent")
+    report = comparison_report(session, runs[1:], "latent")
     assert report["n"] == 30
     assert report["reports"][0]["basis"]["warning"] == latent_truth.warning(session)
 

@@ -13,8 +13,9 @@ from core.debate.turns import ReplyError
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import StopReason
-from core.services.evaluation import alt_test, compare, error_analysis, model_drift, repeated_runs, run_data
+from core.services.evaluation import alt_test, compare, error_analysis, model_drift, repeated_runs, run_data, run_diff
 from core.services.evaluation import report as html_report
+from core.services.evaluation.comparison_report import comparison_report
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.report import full_report
 from core.stats import metrics
@@ -70,7 +71,7 @@ def test_mean_and_stability_over_iterations(world):
 
 def test_comparison_report_of_two_runs(world):
     session, runs = world
-    result = compare.comparison_report(session, runs)
+    result = comparison_report(session, runs)
     assert (result["documents"], result["shared"], result["same"], result["n"]) == (4, 4, 2, 4)
     assert result["accuracy"]["difference"] == 0
     assert result["mcnemar"]["only_first"] == 1  # d3
@@ -90,7 +91,7 @@ def test_comparison_report_of_two_runs(world):
 
 def check_differences(session, runs):
     """Check that each reported difference is the difference of two columns."""
-    report = compare.comparison_report(session, runs)
+    report = comparison_report(session, runs)
     first, *others = report["columns"]
     for column, pair in zip(others, report.get("pairs", [report]), strict=True):
         for metric in metrics.metrics(session.store.runs.get(runs[0]).settings.codebook.kind):
@@ -112,7 +113,7 @@ def test_differences_equal_the_difference_of_the_columns(world):
 
     asyncio.run(debates())
     check_differences(session, [*runs, third])
-    assert {column["n"] for column in compare.comparison_report(session, [*runs, third])["columns"]} == {3}
+    assert {column["n"] for column in comparison_report(session, [*runs, third])["columns"]} == {3}
 
 
 def test_iterations_are_paired_by_number(world, monkeypatch):
@@ -145,14 +146,14 @@ def test_iterations_are_paired_by_number(world, monkeypatch):
 
 def test_corrected_and_regressed_documents_are_listed(world):
     session, (first, second) = world
-    found = compare.outcomes(session, first, second)
-    rows, total = compare.outcome_page(session, found, ["corrected", "regressed"])
+    found = run_diff.outcomes(session, first, second)
+    rows, total = run_diff.outcome_page(session, found, ["corrected", "regressed"])
     assert total == 2
     assert [(row.document_id, row.outcome, row.corrected, row.regressed) for row in rows] == [
         ("d3", "regressed", (), ("Beta",)),
         ("d1", "corrected", ("Alpha",), ()),
     ]
-    assert compare.outcome_page(session, found, ["corrected", "regressed"], label="Alpha")[1] == 1
+    assert run_diff.outcome_page(session, found, ["corrected", "regressed"], label="Alpha")[1] == 1
 
 
 def test_identical_runs_are_reported_as_identical(world):
@@ -165,11 +166,11 @@ def test_identical_runs_are_reported_as_identical(world):
             await store_debate(session.project, identical, id, {"extractor": both("ab"), "judge": None}, both(present))
 
     asyncio.run(debates())
-    result = compare.comparison_report(session, [first, identical])
+    result = comparison_report(session, [first, identical])
     assert "are equal on 4 shared documents: the score is the same." in result["sentence"]
     assert result["mcnemar"]["p"] == 1.0
     assert result["same"] == 4
-    several = compare.comparison_report(session, [first, identical, world[1][1]])
+    several = comparison_report(session, [first, identical, world[1][1]])
     assert [pair["runs"] for pair in several["pairs"]] == [[first, identical], [first, world[1][1]]]
     assert several["cochran"]["df"] == 2
 
