@@ -139,7 +139,7 @@ class Design:
         return np.asarray(sums * sqrt(used / max(1, used - 1)))
 
     def quantile(self, units: int, level: float) -> float | None:
-        """Return the quantile of the two-sided interval; None if there are too few units."""
+        """Return the quantile of the two-sided interval; None with too few units, 0 if all documents are reviewed."""
         if self.plain:
             return normal_quantile(level) if units else None
         if self.sample is not None and self.sample.complete:
@@ -166,7 +166,7 @@ class Spread:
 
     variance: float
     quantile: float | None
-    """of the standardised error; None with too few units for an interval"""
+    """of the standardised error; None with too few units for an interval, 0 if the value is exact"""
     cases: float = 0.0
     """the largest effective number of cases"""
     units: float = 0.0
@@ -190,6 +190,8 @@ def interval(shape: Shape, value: float, spread: Spread) -> Interval | None:
     """Return the interval of a metric; None without a quantile, and if the variance is 0 and gives no width."""
     if spread.quantile is None:
         return None
+    if spread.quantile == 0:
+        return Interval(value, value, spread.level)
     if shape == "share":
         return spread.wilson(value)
     if shape == "f1":

@@ -207,12 +207,15 @@ def swap_test(
 
 
 def normal_p(gap: Estimate) -> float | None:
-    """Return the two-sided p of a difference by its interval and the normal distribution; None without an interval."""
+    """Return the two-sided p of a difference by its interval and the normal distribution; None without an interval.
+
+    An interval without a width shows an exact difference: p is 1 if it is 0, else 0.
+    """
     if gap.value is None or gap.interval is None:
         return None
     width = gap.interval.high - gap.interval.low
-    if width <= 0:
-        return 1.0
+    if width <= 1e-12:
+        return float(abs(gap.value) <= 1e-12)
     normal = NormalDist()
     error = width / 2 / normal.inv_cdf(0.5 + gap.interval.level / 2)
     return 2 * normal.cdf(-abs(gap.value) / error)
@@ -464,7 +467,7 @@ class _Patterns:
                 variance += self.design.floor(self.units, weight)
             if not self.design.plain:
                 quantile = self.design.quantile(int(units[column]), self.level)
-                if metric.interval == "correlation" and units[column] < _CORRELATED:
+                if metric.interval == "correlation" and units[column] < _CORRELATED and quantile != 0:
                     quantile = None
             spreads.append(Spread(variance, quantile, float(documents[column]), float(units[column]), self.level))
         return spreads

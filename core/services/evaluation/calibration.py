@@ -16,6 +16,7 @@ from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.evaluation.coverage import Coverage, Reason
 from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
+from core.services.prompt_templates import title_of
 from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Mask
 from core.stats.calibration import Calibration, calibration
@@ -47,7 +48,7 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     """Return the calibration of the values of the verdicts.
 
     If the classifier decides, the certainty is the classifier's own. Otherwise the certainty is the share of votes: of
-    the iterations if there are at least three, else of the last agents who answered in parallel (at least three).
+    the iterations if there are at least three, else of the last answers of at least three parallel agents.
     Without votes it is the probability that the deciding model gave to the words of its decision, if its server
     reports log probabilities. Ratings have no calibration.
     """
@@ -61,12 +62,13 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     if len(rows) >= LEAST_VOTES:
         _, voters = repeated_runs.aligned([own, *(run_data.verdict_arrays(session, row, reference) for row in rows)])
         return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
-    panels = [stage for stage in run_data.stages(session, run) if len(stage.members) >= LEAST_VOTES]
-    if panels:
-        members = list(panels[-1].members.values())
-        return _calibrate(
-            session, run, reference, "votes", f"{len(members)} {panels[-1].title.lower()}", *votes(members)
-        )
+    stages = run_data.stages(session, run)
+    families = [stage.family for stage in stages if len(stage.members) >= LEAST_VOTES]
+    if families:
+        # Members who agreed at first did not answer again: their first answers are their last ones.
+        members = run_data.last_lists(stage for stage in stages if stage.family == families[-1])
+        name = f"{len(members)} {title_of(families[-1]).lower()}s"
+        return _calibrate(session, run, reference, "votes", name, *votes(list(members.values())))
     decider, items = run_data.decider(run), codebook.items
     sure = np.full_like(own.reference, np.nan)
     found = session.store.annotations.decision_certainty(run.run_id, decider, items)

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from core.stats import metrics, scoring
 from core.stats.arrays import BinaryGrid, one_hot
-from core.stats.intervals import Estimate, wilson
-from core.stats.scoring import difference, score
+from core.stats.intervals import Estimate, Interval, wilson
+from core.stats.metric_intervals import Design
+from core.stats.scoring import difference, normal_p, score
+from tests.core.stats.samples import uniform_sample
 
 ABC = ["a", "b", "c"]
 
@@ -224,3 +226,27 @@ def test_strict_scores_count_excluded_documents_as_wrong() -> None:
     chosen = scoring.strict_scores("choice", [0, 1, 1], [0, 1, -1], ["a", "b"])
     assert chosen["accuracy"] == Estimate(pytest.approx(2 / 3), wilson(2, 3))
     assert scoring.strict_scores("rating", [[1]], [[1]], ["a"]) == {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_are_exact_if_all_documents_are_reviewed(kind: metrics.Kind) -> None:
+    # Regression: correlations and mean errors had neither a value nor an interval, as nothing was left to estimate.
+    rng, names = np.random.default_rng(3), ["a", "b", "c"]
+    reference, predicted = (np.nan_to_num(annotations(kind, rng, 25), nan=1.0) for _ in range(2))
+    design = Design(sample=uniform_sample(np.ones(25, dtype=bool), 25), order=rng.permutation(25))
+    plain = score(kind, reference, predicted, names)
+    found = score(kind, reference, predicted, names, design=design)
+    per_label = [(plain.labels[name].scores, found.labels[name].scores) for name in names]
+    for expected, exact in [(plain.overall, found.overall), *per_label]:
+        for key, estimate in exact.items():
+            assert estimate.value == pytest.approx(expected[key].value), key
+            if estimate.interval is not None:
+                assert (estimate.interval.low, estimate.interval.high) == pytest.approx((estimate.value,) * 2), key
+    assert found.main.interval is not None
+
+
+def test_exact_difference_is_certain() -> None:
+    assert normal_p(Estimate(0.02, Interval(0.02, 0.02))) == 0
+    assert normal_p(Estimate(0.0, Interval(0.0, 0.0))) == 1
+    assert normal_p(Estimate(0.02, Interval(-0.01, 0.05))) == pytest.approx(0.191, abs=1e-3)
+    assert normal_p(Estimate(0.02, None)) is None

@@ -1,0 +1,36 @@
+"""Tests of the calibration of votes."""
+
+from __future__ import annotations
+
+import asyncio
+
+from core.services.evaluation import calibration
+from tests.core.services import sample_world
+from tests.core.services.evaluation.test_debate_effect import CHOICE, create_run, store_rounds
+
+
+def test_votes_of_annotators_who_agreed_at_first_count_after_the_discussion(project):
+    roles = ["annotator_a", "annotator_b", "annotator_c"]
+    gold = {f"d{n}": {"label": "y"} for n in range(4)}
+    run_id = create_run(project, "gone", CHOICE, roles, gold)
+
+    async def debates():
+        for document in gold:
+            # d0 is discussed: two of three vote right after it. The others are unanimous and right at first.
+            letters = [("yyn", 0)] if document == "d0" else [("yyy", 0)]
+            letters += [("nyy", 1)] if document == "d0" else []
+            turns = [
+                (role, round, {"label": letter})
+                for answers, round in letters
+                for role, letter in zip(roles, answers, strict=True)
+            ]
+            await store_rounds(project, run_id, document, turns, {"label": "y"})
+
+    asyncio.run(debates())
+    session = sample_world.session_on(project)
+    found = calibration.certainty(session, project.store.runs.get(run_id))
+    assert found.voters == "3 annotators"
+    assert found.calibration is not None
+    assert [(one.n, round(one.certainty, 3)) for one in found.calibration.bins] == [(1, 0.667), (3, 1.0)]
+    assert found.counted is not None
+    assert (found.counted.n, found.counted.left_out) == (4, {})
