@@ -108,8 +108,8 @@ def collection(log: Sequence[Entry]) -> Collection:
         answered=len(answered) - len(abstained),
         abstained=len(abstained),
         declined=sum(asked.author is not None and asked.author.declined for asked in questions),
-        completion=_share(questions, answered),
-        abstention=_share(answered, abstained),
+        completion=_hit_share(questions, answered),
+        abstention=_hit_share(answered, abstained),
         seconds=median(times) if times else None,
     )
 
@@ -165,7 +165,7 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         labels=len(labelled),
         abstained=sum(answer.abstention is not None for answer in answers),
         unresolved=sum(answer.choice is None and answer.abstention is None for answer in answers),
-        accuracy=_share([asked for asked, _ in chosen], right),
+        accuracy=_hit_share([asked for asked, _ in chosen], right),
         kappa=mean_kappa([_positions(asked, group) for asked in questions], _units(questions)),
         kl_meaning=_divergence(
             [normalise(asked.question.options[asked.truth or 0]) for asked in questions],
@@ -218,7 +218,7 @@ def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ..
             if option == asked.truth:
                 right[agreeing].append(asked)
     return tuple(
-        Stratum(agreeing, len(stratum), _share(stratum, right[agreeing]))
+        Stratum(agreeing, len(stratum), _hit_share(stratum, right[agreeing]))
         for agreeing, stratum in sorted(strata.items(), reverse=True)
     )
 
@@ -230,7 +230,7 @@ def _divergence(reference: Sequence[object], chosen: Sequence[object]) -> float 
     return None if math.isnan(nats) else nats
 
 
-def _share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> Estimate:
+def _hit_share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> Estimate:
     """Return the share of hits among cells; both may repeat a question."""
     units = dict(zip((asked.question.id for asked in cells), _units(cells), strict=True))
     return share_of_units([units[asked.question.id] for asked in cells], [units[asked.question.id] for asked in hits])
@@ -359,5 +359,5 @@ def _predictivity(source: str, predictions: Sequence[tuple[PredictivityTask, str
         accuracy=mean(means),
         deviation=stdev(means) if len(means) > 1 else None,
         by_same={same: mean(results) for same, results in sorted(by_same.items())},
-        interval=ends(_share([task.asked for task, _ in predictions], hits).interval),
+        interval=ends(_hit_share([task.asked for task, _ in predictions], hits).interval),
     )

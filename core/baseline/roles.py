@@ -322,8 +322,10 @@ class _RatingRoles(_Roles):
         """Return the shares of words in the other fields and of the persona's focus; None without any to compare."""
         first, *others = self.document.fields.values()
         context = _content_words(" ".join(others))
-        shared = _share(_content_words(first), context) if others else None
-        return shared, _share(_content_words(self.focus), _content_words(first) | context) if self.focus else None
+        shared = _share_of_words(_content_words(first), context) if others else None
+        return shared, _share_of_words(
+            _content_words(self.focus), _content_words(first) | context
+        ) if self.focus else None
 
     def rated(self) -> dict[int, int]:
         rated = {}
@@ -410,6 +412,6 @@ def _content_words(text: str) -> frozenset[str]:
     return frozenset(word for word, _, _ in tokens(text) if word not in FUNCTION_WORDS and len(word) > 1)
 
 
-def _share(words: frozenset[str], among: frozenset[str]) -> float:
+def _share_of_words(words: frozenset[str], among: frozenset[str]) -> float:
     """Return the share of the words that occur among the others in some form, 0 without words."""
     return sum(not among.isdisjoint(forms(word)) for word in words) / len(words) if words else 0.0

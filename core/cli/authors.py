@@ -91,7 +91,7 @@ def _print_collection(collection: dict[str, Any]) -> None:
         f"{format_count(collection['texts'], 'text')} by {format_count(collection['authors'], 'author')}, "
         f"{sum(collection['excluded'].values())} excluded; {collection['asked']} questions: "
         f"{collection['answered']} answered, {collection['abstained']} abstentions, {collection['declined']} put off "
-        f"(completion {_share(completion['value'], completion['interval'])}; 95% intervals in brackets)"
+        f"(completion {_format_share(completion['value'], completion['interval'])}; 95% intervals in brackets)"
     )
 
 
@@ -101,7 +101,7 @@ def _print_labels(labels: dict[str, Any]) -> None:
         [
             (
                 name, str(row["asked"]), str(row["answered"]), str(row["abstained"]),
-                _share(row["accuracy"], row["accuracy_interval"]), format_number(row["uncertainty"], 2),
+                _format_share(row["accuracy"], row["accuracy_interval"]), format_number(row["uncertainty"], 2),
             )
             for name, row in labels.items()
         ],
@@ -114,7 +114,7 @@ def _print_annotators(annotators: dict[str, Any]) -> None:
         ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per label", "cost per label"),
         [
             (
-                name, str(row["labels"]), _share(row["accuracy"]["value"], row["accuracy"]["interval"]),
+                name, str(row["labels"]), _format_share(row["accuracy"]["value"], row["accuracy"]["interval"]),
                 console.format_with_interval(as_number, row["kappa"], row["kappa_interval"]),
                 as_number(row["kl_meaning"]), as_number(row["kl_position"]),
                 format_number(row["seconds"], 1), format_money(row["cost_usd"]),
@@ -129,7 +129,7 @@ def _print_predictivity(sources: dict[str, Any]) -> None:
         ("earlier labels by", "predictions", "accuracy", "std"),
         [
             (
-                name, str(row["predictions"]), _share(row["accuracy"], row["interval"]),
+                name, str(row["predictions"]), _format_share(row["accuracy"], row["interval"]),
                 format_percent(row["deviation"], 1),
             )
             for name, row in sources.items()
@@ -141,9 +141,9 @@ def _print_clicks(arms: list[dict[str, Any]]) -> None:
     for row in arms:
         console.print_line(
             f"{row['arm']}: {format_count(row['clicks'], 'click')} on "
-            f"{format_count(row['impressions'], 'impression')} ({_share(row['rate'], row['interval'])})"
+            f"{format_count(row['impressions'], 'impression')} ({_format_share(row['rate'], row['interval'])})"
         )
 
 
-def _share(value: float | None, interval: Sequence[float] | None) -> str:
+def _format_share(value: float | None, interval: Sequence[float] | None) -> str:
     return console.format_with_interval(partial(format_percent, digits=1), value, interval)

@@ -209,6 +209,7 @@ def _t_test(
     error: float,
     df: float | None,
 ) -> TTest:
+    # Not scipy.stats: its tests warn if one set has no spread, as iterations of a deterministic model, and load slowly.
     from scipy.special import stdtr
 
     mean_one = float(one.mean()) if len(one) else None

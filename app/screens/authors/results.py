@@ -123,7 +123,7 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
                 (
                     one.source,
                     f"{one.predictions:,}",
-                    _share(one.accuracy, one.interval),
+                    _share_markup(one.accuracy, one.interval),
                     format_percent(one.deviation, 1),
                     ", ".join(f"{n}: {format_percent(share)}" for n, share in one.by_same.items()),
                 )
@@ -140,7 +140,7 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
         _run(session, "Run the test", "authors-predict", "prediction", report.run_predictivity)
 
 
-def _share(share: float | None, interval: list[float] | None) -> Markup:
+def _share_markup(share: float | None, interval: list[float] | None) -> Markup:
     return share_html(Estimate(share, Interval(*interval) if interval else None))
 
 
@@ -172,7 +172,7 @@ def _clicks(found: AuthorReport) -> None:
                 ARMS[one.arm],
                 f"{one.impressions:,}",
                 f"{one.clicks:,}",
-                _share(one.rate, one.interval),
+                _share_markup(one.rate, one.interval),
             )
             for one in found.clicks
             if one.impressions or not one.day

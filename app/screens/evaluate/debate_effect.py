@@ -94,9 +94,9 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
 def _critic(critic: Objections) -> None:
     rows = [
         ("objections", f"{critic.raised:,} of {critic.cells:,}"),
-        ("justified", _share(critic.precision)),
-        ("wrong claims with an objection", _share(critic.recall)),
-        ("followed by the verdict", _share(critic.followed_share)),
+        ("justified", _format_share(critic.precision)),
+        ("wrong claims with an objection", _format_share(critic.recall)),
+        ("followed by the verdict", _format_share(critic.followed_share)),
         ("corrected by following it", f"{critic.followed_rightly:,}"),
         ("errors introduced by following it", f"{critic.followed_wrongly:,}"),
     ]
@@ -177,5 +177,5 @@ def _percent(share: Estimate) -> str:
     return format_estimate(share, percent=True, digits=1)
 
 
-def _share(found: Estimate) -> str:
+def _format_share(found: Estimate) -> str:
     return "none" if found.value is None else _percent(found)

@@ -43,7 +43,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
         known = {version.name: version for version in versions}
         match view:
             case "diff":
-                _difference(known, now)
+                _draw_difference(known, now)
             case "rendered":
                 _rendered(session, plan, now)
             case _:
@@ -95,7 +95,7 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
             _files(session, plan, now)
 
 
-def _difference(known: Mapping[str, PromptVersion], now: TemplateStatus) -> None:
+def _draw_difference(known: Mapping[str, PromptVersion], now: TemplateStatus) -> None:
     names = list(known)
     against = st.selectbox(
         "Compare with", names, index=names.index(now.base.name), key=f"lab-since-{now.slot.slot}-{now.base.name}",

@@ -373,19 +373,21 @@ def _decide_item(codebook: Codebook, given: Mapping[str, Sequence[Value]]) -> tu
             shares_text = ", ".join(f"{group} {mean:.2f}" for group, mean in means.items())
             return int(mean) if mean == int(mean) else mean, f"{shares_text}; the panel {mean:.2f}"
         case "multilabel":
-            share = _share(given, True)
-            shares_text = ", ".join(f"{group} {_share({group: values}, True):.0%}" for group, values in given.items())
+            share = _mean_share(given, True)
+            shares_text = ", ".join(
+                f"{group} {_mean_share({group: values}, True):.0%}" for group, values in given.items()
+            )
             shares_text = f"{shares_text}; present to {share:.0%} of the panel"
             return (None if abs(share - 0.5) < 1e-9 else share > 0.5), shares_text
         case "choice":
-            shares = {label.id: _share(given, label.id) for label in codebook.labels}
+            shares = {label.id: _mean_share(given, label.id) for label in codebook.labels}
             named = sorted((label for label in codebook.labels if shares[label.id]), key=lambda one: -shares[one.id])
             shares_text = ", ".join(f"{label.name} {shares[label.id]:.0%}" for label in named)
             tie = len(named) > 1 and abs(shares[named[0].id] - shares[named[1].id]) < 1e-9
             return (None if tie or not named else named[0].id), shares_text
 
 
-def _share(given: Mapping[str, Sequence[Value]], value: Value) -> float:
+def _mean_share(given: Mapping[str, Sequence[Value]], value: Value) -> float:
     return _mean([sum(values == value for values in each) / len(each) for each in given.values()])
 
 

@@ -149,7 +149,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _LabelGroup:
     """Labels with one predicate; ``written`` if the first one is spelt as in the codebook."""
 
     items: tuple[str, ...]
@@ -185,7 +185,7 @@ def claims_of(sentence: str, names: Names, *, chosen: bool) -> list[Claim]:
     return [claim for claim in found if claim.stance is not None]
 
 
-def _grouped(sentence: str, names: Names) -> tuple[str, list[_Group]]:
+def _grouped(sentence: str, names: Names) -> tuple[str, list[_LabelGroup]]:
     """Return a sentence in lower case with § for labels, without quotations and brackets, and the labels of each §."""
     bare = sentence.strip()
     if bare.startswith("(") and bare.endswith(")"):
@@ -205,11 +205,11 @@ def _grouped(sentence: str, names: Names) -> tuple[str, list[_Group]]:
     words = " ".join(re.sub(r"[*_#`]", "", "".join([*parts, sentence[end:].casefold()])).split()).strip(" .!>-")
     if _CONCEDES.match(words):
         words = _MAIN_CLAUSE.sub("§ ; §", words, count=1)
-    groups: list[_Group] = []
+    groups: list[_LabelGroup] = []
     first = 0
     for match in _GROUP.finditer(words):
         of_group = named[first : first + match.group().count("§")]
-        groups.append(_Group(tuple(item for item, _ in of_group), of_group[0][1]))
+        groups.append(_LabelGroup(tuple(item for item, _ in of_group), of_group[0][1]))
         first += len(of_group)
     return _GROUP.sub("§", words), groups
 

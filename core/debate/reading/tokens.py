@@ -129,7 +129,7 @@ ANSWERS = frozenset({"yes", "no", "present", "absent", "open", "mark"})
 _TRUE, _FALSE = frozenset({"yes", "present"}), frozenset({"no", "absent"})
 
 
-class _Group(NamedTuple):
+class _Enclosure(NamedTuple):
     """A quotation, a bracket or a struck passage up to ``end``, with the range between its marks."""
 
     kind: Literal["quote", "bracket", "struck"]
@@ -138,7 +138,7 @@ class _Group(NamedTuple):
     end: int
 
 
-_Groups: TypeAlias = dict[int, _Group]
+_Enclosures: TypeAlias = dict[int, _Enclosure]
 """By the position at which a group starts."""
 
 
@@ -195,11 +195,11 @@ def every(tokens: Iterable[Token], *, quotes: bool = False) -> Iterator[Token]:
             yield from every(token.inner, quotes=quotes)
 
 
-def _groups(text: str) -> _Groups:
+def _groups(text: str) -> _Enclosures:
     """Return the quotations, brackets and struck passages of a text."""
     quoted = outermost(double_quoted(text))
     groups = {
-        span.start: _Group("quote", span.start + 1, span.end - 1, span.end)
+        span.start: _Enclosure("quote", span.start + 1, span.end - 1, span.end)
         for span in (*quoted, *single_quoted(text, quoted))
     }
     opened: list[int] = []
@@ -208,14 +208,14 @@ def _groups(text: str) -> _Groups:
             opened.append(position)
         elif character in ")]}" and opened and _CLOSING[text[opened[-1]]] == character:
             start = opened.pop()
-            groups[start] = _Group("bracket", start + 1, position, position + 1)
+            groups[start] = _Enclosure("bracket", start + 1, position, position + 1)
     for match in _STRUCK.finditer(text):
-        groups[match.start()] = _Group("struck", *match.span("inner"), match.end())
+        groups[match.start()] = _Enclosure("struck", *match.span("inner"), match.end())
     return groups
 
 
 def _scan(
-    folded: Folded, start: int, end: int, names: Names, codes: bool, groups: _Groups, depth: int = 0
+    folded: Folded, start: int, end: int, names: Names, codes: bool, groups: _Enclosures, depth: int = 0
 ) -> Iterator[Token]:
     """Yield the tokens from ``start`` to ``end``; ``depth`` is the number of groups around them, at most 3."""
     text, position = folded.text, start
@@ -280,7 +280,7 @@ def _name_follows(folded: Folded, position: int, end: int, names: Names) -> bool
     return separator is not None and names.at(folded, separator.end()) is not None
 
 
-def _lists_labels(group: _Group, inner: Sequence[Token], *, is_beside_name: bool) -> bool:
+def _lists_labels(group: _Enclosure, inner: Sequence[Token], *, is_beside_name: bool) -> bool:
     """Return True if a group only lists labels, so that its tokens replace it.
 
     Names beside other names may be a comment on these: "Service (Room Service)", "Service; (Room Service)".

@@ -166,14 +166,14 @@ def blind_report(session: ProjectSession, run: RunRow) -> BlindReport:
     """Return how far decisions follow the verdict, blind and with the verdict visible."""
     found = session.store.agreement.anchoring(run.run_id)
     return BlindReport(
-        changed=_share(found.changed, found.blind),
+        changed=_share_of_units(found.changed, found.blind),
         towards=int(found.towards.sum()),
-        blind=_share(found.blind_agreed, found.blind),
-        shown=_share(found.shown_agreed, found.shown),
+        blind=_share_of_units(found.blind_agreed, found.blind),
+        shown=_share_of_units(found.shown_agreed, found.shown),
     )
 
 
-def _share(part: Ratings, whole: Ratings) -> Share:
+def _share_of_units(part: Ratings, whole: Ratings) -> Share:
     """Return a share over units, ``[unit]``: the values of a document or of a group depend on each other."""
     return Share(int(part.sum()), int(whole.sum()), ratio(part, whole, Design()))
 
