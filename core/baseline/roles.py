@@ -36,7 +36,7 @@ from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document, Value
 from core.formatting import format_count, join_names
 
-VERSION = "19"
+VERSION = "20"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"
@@ -94,7 +94,7 @@ def decision(
     present = [names[number] for number, value in values.items() if value is True]
     lines = [f"Undecided: #{names[number]}" for number in undecided]
     if codebook.kind == "choice":
-        return [f"The label is {name}" for name in present[:1]]
+        return [f"The label is {name}" for name in present[:1]] or ["Undecided: the label"]
     if codebook.kind == "rating":
         ratings = [f"{names[number]}: {value:g}" for number, value in values.items()]
         return [*lines, "Final ratings:", *ratings] if ratings else lines
@@ -258,7 +258,7 @@ class _LabelRoles(_Roles):
     def claimed(self, reply: Reply) -> list[int] | None:
         """Return the labels that a reply names, without those that have no words; None if it has no decision."""
         reading = reply.reading
-        if not reading.readable or not (reading.values if self.is_choice else reading.values or reading.undecided):
+        if not reading.readable or not (reading.values or reading.undecided):
             return None
         selected = reading.selected
         usable = enumerate(zip(self.codebook.labels, self.evidence.lexicon.usable, strict=True))
@@ -275,7 +275,7 @@ class _LabelRoles(_Roles):
         if self.is_choice and not present:
             bare = [label.name for label in self.codebook.labels if not label.keywords]
             missing = [f"These labels have no keywords: {join_names(bare)}."] if bare else []
-            return self.reply("no word of the codebook occurs in this text.", missing, ())
+            return self.reply("no word of the codebook occurs in this text.", missing, decision(self.codebook, {}))
         undecided = [number for number, usable in enumerate(self.evidence.lexicon.usable) if not usable]
         return self.reply(opening, lines, decision(self.codebook, dict.fromkeys(present, True), undecided, final=final))
 

@@ -60,8 +60,8 @@ def _estimate(**fields: object) -> AccuracyEstimate:
 
 def test_accuracy_sentence_names_the_next_step() -> None:
     assert "No document has a verdict" in view.accuracy_sentence(_estimate(documents=0))
-    assert "Review 5 more documents of the queue in its order" in view.accuracy_sentence(_estimate())
-    assert "Review 1 more document of the queue" in view.accuracy_sentence(_estimate(drawn=4))
+    assert "after 5 more documents in the order of the queue" in view.accuracy_sentence(_estimate())
+    assert "after 1 more document in the order" in view.accuracy_sentence(_estimate(drawn=4))
     assert "Review more of the queue" in view.accuracy_sentence(_estimate(drawn=9))
     known = Estimate(0.918, Interval(0.874, 0.95))
     sentence = view.accuracy_sentence(_estimate(reviewed=60, drawn=12, right=known))

@@ -254,7 +254,8 @@ def accuracy_sentence(found: AccuracyEstimate) -> str:
     if not found.known:
         count = format_count(found.missing, "more document")
         return (
-            f"Review {count} of the queue in its order to estimate the accuracy on all {found.documents:,} documents."
+            f"A first estimate of the accuracy on all {found.documents:,} documents appears after {count} in the order "
+            "of the queue."
         )
     correct = f"<b>{format_percent(found.right.value, 1)}</b> of labels are correct"
     if found.reviewed == found.documents:

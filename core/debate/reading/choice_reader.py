@@ -34,8 +34,12 @@ class ChoiceReader(Reader):
     keys = ("label", "aspect", "labels", "aspects")
 
     def read_undecided(self) -> Reading | None:
-        """Return the reading of a reply that leaves a label open and chooses none."""
-        return Reading(undecided={CHOICE_ITEM: LEFT_OPEN}) if self.open else None
+        """Return the reading of a reply that leaves the label open and chooses none."""
+        words = (
+            self.marked.text[marker.end : marker.limit].strip(" .*_").casefold() for marker in self.marked.undecided
+        )
+        is_open = self.open or any(left not in ("", "no", "none", "nothing") for left in words)
+        return Reading(undecided={CHOICE_ITEM: LEFT_OPEN}) if is_open else None
 
     def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
         self._check_restated(candidates)

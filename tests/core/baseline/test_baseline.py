@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core import baseline
 from core.baseline.evidence import THRESHOLD, find_evidence
 from core.baseline.lexicon import FULL_LIST, lexicon_of
-from core.codebook import Codebook, Label, Scale, load_yaml
+from core.codebook import CHOICE_ITEM, Codebook, Label, Scale, load_yaml
 from core.debate.context import parse_reply
 from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, Request
 from core.documents import Document
@@ -436,7 +436,8 @@ class TestChoice:
     def test_choice_without_a_hit_is_undecided(self) -> None:
         for found in debate("Nothing of the kind.", CHOICE):
             assert "no word of the codebook occurs in this text." in found.text
-            assert not found.reading.readable
+            assert found.text.endswith("Undecided: the label")
+            assert (found.reading.values, found.reading.undecided.keys()) == ({}, {CHOICE_ITEM})
 
     def test_critic_of_a_choice_names_counterevidence(self) -> None:
         wrong = Reply(reading=Reading(values={"label": CHOICE.labels[0].id}))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.codebook import Codebook, normalise, parse_codebook
+from core.codebook import CHOICE_ITEM, Codebook, normalise, parse_codebook
 from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, ONLY_REASONING, mentions, read
 from core.debate.turns import Reading
 
@@ -510,6 +510,22 @@ def test_label_name_can_begin_like_a_denial(text: str, expected: str) -> None:
     aspects = make("Food", "Not relevant")
     listed = read("The aspects present in this text are: Not relevant, Food", aspects)
     assert present(listed, aspects) == {"Not relevant", "Food"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_open"),
+    [
+        ("I cannot tell.\nUndecided: the label", True),
+        ("**Undecided:** too little to go by", True),
+        ("Undecided: none", False),
+        ("Undecided:", False),
+    ],
+)
+def test_choice_can_be_left_open(text: str, is_open: bool) -> None:
+    reading = read(text, STANCE)
+    assert not reading.values
+    assert (set(reading.undecided) == {CHOICE_ITEM}) is reading.readable is is_open
+    assert read(f"The label is For\n{text}", STANCE).values
 
 
 def test_undecided_choice_is_readable() -> None:
