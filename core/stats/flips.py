@@ -110,8 +110,8 @@ def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) 
     """Return the path of each cell through a debate.
 
     ``reference`` and each role's values are ``[document, label]`` codes, -1 (None, NaN) for no value: 1 and 0 for
-    multilabel, label codes in one column for a choice, the position on the scale for a rating. Roles are in speaking
-    order. Raises ValueError for fewer than two roles, and for a repeated name.
+    multilabel, label codes in one column for a choice, 1 for a right rating and 0 for a wrong one. Roles are in
+    speaking order. Raises ValueError for fewer than two roles, and for a repeated name.
     """
     roles = tuple(role for role, _ in steps)
     if len(roles) < 2 or len(set(roles)) != len(roles):

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.documents import Value
-from core.stats.arrays import Codes, Mask, check_shapes, codes, ratings
+from core.stats.arrays import Codes, Mask, check_shapes, ratings
+from core.stats.debate_rounds import is_right
 from core.stats.intervals import Estimate, Interval, t_quantile
 from core.stats.metric_intervals import Design, ratio
 
@@ -92,32 +93,32 @@ def stability(
     predicted: Sequence[npt.ArrayLike],
     labels: Sequence[str],
     *,
+    measured: bool = False,
     design: Design | None = None,
     groups: Codes | None = None,
 ) -> Stability:
-    """Return the classes of documents and cells from codes ``[document, label]`` (-1 for none).
+    """Return the classes of documents and cells from values ``[document, label]``, NaN for none.
 
-    ``design`` and ``groups`` as for ``debate_rounds.rounds``. Raises ValueError without an iteration or for shapes that
-    differ.
+    ``measured`` values are ratings: they are right within a point, and agree if they are equal. ``design`` and
+    ``groups`` as for ``debate_rounds.rounds``. Raises ValueError without an iteration or for shapes that differ.
     """
-    gold = codes(reference)
+    gold = ratings(reference)
     if not predicted:
         raise ValueError("expected at least one iteration")
-    grids = np.stack([codes(one) for one in predicted])
+    grids = np.stack([ratings(one) for one in predicted])
     check_shapes(gold, grids[0])
     if gold.ndim != 2 or gold.shape[1] != len(labels):
         raise ValueError(f"expected [document, {len(labels)} labels], got {gold.shape}")
-    has_gold = gold >= 0
-    right: Mask = np.equal(grids, gold)
-    known = grids >= 0
+    has_gold, known = ~np.isnan(gold), ~np.isnan(grids)
+    right = is_right(gold, grids, measured=measured)
     cells = _consistency(right, np.all(known, axis=0), has_gold)
     # Labels without gold do not count for or against the document.
     whole: Mask = np.all(right | ~has_gold, axis=2)
     read: Mask = np.all(known | ~has_gold, axis=(0, 2))
     documents = _consistency(whole, read, np.any(has_gold, axis=1))
     several = known.sum(axis=0) >= 2
-    least = np.where(known, grids, np.iinfo(np.int64).max).min(axis=0)
-    alike = (grids.max(axis=0) == least) & several
+    least, most = np.where(known, grids, np.inf).min(axis=0), np.where(known, grids, -np.inf).max(axis=0)
+    alike = several & (least == most)
     return Stability(
         iterations=len(grids),
         counts=_counted(documents),

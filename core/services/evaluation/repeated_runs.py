@@ -60,7 +60,6 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     }
     loaded = [run_data.verdict_arrays(session, row, reference) for row in rows]
     gold, predicted = aligned(loaded)
-    true, *coded = run_data.coded(gold, *predicted, measured=codebook.kind == "rating")
     return RepeatedRuns(
         runs=tuple(scored),
         measures={name: repeated([scores.get(name) for scores in by_run.values()]) for name in names},
@@ -68,9 +67,10 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         by_label=by_label,
         by_run=by_run,
         stability=stability(
-            true,
-            coded,
+            gold,
+            predicted,
             codebook.item_names,
+            measured=codebook.kind == "rating",
             design=run_data.sampling_design(session, rows[0], reference, loaded[0], *predicted[1:]),
             groups=run_data.group_codes(session, rows[0]),
         ),

@@ -40,9 +40,10 @@ def test_interval_agrees_with_scipy(values: list[float]) -> None:
 
 
 def test_stability_by_hand() -> None:
-    reference = [[1, 0], [1, 0], [1, 0], [1, -1], [-1, -1]]
+    none = np.nan
+    reference = [[1, 0], [1, 0], [1, 0], [1, none], [none, none]]
     first = [[1, 0], [0, 0], [1, 0], [1, 1], [1, 1]]
-    second = [[1, 0], [0, 1], [1, 1], [1, 0], [1, -1]]
+    second = [[1, 0], [0, 1], [1, 1], [1, 0], [1, none]]
     found = stability(reference, [first, second], ["a", "b"])
     # d0 is right twice, d1 wrong twice, d2 right and then wrong on b; d3 is right with gold on a only; d4 has no gold.
     assert [CONSISTENCIES[place] if place >= 0 else None for place in found.documents] == [
@@ -54,8 +55,16 @@ def test_stability_by_hand() -> None:
     assert found.unanimous.value == pytest.approx(6 / 9)  # b of d4 is resolved in one iteration only
 
 
+def test_iterations_with_different_ratings_are_not_unanimous() -> None:
+    # 5 and 5 agree. 1 and 3 are both wrong, 5 and 4.5 both right, and the last document has no gold.
+    reference = [[5], [5], [5], [np.nan]]
+    found = stability(reference, [[[5], [1], [5], [2]], [[5], [3], [4.5], [4]]], ["a"], measured=True)
+    assert found.counts == {"right": 2, "inconsistent": 0, "wrong": 1, "unresolved": 0}
+    assert found.unanimous.value == 1 / 4
+
+
 def test_one_iteration_is_consistent_and_an_unresolved_value_is_not_wrong() -> None:
-    found = stability([[1], [1], [0]], [[[1], [-1], [1]]], ["a"])
+    found = stability([[1], [1], [0]], [[[1], [np.nan], [1]]], ["a"])
     assert found.counts == {"right": 1, "inconsistent": 0, "wrong": 1, "unresolved": 1}
     assert found.unanimous.value is None
     with pytest.raises(ValueError, match="at least one"):
@@ -67,7 +76,8 @@ def test_stability_agrees_with_a_count_by_document(seed: int, iterations: int) -
     rng = np.random.default_rng(seed)
     reference = rng.integers(-1, 2, (12, 2))
     predicted = [rng.integers(-1, 2, (12, 2)) for _ in range(iterations)]
-    found = stability(reference, predicted, ["a", "b"])
+    gaps = [np.where(values < 0, np.nan, values) for values in (reference, *predicted)]
+    found = stability(gaps[0], gaps[1:], ["a", "b"])
     for row in range(12):
         gold = [column for column in range(2) if reference[row, column] >= 0]
         if not gold:
