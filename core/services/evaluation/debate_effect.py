@@ -83,10 +83,6 @@ class DebateEffect:
         return f"{text} A later step reversed what one step changed." if any(changes) and not changes[-1] else text
 
 
-_MISSING = 9_999
-"""Code of a missing value where it counts as wrong: no label and no point of a scale has it."""
-
-
 @cached_scores
 def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> DebateEffect:
     """Return what the debates of a run changed, for any protocol and kind of label. Cached."""
@@ -110,7 +106,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         coded = [(name, own) for (name, *_), own in zip(path, codes, strict=True)]
         flip_table = flips.flip_table(true, coded, codebook.names, design)
         debated = np.where((run_data.debate_statuses(session, run) == "waiting")[:, None], -1, true)
-        ends = [(name, np.where(values < 0, _MISSING, values)) for name, values in (coded[0], coded[-1])]
+        ends = [(name, np.where(values < 0, round(run_data.TIED), values)) for name, values in (coded[0], coded[-1])]
         on_all = flips.flip_table(debated, ends, codebook.names, design).whole
     return DebateEffect(
         flip_table=flip_table,

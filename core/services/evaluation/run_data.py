@@ -253,6 +253,10 @@ def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference:
     return np.where(both | ~some, reference, np.nan), np.where(some, np.nan_to_num(predicted), np.nan)
 
 
+TIED = 9_999.0
+"""Result of a tied vote: a wrong one, as no label has this code."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
     """One step: the members of a family of roles in one round, and their joint result.
@@ -267,6 +271,7 @@ class Stage:
     round: int
     members: Mapping[str, Grid]
     predicted: Grid
+    """``TIED`` where the members had values and none of these won"""
 
 
 @cached_while(lambda _, run: (run.state, run.turns, run.verdicts, run.unresolved, run.failed))
@@ -292,7 +297,9 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
         title = titles.get(next(iter(voters)), family) if len(voters) == 1 else f"{title_of(family)}s"
         numbered = f"{title}, round {round + 1}" if family in several else title
         name = f"{family} {round + 1}" if family in several else family
-        predicted = vote_of(list(voters.values()), measured=codebook.kind == "rating")
+        vote = vote_of(list(voters.values()), measured=codebook.kind == "rating")
+        has_value = np.any([~np.isnan(grid) for grid in voters.values()], axis=0)
+        predicted = np.where(np.isnan(vote) & has_value, TIED, vote)
         stages_found.append(Stage(name, numbered, family, round, members, predicted))
     return tuple(stages_found)
 

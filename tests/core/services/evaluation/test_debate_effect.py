@@ -12,8 +12,9 @@ from core.debate.context import DebateContext
 from core.debate.protocols import PROTOCOLS
 from core.documents import Document
 from core.runs import RunSettings
-from core.services.evaluation import coverage, debate_effect, run_data
+from core.services.evaluation import coverage, debate_effect, run_data, scores
 from core.services.evaluation.report import full_report
+from core.stats.flips import Tally
 from tests.core.debate.canned_debates import CODEBOOKS, context_of, decision_text, run_debate
 from tests.core.services import sample_world
 from tests.core.store.helpers import ROLE_MODEL, make_reply, make_turn, make_verdict
@@ -159,6 +160,34 @@ def test_flip_table_includes_documents_on_which_two_extractors_differ(project, k
     assert coverage.of_debate(session, run).n == 5
     (both,) = effect.rounds
     assert [agent.accuracy.value for agent in both.agents] == [pytest.approx(1 - 3 * cells / len(book.items) / 5), 1.0]
+
+
+def test_tied_first_vote_is_a_wrong_one(project):
+    # The annotators differ on d0 and d1 at first, and agree on the right label of d0 and on the wrong one of d1.
+    gold = {"d0": {"label": "y"}, "d1": {"label": "y"}, "d2": {"label": "y"}}
+    roles = ["annotator_a", "annotator_b"]
+    run_id = create_run(project, "gone", CHOICE, roles, gold)
+
+    async def debates():
+        for document, rounds in {"d0": ("yn", "yy"), "d1": ("yn", "nn"), "d2": ("yy",)}.items():
+            turns = [
+                (role, number, {"label": letter})
+                for number, letters in enumerate(rounds)
+                for role, letter in zip(roles, letters, strict=True)
+            ]
+            await store_rounds(project, run_id, document, turns, {"label": rounds[-1][0]})
+
+    asyncio.run(debates())
+    session = sample_world.session_on(project)
+    run = project.store.runs.get(run_id)
+    effect = debate_effect.debate_effect(session, run)
+    assert effect.flip_table is not None
+    assert (effect.flip_table.documents, effect.flip_table.excluded) == (3, 0)
+    assert effect.flip_table.whole.total == Tally(corrected=1, regressed=0, kept_right=1, kept_wrong=1)
+    assert [share.value for share in effect.flip_table.shares] == [effect.rounds[0].vote.value, 2 / 3]
+    assert coverage.of_debate(session, run).n == 3
+    (wrong,) = scores.cell_documents(session, run, "y", "n")
+    assert (wrong.document_id, wrong.error_by) == ("d1", "annotator 1")
 
 
 def test_rounds_are_in_order_if_debates_differ_in_length(project):
