@@ -132,7 +132,8 @@ def draw_stratified(
 def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
     """Return the project's sample of this size and seed, drawing and storing it on first use.
 
-    It consists of labelled documents if there are any, never of held-out ones. Raises UsageError without documents.
+    It consists of labelled documents if there are any, never of held-out ones, stratified by the latest run that is not
+    a canary run. Raises UsageError without documents.
     """
     name = f"{SAMPLE_SETTING} {size}/{seed}"
     stored = session.store.settings.get(name)
@@ -145,7 +146,7 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
     known = known or session.store.lab.unknown(split.seed, split.share, 20 * size)
     if not known:
         raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
-    run_id = next((run.run_id for run in reversed(session.runs()) if run.verdicts), "")
+    run_id = next((run.run_id for run in reversed(session.runs()) if run.verdicts and not run.is_canary), "")
     drawn = Sample(
         draw_stratified(known, session.store.lab.outcomes(run_id) if run_id else {}, size, seed), seed, run_id
     )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from core.documents import Document
 from core.errors import UsageError
 from core.services import document_samples
+from core.services.evaluation import model_drift
 from tests.core.services.sessions import queue_runs, studio
 
 IDS = [f"d{n}" for n in range(100)]
@@ -19,7 +20,7 @@ def test_stratified_sample_takes_a_quarter_per_stratum():
     sample = document_samples.draw_stratified(IDS, STATUS, 20, 0)
     assert [list(sample.values()).count(name) for name in document_samples.STRATA] == [5, 5, 5, 5]
     assert all(STATUS[id][0] is False for id, stratum in sample.items() if stratum == "wrong")
-    assert all(STATUS[id][1] for id, stratum in sample.items() if stratum == "contested")
+    assert all(STATUS[id][1] for id, stratum in sample.items() if stratum == "disagreement")
 
 
 def test_short_stratum_is_filled_with_random_documents():
@@ -32,6 +33,16 @@ def test_sample_is_reproducible_and_without_repeats(size: int, seed: int):
     sample = document_samples.draw_stratified(IDS, STATUS, size, seed)
     assert len(sample) == min(size, 100)
     assert list(sample) == list(document_samples.draw_stratified(reversed(IDS), STATUS, size, seed))
+
+
+@given(st.lists(st.integers()), st.integers(0, 20))
+def test_fixed_sample_keeps_the_order_and_is_reproducible(values: list[int], most: int):
+    places = list(enumerate(values))
+    sample = document_samples.fixed_sample(places, most)
+    assert len(sample) == min(most, len(values))
+    assert sample == sorted(set(sample))
+    assert set(sample) <= set(places)
+    assert sample == document_samples.fixed_sample(places, most)
 
 
 def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
@@ -61,6 +72,9 @@ def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
         session.start_or_resume(run.run_id).result()
         assert document_samples.project_sample(session, 10, seed=3) == first  # a later run does not change the sample
         assert document_samples.project_sample(session, 10, seed=4).run_id == run.run_id
+        canary = model_drift.start_canary_run(session, session.run(run.run_id))
+        session.start_or_resume(canary.run_id).result()
+        assert document_samples.project_sample(session, 10, seed=5).run_id == run.run_id
         assert set(document_samples.held_out_sample(session).ids) == set(held_out)
         with pytest.raises(UsageError, match="held out"):
             document_samples.single_document(session, held_out[0])
