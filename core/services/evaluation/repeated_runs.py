@@ -39,8 +39,12 @@ class RepeatedRuns:
 
 
 def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:
-    """Return the iterations of the run's experiment that have a verdict, in order, including the run itself."""
+    """Return the iterations of the run's experiment that have a verdict, in order, including the run itself.
+
+    Canary runs repeat a run at different times, so that each of them is alone.
+    """
     rows = [row for row in session.runs() if row.experiment_id == run.experiment_id and row.verdicts]
+    rows = [row for row in rows if not row.is_canary or row.run_id == run.run_id]
     return sorted(rows, key=lambda row: (row.settings.iteration, row.run_id))
 
 

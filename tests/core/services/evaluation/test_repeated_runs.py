@@ -69,6 +69,22 @@ def test_mean_and_stability_over_iterations(world):
     assert report["calibration"]["why_not"].startswith("No certainty is available")
 
 
+def test_canary_runs_are_not_iterations_of_each_other(world):
+    session, (first, second) = world
+    canaries = []
+    for number in (2, 3):
+        settings = make_settings(sample_world.CODEBOOK, iteration=number)
+        run = session.store.runs.create(settings, ["d0"], experiment_id=f"canary:{first}").run_id
+        store_debates([store_debate(session.project, run, "d0", {"judge": None}, both("a"))])
+        canaries.append(run)
+
+    def siblings(run_id):
+        return [row.run_id for row in repeated_runs.siblings(session, session.store.runs.get(run_id))]
+
+    assert [siblings(run) for run in canaries] == [[run] for run in canaries]
+    assert siblings(second) == [first, second]
+
+
 def test_comparison_report_of_two_runs(world):
     session, runs = world
     result = comparison_report(session, runs)
