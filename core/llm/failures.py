@@ -301,6 +301,8 @@ def describe_cause(error: BaseException) -> str:
     for cause in causes:
         if isinstance(cause, socket.gaierror):
             return "the name of the server is unknown"
+        if isinstance(cause, aiohttp.ClientPayloadError):
+            return "in the middle of the reply"
         if isinstance(cause, ssl.SSLError):
             break  # its number is one of OpenSSL, not of the system
         if isinstance(cause, OSError) and cause.errno is not None and cause.errno in errno.errorcode:
