@@ -62,7 +62,7 @@ class Round:
     agreement: Estimate
     """Fleiss' kappa over cells; of ratings Krippendorff's ordinal alpha"""
     with_majority: Estimate
-    """mean share of agents per cell with the most common value (of ratings: within a point of the median)"""
+    """mean share of agents per cell with the most common value (of ratings: less than a point from the median)"""
     consecutive: tuple[tuple[str, str, Estimate], ...]
     """each agent and the next, and the share of cells on which they agree: judges who answer in sequence"""
     vote: Estimate

@@ -372,7 +372,8 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     # Ratings
     Metric(
-        "near", "Within one point", ("rating",), _near_of_all, interval="share", cases=lambda s: _rated(s).sum(axis=1)
+        "near", "Under one point off", ("rating",), _near_of_all,
+        interval="share", cases=lambda s: _rated(s).sum(axis=1),
     ),
     Metric(
         "pearson", "Pearson", ("rating",), _of_ratings(pearson),
@@ -399,7 +400,8 @@ METRICS: tuple[Metric, ...] = _registry(
         per_label=True, interval="share", cases=_rated, averages=("macro",),
     ),
     Metric(
-        "near", "Within one point", ("rating",), _mean_of_cells(_near), per_label=True, interval="share", cases=_rated
+        "near", "Under one point off", ("rating",), _mean_of_cells(_near),
+        per_label=True, interval="share", cases=_rated,
     ),
     Metric(
         "alpha", "Krippendorff's alpha", ("rating",), _of_ratings(

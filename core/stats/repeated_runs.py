@@ -99,7 +99,7 @@ def stability(
 ) -> Stability:
     """Return the classes of documents and cells from values ``[document, label]``, NaN for none.
 
-    ``measured`` values are ratings: they are right within a point, and agree if they are equal. ``design`` and
+    ``measured`` values are ratings: they are right less than a point off, and agree if they are equal. ``design`` and
     ``groups`` as for ``debate_rounds.rounds``. Raises ValueError without an iteration or for shapes that differ.
     """
     gold = ratings(reference)

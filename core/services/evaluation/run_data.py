@@ -356,8 +356,8 @@ def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> lis
 def coded(reference: Grid, *annotations: Grid, measured: bool) -> list[Codes]:
     """Return the reference and annotations as codes that are equal where an annotation is right; -1 where missing.
 
-    The code of a rating is 1 within a point of the reference and 0 elsewhere. Ratings have no finite set of values: a
-    mean may lie between two points.
+    The code of a rating is 1 if it is less than a point off the reference, else 0. Ratings have no finite set of
+    values: a mean may lie between two points.
     """
     grids = [reference, *annotations]
     codes = [is_right(reference, values, measured=True) for values in grids] if measured else grids
