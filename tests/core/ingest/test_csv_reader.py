@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import InputError, UsageError
+from core.ingest.csv_reader import has_stray_quote, keep_stray_quotes
 from core.ingest.read import parse_table, read_table
 from core.ingest.table import Table, TableSource
 
@@ -149,7 +150,7 @@ def test_header_that_begins_with_a_hash_stays_the_header(data: str) -> None:
 
 def test_quotes_and_line_breaks_inside_are_kept_and_lines_counted() -> None:
     table = read('id,text\n1,"a ""b""\r\nc\rd"\n\n   \n2,"x"y\n')
-    assert table.column("text") == ('a "b"\r\nc\rd', "xy")
+    assert table.column("text") == ('a "b"\r\nc\rd', '"x"y')
     assert table.line_numbers == (2, 7)  # the first row covers lines 2 to 4 and is followed by two blank lines
     assert table.read == 2
 
@@ -169,6 +170,40 @@ def test_row_of_empty_fields_is_kept_and_blank_line_skipped() -> None:
     table = read("a,b\n,\n\n1,2\n")
     assert (table.read, table.column("a")) == (2, ("", "1"))
     assert read('text\n""\n\n  \nx\n').column("text") == ("", "x")
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ('"Great" food', '"Great" food'),
+        ('"Great, really" food', '"Great, really" food'),
+        ('"Great" and "cheap"', '"Great" and "cheap"'),
+        ('"He said "hi" to me"', 'He said "hi" to me'),
+        ('"It was ""so"" so, and a 5" disk"', 'It was "so" so, and a 5" disk'),
+        ('a 5" disk', 'a 5" disk'),
+        ('He "said" so', 'He "said" so'),
+        ('"a ""b"" c"', 'a "b" c'),
+        ('"one\ntwo ""x"" y"', 'one\ntwo "x" y'),
+        ('"plain" ', "plain "),
+        ('""', ""),
+    ],
+)
+def test_stray_quotes_are_kept(field: str, text: str) -> None:
+    table = read(f'id,text,n\n1,{field},2\n"3",{field},"4"\n')
+    assert table.data == (("1", "3"), (text, text), ("2", "4"))
+
+
+@given(st.lists(st.text(st.sampled_from('ab ",;\n'), max_size=12), min_size=1, max_size=4))
+def test_well_written_quotes_are_never_changed(cells: list[str]) -> None:
+    out = io.StringIO(newline="")
+    csv.writer(out, quoting=csv.QUOTE_ALL).writerow(cells)
+    (row,) = csv.reader(io.StringIO(out.getvalue(), newline=""))
+    assert keep_stray_quotes(row, out.getvalue(), ",") == cells
+
+
+@given(st.lists(st.text("ab ", max_size=5) | st.just('"a" b'), min_size=1, max_size=4))
+def test_row_with_a_stray_quote_is_noticed(fields: list[str]) -> None:
+    assert has_stray_quote(",".join(fields) + "\r\n", ",") is ('"a" b' in fields)
 
 
 def test_unclosed_quote_ends_with_the_file() -> None:
