@@ -275,6 +275,16 @@ def test_compare_lists_corrected_and_regressed_documents(session, project):
     assert [row["id"] for row in listed["rows"]] == ["d3", "d1"]
 
 
+def test_quality_in_compare_names_the_shared_documents(session, project):
+    first, _ = two_runs(project)
+    answers = {id: (both("ab"), both(present)) for id, present in GOLD.items() if id != "d3"}
+    part = debates(project, sample_world.CODEBOOK, {id: {} for id in answers}, answers)
+    shown = texts(draw(session, "compare", compare_runs=(first, part)))
+    # The same documents in Quality and cost, in the differences per label, and in the list of documents.
+    assert shown.count("n = 3 documents; left out: 1 in one run only") == 3
+    assert "n = 4 documents" not in shown
+
+
 def test_the_drawer_of_compare_shows_both_runs(session, project):
     first, second = two_runs(project)
     app = draw(session, "compare", compare_runs=(first, second))

@@ -91,7 +91,7 @@ def main() -> None:
     with right:
         with layout.panel("Settings that differ", key="compare-settings"):
             run_differences(chosen)
-        _cost(found, _each(session, chosen, reference))
+        _cost(found, coverage.of_shared(session, chosen, reference).describe(reference))
         _significance(pair)
     _outcomes(session, chosen[0], pair, reference)
     compared = [session.run(id) for id in (pair.first, pair.second)]
@@ -168,14 +168,6 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
         label = _label_differences(pair, first.settings.codebook.kind, on, title)
     with right:
         _documents(session, each, label, on)
-
-
-def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
-    """Return the documents counted for each run in words; once if they are the same for all."""
-    coverages = {run.title: coverage.of_run(session, run, reference).describe(reference) for run in runs}
-    if len(words := set(coverages.values())) == 1:
-        return f"each run: {words.pop()}"
-    return ". ".join(f"{name}: {own}" for name, own in coverages.items())
 
 
 def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> None:
@@ -273,7 +265,7 @@ def _score_table(found: Comparison) -> None:
 
 
 def _cost(found: Comparison, on: str) -> None:
-    """Draw quality and cost; ``on`` describes the counted documents of each run."""
+    """Draw quality and cost; ``on`` describes the shared documents, on which the quality of each run is measured."""
     unit = found.columns[0].unit
     sub = "green: no other run scores as well at a lower cost"
     with layout.panel("Quality and cost", sub, counted=on, key="compare-cost"):
@@ -324,12 +316,12 @@ def _significance(pair: Pair) -> None:
     """Draw the significance tests of whole runs."""
     gained, lost = pair.documents.only_second, pair.documents.only_first
     left_out = f", {pair.scores.excluded:,} left out" if pair.scores.excluded else ""
-    permutation = format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING
+    main_p = format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING
     found = [
         ("Shared documents with a reference", f"{pair.scores.n:,}{left_out}"),
         ("Exact matches of one run only", f"{gained:,} gained, {lost:,} lost"),
         ("McNemar's test on documents", _mcnemar_words(pair.documents)),
-        ("Permutation test of the main score", permutation),
+        ("Test of the main score", main_p),
     ]
     if pair.documents.groups is not None:
         found.append(("Independent groups", f"{pair.documents.groups:,}"))

@@ -426,7 +426,7 @@ def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
         return words
     p = format_p_value(main.adjusted)
     if main.adjusted < ALPHA:
-        return f"{words} Only the permutation test is significant ({p}); a clear difference needs both."
+        return f"{words} Only the test is significant ({p}); a clear difference needs test and interval."
     if main.difference.clear:
-        return f"{words} The permutation test is not significant ({p}); a clear difference needs both."
+        return f"{words} The test is not significant ({p}); a clear difference needs test and interval."
     return words

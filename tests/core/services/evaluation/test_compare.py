@@ -100,7 +100,7 @@ def test_significant_test_beside_a_wide_interval_is_named(project):
     assert pair.main.p < 0.001
     assert pair.sentence.startswith("No significant difference between")
     assert pair.sentence.endswith(
-        "Only the permutation test is significant (p < 0.001); a clear difference needs both."
+        "Only the test is significant (p < 0.001); a clear difference needs test and interval."
     )
 
 
@@ -111,8 +111,8 @@ def test_test_that_contradicts_a_clear_interval_is_named(project):
     (pair,) = compare.comparison(session, runs).pairs
     assert (pair.main.verdict, pair.main.difference.clear) == ("none", True)
     assert pair.main.p == pytest.approx(2 / 32, abs=0.01)  # by random permutations
-    assert "The permutation test is not significant (p = 0.0" in pair.sentence
-    assert pair.sentence.endswith("; a clear difference needs both.")
+    assert "The test is not significant (p = 0.0" in pair.sentence
+    assert pair.sentence.endswith("; a clear difference needs test and interval.")
 
 
 def test_sentence_names_documents_that_a_run_left_undecided(project):
