@@ -31,7 +31,9 @@ from core.ingest.decode import END, Decoding, LineReader, RowTooLong
 from core.ingest.table import (
     BELOW_HEADER,
     HEADER_ROWS,
+    NUMBER,
     REPEATED_HEADER,
+    SENTENCE_WORDS,
     Format,
     RowLog,
     Table,
@@ -59,6 +61,8 @@ _DOUBLED_INSIDE = re.compile(r'[^,;\t|\r\n"]""[^,;\t|\r\n"]')
 _COMMENTS = re.compile(r"(?:#[^\r\n]*[\r\n]+)+")
 _BLANK_LINE = re.compile(r"\r?\n[^\S\n]*\r?\n")
 _SAMPLE = 1 << 16
+SAMPLED_ROWS = 200
+"""Most rows that are compared with the first line."""
 SWALLOWED_LINES = 20
 """Lines that an unclosed quote may take in; more than these, and more than the lines before it, stop the import."""
 
@@ -131,8 +135,9 @@ def _unquoted(field: str) -> str:
 def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> Table:
     """Return the table in ``source``. InputError without a header or rows, UsageError for an impossible delimiter.
 
-    Without ``header``, a txt file has none if its first line reads like a text. Columns without a header are ``text``
-    if there is one, and ``column_1`` and so on if there are several.
+    Without ``header``, a txt file has none if its first line reads like a text, and any file if its first line reads
+    like the others (``_is_data``). Columns without a header are ``text`` if there is one, and ``column_1`` and so on if
+    there are several.
     """
     name = source.name
     head = _head(source.stream, decoding)
@@ -143,8 +148,9 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     dialect = replace(dialect, escaped=escaped)
     header = source.header
     if header is None:
-        header = "none" if _is_list_of_texts(name, _first_rows(head, dialect)) else "first line"
-        if header == "none" and source.delimiter is None and dialect.delimiter == ",":  # the commas of sentences
+        is_list = _is_list_of_texts(name, _first_rows(head, dialect))
+        header = "none" if is_list or _is_data(_first_rows(head, dialect, SAMPLED_ROWS)) else "first line"
+        if is_list and source.delimiter is None and dialect.delimiter == ",":  # the commas of sentences
             dialect = Dialect(NO_DELIMITER)
     first_rows = _first_rows(head, dialect)
     if csv.field_size_limit() <= source.row_limit:
@@ -162,6 +168,8 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
             names = _as_wide_as(first_rows[place + 1 + len(below) :], names, dialect)
         check_width(len(names), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in names_with_options(names, below)])
+        if header == "none" and columns[1:]:
+            notes = (f"No line names the columns: they are called {columns[0]} to {columns[-1]}.",)
         keeps_quotes = not (dialect.escaped or dialect.skip_space)
         rows, unclosed = _read_rows(lines, reader, names, source.max_rows, dialect.delimiter if keeps_quotes else "")
     header_note = () if columns[1:] or is_header(columns) else ("The first line is the name of the column.",)
@@ -198,6 +206,21 @@ def _is_list_of_texts(name: str, first_rows: list[list[str]]) -> bool:
     if not name.lower().endswith(".txt") or not first_rows:
         return False
     return header_row(first_rows) == 0 and not is_header(first_rows[0])
+
+
+def _is_data(first_rows: list[list[str]]) -> bool:
+    """Return True if the first line is data: it has a sentence, and a number that occurs again among others below it.
+
+    Many labelled sets begin so, with the number of a class: ``3,"Shares fell sharply on Monday."``.
+    """
+    first, *below = first_rows or [[]]
+    if not any(len(cell.split()) >= SENTENCE_WORDS for cell in first):
+        return False
+    for place, cell in enumerate(first):
+        column = {row[place].strip() for row in below if len(row) > place} - {""}
+        if NUMBER.fullmatch(cell.strip()) and cell.strip() in column and len(column) > 1:
+            return True
+    return False
 
 
 def _parse_delimiter(delimiter: str) -> Dialect:
@@ -360,13 +383,13 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
     return best
 
 
-def _first_rows(head: str, dialect: Dialect) -> list[list[str]]:
-    """Return the first rows that are not blank, without a ``sep=`` line."""
+def _first_rows(head: str, dialect: Dialect, most: int = HEADER_ROWS) -> list[list[str]]:
+    """Return up to ``most`` of the first rows that are not blank, without a ``sep=`` line."""
     text = _SEP_LINE.sub("", head, count=1) if _SEP_LINE.match(head) else head
     reader = replace(dialect, escaped=False).rows(io.StringIO(text, newline=""))  # of a head without backslashes
     rows: list[list[str]] = []
     with suppress(csv.Error):
-        rows += itertools.islice((row for row in reader if "".join(row).strip()), HEADER_ROWS)
+        rows += itertools.islice((row for row in reader if "".join(row).strip()), most)
     return rows
 
 

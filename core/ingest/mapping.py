@@ -256,6 +256,11 @@ def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
     else:
         pairs = [(name, name if name in table.columns else columns.get(normalise(name))) for name in codebook.names]
         sources = [GoldSource(column, "label", name) for name, column in pairs if column is not None]
+    if not sources and codebook.kind == "choice" and any(codebook.find(column) for column in table.columns):
+        raise UsageError(
+            f"{table.name} has a column for each label, and a choice takes one column that names the label.",
+            "Add such a column, or use a codebook of the kind multilabel.",
+        )
     if not sources:
         wanted = "label" if codebook.kind == "choice" else ", ".join(codebook.names[:20])
         holding, _ = _suggest_gold(dict(zip(table.columns, table.data, strict=True)), codebook)

@@ -31,7 +31,7 @@ ROW_LIMIT = 10_000_000
 """Maximum characters of one row. A longer row is rejected, and reading continues after it."""
 
 _SPACE = re.compile(r"\s+")
-_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
+NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +194,7 @@ HEADER_ROWS = 12
 """Rows at the start of a file among which the header is looked for."""
 BELOW_HEADER = "Below the header"
 _LONGEST_NAME = 60
-_SENTENCE_WORDS = 5
+SENTENCE_WORDS = 5
 """Words from which on the name of a column may be a text; beside a number it most likely is."""
 
 
@@ -213,7 +213,7 @@ def header_row(rows: Sequence[Sequence[Any]]) -> int:
         return comments if comments < len(rows) else 0
     for place, cells in enumerate(filled):
         if place and len(cells) >= max(3, width - 1):
-            named = [cell for cell in cells if len(cell) <= _LONGEST_NAME and not _NUMBER.fullmatch(cell)]
+            named = [cell for cell in cells if len(cell) <= _LONGEST_NAME and not NUMBER.fullmatch(cell)]
             return place if len(set(named)) == len(cells) else 0
         if 3 * len(cells) > width or len(as_text(rows[place][0]).split()) == 1:
             return 0
@@ -228,7 +228,7 @@ def is_header(row: Sequence[str]) -> bool:
     """Return True if all cells look like names of columns: short, of few words, and without the end of a sentence."""
     return all(
         len(cell) <= _LONGEST_NAME
-        and len(cell.split()) < _SENTENCE_WORDS
+        and len(cell.split()) < SENTENCE_WORDS
         and not cell.rstrip().endswith((".", "!", "?"))
         for cell in row
     )
@@ -246,7 +246,7 @@ def further_headers(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> int
             return place
     names, options = ([as_text(cell).strip() for cell in row] for row in (header, rows[0] if rows else ()))
     unnamed = [option for name, option in zip(names, options, strict=False) if not name]
-    if unnamed and all(unnamed) and names[0] and not options[0] and not any(map(_NUMBER.fullmatch, unnamed)):
+    if unnamed and all(unnamed) and names[0] and not options[0] and not any(map(NUMBER.fullmatch, unnamed)):
         return 1
     return 0
 
@@ -299,7 +299,7 @@ def clean_columns(names: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...
         seen.add(name)
         taken.add(fresh)
         result.append(fresh)
-    if any(map(_NUMBER.fullmatch, wanted)) and any(len(name.split()) >= _SENTENCE_WORDS for name in wanted):
+    if any(map(NUMBER.fullmatch, wanted)) and any(len(name.split()) >= SENTENCE_WORDS for name in wanted):
         notes.append("The first row looks like data. If it is, add a row with the names of the columns above it.")
     return tuple(result), tuple(notes)
 
