@@ -372,7 +372,7 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     # Ratings
     Metric(
-        "near", "Under one point off", ("rating",), _near_of_all,
+        "near", "Off by less than a point", ("rating",), _near_of_all,
         interval="share", cases=lambda s: _rated(s).sum(axis=1),
     ),
     Metric(
@@ -400,7 +400,7 @@ METRICS: tuple[Metric, ...] = _registry(
         per_label=True, interval="share", cases=_rated, averages=("macro",),
     ),
     Metric(
-        "near", "Under one point off", ("rating",), _mean_of_cells(_near),
+        "near", "Off by less than a point", ("rating",), _mean_of_cells(_near),
         per_label=True, interval="share", cases=_rated,
     ),
     Metric(

@@ -285,7 +285,7 @@ def _cost(found: Comparison, on: str) -> None:
 
 def _label_differences(pair: Pair, kind: Kind, on: str, title: str) -> str:
     """Draw differences per label with intervals and return the clicked label; ``on`` describes the documents."""
-    measure, noun = "share under one point off" if kind == "rating" else "F1", label_noun(kind)
+    measure, noun = "share off by less than a point" if kind == "rating" else "F1", label_noun(kind)
     drawn, without = [], []
     for test in pair.labels:
         value, interval = test.difference.value, test.difference.interval

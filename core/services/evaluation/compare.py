@@ -50,7 +50,7 @@ class _Measure:
 _LABEL_MEASURES: Mapping[str, _Measure] = {
     "multilabel": _Measure("f1", "points F1", "the reference has no positives"),
     "choice": _Measure("f1", "points F1", "no document has this label in the reference"),
-    "rating": _Measure("near", "points in the share under one point off", "the reference has no ratings"),
+    "rating": _Measure("near", "points in the share off by less than a point", "the reference has no ratings"),
 }
 """Of a label or dimension, by kind of codebook."""
 _MACRO_F1 = _Measure(metrics.MAIN["choice"], "points macro F1", "no label is present in the reference")
@@ -70,7 +70,7 @@ class LabelTest:
     name: str
     colour: int
     difference: Estimate
-    """in F1; of ratings in the share under one point off"""
+    """in F1; of ratings in the share off by less than a point"""
     positives: int
     """documents with the label in the reference, of a dimension those with a rating"""
     test: McNemar
