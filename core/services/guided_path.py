@@ -77,7 +77,7 @@ def overview(session: ProjectSession) -> Overview:
 
 def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[Step]:
     documents = session.store.documents.count()
-    ended = [run for run in session.runs() if run.state in ("done", "stopped") and run.verdicts]
+    ended = [run for run in session.runs() if run.state in ("done", "stopped") and run.verdicts and not run.is_canary]
     whole = next((run for run in reversed(ended) if run.state == "done" and run.documents >= documents), None)
     wanted = min(REVIEWS, max((run.documents if run.state == "done" else run.ended for run in ended), default=0))
     reviewed = reviewed_documents(session)

@@ -7,7 +7,7 @@ import asyncio
 from core.codebook import Codebook, Label
 from core.debate.turns import ReplyError
 from core.documents import Document, Rejected
-from core.runs import NOT_STOPPED, RoleModel, StopReason
+from core.runs import CANARY, NOT_STOPPED, RoleModel, StopReason
 from core.services import guided_path, projects
 from core.services.project_session import ProjectSession
 from core.services.review import actions
@@ -135,3 +135,15 @@ def test_rejected_rows_of_replaced_files_are_not_counted(workspace: Workspace) -
     session.store.documents.add([Document("b", {"text": "y"})], rejected=rejected)
     step = next(step for step in guided_path.overview(session).steps if step.page == "data")
     assert step.words == "2 documents, 2 rows rejected"
+
+
+def test_canary_run_is_neither_a_pilot_nor_the_run_on_all_documents(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "canary")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    number = session.store.codebooks.save(sample_world.CODEBOOK)
+    settings = make_settings(sample_world.CODEBOOK, codebook_version=number)
+    for experiment, state in ((f"{CANARY}r0000", "later"), (None, "done")):
+        run = session.store.runs.create(settings, ["a"], experiment_id=experiment)
+        asyncio.run(store_debate(session.project, run.run_id, "a", {}, dict.fromkeys(sample_world.CODEBOOK.items, 1)))
+        finish(session, run.run_id)
+        assert {step.name: step.state for step in guided_path.overview(session).steps}["whole"] == state
