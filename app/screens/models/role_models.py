@@ -160,7 +160,7 @@ def _row(
     )  # fmt: skip
     if not alone:
         columns[9].button(
-            "All roles", key=f"role-{role.name}-everywhere", type="tertiary",
+            "Use for all", key=f"role-{role.name}-everywhere", type="tertiary",
             help=f"Use the model and sampling settings of {role.title} for all roles",
             on_click=lambda: fields.save(fields.plan.with_same_model(role_model)),
         )  # fmt: skip
