@@ -4,7 +4,7 @@
 // earlier, and Streamlit 1.67 then runs the late value on the old page: the link has no effect, and every text field of
 // the page is empty. A closed tab sends nothing.
 
-const SEND_MS = 50; // Milliseconds that a field needs to send its value; 5 were enough.
+const SEND_MS = 200; // Milliseconds that a field may need to send its value; 5 are enough, but not on a busy machine.
 
 const TEXT_TYPES = new Set(["text", "number", "password", "email", "url", "tel"]); // not files and check boxes
 
