@@ -227,7 +227,8 @@ _UNACCEPTED = "Labels of rows whose answer is reject or ignore (Prodigy) are in 
 def _unaccepted(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     """Return the label columns of Prodigy's tasks without and with only what was rejected or ignored.
 
-    None unless all answers are Prodigy's and some do not accept.
+    A label that was not accepted is ``NA`` in its own column: unlike an empty cell, it never means absent, as a reject
+    may concern another label or only the place of a span. None unless all answers are Prodigy's and some do not accept.
     """
     answers = data.get("answer", ())
     if not all(answer in ("accept", "reject", "ignore") for answer in answers) or set(answers) <= {"accept"}:
@@ -236,7 +237,7 @@ def _unaccepted(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...
     for name in ("label", "accept", "spans"):
         if name in data:
             pairs = list(zip(data[name], answers, strict=True))
-            columns[name] = tuple(cell if answer == "accept" else None for cell, answer in pairs)
+            columns[name] = tuple(cell if answer == "accept" else "NA" for cell, answer in pairs)
             columns[f"{name}_not_accepted"] = tuple(None if answer == "accept" else cell for cell, answer in pairs)
     return columns
 
