@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -26,7 +27,14 @@ from core.services.codebooks.keyword_matches import (
     propose_keywords,
     with_keywords,
 )
-from core.services.data.importing import Header, ImportOptions, ImportPreview, preview_file, store_documents
+from core.services.data.importing import (
+    Header,
+    ImportOptions,
+    ImportPreview,
+    preview_file,
+    propose_mapping,
+    store_documents,
+)
 from core.services.evaluation import ambiguity, report
 from core.services.models import Price
 from core.services.project_session import ProjectSession
@@ -115,6 +123,8 @@ def annotate_file(
         console.print_message(f"read {built.read}, kept {built.kept}, rejected {rejected} (stored in the project):")
         for row in built.rejected[:SHOWN_REJECTED]:
             console.print_message(f"  {row}")
+        if source.rater is None and (rater := propose_mapping(to_import.draft.table, codebook).rater):
+            console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
     _preflight(workspace, settings)
     for found in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
         console.print_message(found.sentence(settings))

@@ -86,12 +86,12 @@ def test_rows_by_several_raters_are_one_document_on_page_and_command_line(tmp_pa
     ]
     file = tmp_path / "rated.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    result = moot(
-        "annotate", file, "--text", "text", "--id", "doc_id", "--rater", "annotator", "--gold-same-names",
-        "--codebook", tmp_path / "codebook.yaml", "--protocol", "single", "--project", tmp_path / "p.duckdb",
-        "--limit", 3, "--json",
+    command = (
+        "annotate", file, "--text", "text", "--id", "doc_id", "--gold-same-names", "--protocol", "single",
+        "--codebook", tmp_path / "codebook.yaml", "--limit", 3, "--json", "--project",
     )  # fmt: skip
-    assert result.json["documents"] == 3
+    assert moot(*command, tmp_path / "p.duckdb", "--rater", "annotator").json["documents"] == 3
+    assert "Add --rater annotator" in moot(*command, tmp_path / "first_rows.duckdb").stderr
     report = evaluate(tmp_path, "--reference", "gold@ann", "--annotator", "gold@bo")
     assert report["n"] == 3
     assert (report["labels"]["Service"]["tp"], report["labels"]["Food"]["fp"]) == (1, 3)
