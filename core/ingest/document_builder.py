@@ -14,14 +14,14 @@ from typing import Any, Literal
 from core.codebook import RESERVED_NAMES, Codebook, normalise, parse_codebook
 from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
-from core.ingest.gold import CellReader, cell_reader, is_blank, normalise_cell, parse_rating, split_list
+from core.ingest.gold import CellReader, cell_reader, choice_name, is_blank, normalise_cell, parse_rating, split_list
 from core.ingest.mapping import ColumnMapping, check_mapping
 from core.ingest.table import Table, as_text, clip
 
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""
 NO_TEXT = frozenset(("NA", "<NA>", "#N/A", "NaN", "nan", "NULL", "\\N"))
-"""Texts that stand for a missing one, as R, Excel, pandas and databases write it."""
+"""Texts that stand for a missing one, as R, Excel, pandas and databases write it; also quoted, as pandas reads them."""
 _ENOUGH = 20
 """Ratings of a dimension from which its scale is read."""
 
@@ -431,7 +431,7 @@ def _labels(table: Table, mapping: ColumnMapping) -> list[dict[str, Any]]:
     spelling: dict[str, str] = {}
     for source in mapping.gold:
         for cell in table.column(source.column):
-            names = split_list(cell) if source.kind == "list" else (as_text(cell).strip(),)
+            names = split_list(cell) if source.kind == "list" else (choice_name(cell),)
             for name in names:
                 folded = normalise(name)
                 if folded and folded not in RESERVED_NAMES and not is_blank(name):

@@ -23,7 +23,7 @@ class GoldSource:
 
     ``label``: a cell is the presence of one label (or its rating, in a rating codebook); ``label`` is its name, empty
     for the column's name. ``list``: a cell lists the labels that are present, as JSON or separated by ``|``, ``;`` or
-    ``,``; all others are absent. ``choice``: a cell is the one label of the document.
+    ``,``; all others are absent. ``choice``: a cell is the one label of the document, or a list with only this label.
     """
 
     column: str
@@ -205,6 +205,13 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
+def choice_name(cell: Any) -> str:
+    """Return the name in a cell with one label: its text, or the only name of a list (``["Food"]``)."""
+    text = as_text(cell).strip()
+    names = split_list(cell) if isinstance(cell, list) or text.startswith("[") else (text,)
+    return text if len(names) > 1 else next(iter(names), "")
+
+
 def _entry_name(entry: Any) -> str:
     """Return the name in an entry of a list, empty if its score says that the label is absent."""
     if isinstance(entry, dict):
@@ -317,7 +324,7 @@ def _rating(codebook: Codebook, mapped: ValueMap, item: str) -> CellReader:
 
 def _choice(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
     def read(cell: Any) -> CellReading:
-        text = as_text(cell).strip()
+        text = choice_name(cell)
         value = mapped.get(text.casefold(), text)
         if not text or value is None or value is False:
             return NO_GOLD

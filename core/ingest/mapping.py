@@ -6,19 +6,20 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from core.codebook import Codebook, normalise
 from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
-from core.formatting import did_you_mean, format_count, format_percent
+from core.formatting import did_you_mean, format_count, format_percent, join_names, plural
 from core.ingest.gold import (
     GoldKind,
     GoldSource,
     LabelIndex,
     binary_or_text,
+    choice_name,
     guess_kind,
     has_only_crosses,
     has_only_own_name,
@@ -416,13 +417,17 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
             return sources, f"Gold for {labels} of {len(codebook.labels)} labels{by}: columns with their names."
     if codebook.kind != "rating":
         kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
+        shares: dict[str, float] = {}
         for column_name, column in cells.items():
-            listed = (split_list(cell, index) if kind == "list" else (as_text(cell).strip(),) for cell in column)
+            listed = (split_list(cell, index) if kind == "list" else (choice_name(cell),) for cell in column)
             listed_names = [name for cell_names in listed for name in cell_names if not is_blank(name)]
             matching = sum(index.find(name) is not None for name in listed_names)
             if listed_names and matching >= 0.8 * len(listed_names):
-                share = format_percent(matching / len(listed_names))
-                return (GoldSource(column_name, kind),), f"'{column_name}' is gold: {share} of its values are labels."
+                shares[column_name] = matching / len(listed_names)
+        if shares:
+            sources = _first_by_rater(list(shares), kind)
+            share = format_percent(shares[sources[0].column])
+            return sources, f"{_columns_are(sources)} gold: {share} of the values are labels."
     return (), "No column holds gold for this codebook."
 
 
@@ -474,13 +479,16 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     if binaries:
         labels = f"{len(binaries)} label{'' if len(binaries) == 1 else 's'}"
         return tuple(map(GoldSource, binaries)), f"Gold for {labels}: columns of 1 and 0, or yes and no."
-    for name, column in cells.items():
-        if (
-            _CHOICES.search(name.casefold())
-            and kinds[name] in ("names", "rating")
-            and _has_few_values(column, _MAX_CHOICES)
-        ):
-            return (GoldSource(name, "choice"),), f"'{name}' is gold: it holds one of few labels."
+    choices = [
+        name
+        for name, kind in kinds.items()
+        if kind in ("names", "rating") and _has_few_values(cells[name], _MAX_CHOICES)
+    ]
+    labels_of_raters = {source.column: source.label for source in _by_rater(choices)}
+    choices = [name for name in choices if _CHOICES.search(labels_of_raters.get(name, name).casefold())]
+    if choices:
+        sources = _first_by_rater(choices, "choice")
+        return sources, f"{_columns_are(sources)} gold: one of few labels."
     return (), "No column looks like gold."
 
 
@@ -502,6 +510,19 @@ def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
         return ()
     kept = [match for match in found if match["label"] in labels]
     return tuple(GoldSource(match[0], "label", match["label"], match["rater"]) for match in kept)
+
+
+def _columns_are(gold: Sequence[GoldSource]) -> str:
+    """Return the beginning of a sentence: "'a' is" or "'a_r1' and 'a_r2' are"."""
+    return f"{join_names([repr(source.column) for source in gold])} {plural(len(gold), 'is', 'are')}"
+
+
+def _first_by_rater(columns: Sequence[str], kind: GoldKind) -> tuple[GoldSource, ...]:
+    """Return the gold in the first of some columns with labels, and in those with the same name and another rater."""
+    found = {source.column: source for source in _by_rater(columns)}
+    if (first := found.get(columns[0])) is None:
+        return (GoldSource(columns[0], kind),)
+    return tuple(replace(source, kind=kind, label="") for source in found.values() if source.label == first.label)
 
 
 def _mostly_numbers(column: Sequence[Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -408,6 +409,29 @@ def test_choice_by_name_or_code() -> None:
     assert str(result.unknown_gold[0]) == "row 6: 'bda' in label is not a gold value"
 
 
+def test_choice_as_a_list_of_one_label() -> None:
+    data = 'text,label\na,"[""good""]"\nb,[\'Bad\']\nc,[]\nd,"[""good"", ""bad""]"\ne,mixed\n'
+    result = build(data, SENTIMENT, gold=(GoldSource("label", "choice"),))
+    values = [document.gold.get(GOLD_RATER, {}).get("label") for document in result.documents]
+    assert values == [GOOD, BAD, None, None, MIXED]
+    assert [unknown.value for unknown in result.unknown_gold] == ['["good", "bad"]']
+    assert suggest_mapping(table(data[:40]), SENTIMENT).gold == (GoldSource("label", "choice"),)
+
+
+def test_rejected_labels_of_prodigy_are_neither_present_nor_absent() -> None:
+    tasks = [("Price", "accept"), ("Room", "reject"), ("Room", "ignore")]
+    lines = "\n".join(
+        json.dumps({"text": f"text {number}", "accept": [label], "answer": answer})
+        for number, (label, answer) in enumerate(tasks)
+    )
+    data = table(lines, "tasks.jsonl")
+    mapping = suggest_mapping(data, ASPECTS)
+    assert mapping.gold == (GoldSource("accept", "list"),)
+    built = build_documents(data, replace(mapping, value_map={"": False}), ASPECTS)
+    assert [bool(document.gold) for document in built.documents] == [True, False, False]
+    assert build_documents(data, mapping, ASPECTS).unknown_gold == ()
+
+
 def test_gold_ratings() -> None:
     data = 'text,fluency\na,4\nb,4.5\nc,2: somewhat\nd,6\ne,good\nf,\ng,"4,5"\nh,3 - so so\ni,5 (very)\n'
     data += 'j,"1,234"\nk,1 - 5\n'
@@ -698,6 +722,21 @@ def test_suggested_gold_of_raters_lists_and_choices() -> None:
     assert suggest_mapping(table("text,gold\nabc,good\ndef,1\n"), SENTIMENT).gold == (GoldSource("gold", "choice"),)
     assert suggest_mapping(table("text,a\nabc,Price|Room\ndef,Room\n"), ASPECTS).gold == (GoldSource("a", "list"),)
     assert suggest_mapping(table("text,a\nabc,7\n"), SENTIMENT).gold == ()
+
+
+def test_choices_of_several_raters_are_suggested_together() -> None:
+    data = table("text,stance_r1,stance_r2,topic_r1\nabc,good,bad,x\ndef,1,mixed,y\nghi,good,good,x\n")
+    found = suggest_mapping(data, SENTIMENT)
+    raters = tuple(GoldSource(f"stance_{rater}", "choice", rater=rater) for rater in ("r1", "r2"))
+    assert (found.gold, found.reasons[-1]) == (
+        raters,
+        "'stance_r1' and 'stance_r2' are gold: 100% of the values are labels.",
+    )
+    assert build_documents(data, found, SENTIMENT).documents[0].gold == {"r1": {"label": GOOD}, "r2": {"label": BAD}}
+    assert suggest_mapping(data).gold == raters
+    assert suggest_mapping(table("text,year_1,year_2\nabc,good,bad\n"), SENTIMENT).gold == (
+        GoldSource("year_1", "choice"),
+    )
 
 
 def test_mapping_suggested_without_a_codebook() -> None:
