@@ -31,7 +31,6 @@ from core.ingest.decode import END, Decoding, LineReader, RowTooLong
 from core.ingest.table import (
     BELOW_HEADER,
     HEADER_ROWS,
-    NUMBER,
     REPEATED_HEADER,
     SENTENCE_WORDS,
     Format,
@@ -209,16 +208,18 @@ def _is_list_of_texts(name: str, first_rows: list[list[str]]) -> bool:
 
 
 def _is_data(first_rows: list[list[str]]) -> bool:
-    """Return True if the first line is data: it has a sentence, and a number that occurs again among others below it.
+    """Return True if the first line is data: it has a sentence, and a class that occurs again among others below it.
 
-    Many labelled sets begin so, with the number of a class: ``3,"Shares fell sharply on Monday."``.
+    Many labelled sets begin so: ``3,"Shares fell sharply on Monday."`` or ``The soup was cold again,Food``. Lines that
+    repeat the first one, as in joined files, prove nothing.
     """
     first, *below = first_rows or [[]]
     if not any(len(cell.split()) >= SENTENCE_WORDS for cell in first):
         return False
+    below = [row for row in below if row != first]
     for place, cell in enumerate(first):
-        column = {row[place].strip() for row in below if len(row) > place} - {""}
-        if NUMBER.fullmatch(cell.strip()) and cell.strip() in column and len(column) > 1:
+        classes = {row[place].strip() for row in below if len(row) > place} - {""}
+        if 0 < len(cell.split()) < SENTENCE_WORDS and cell.strip() in classes and len(classes) > 1:
             return True
     return False
 

@@ -85,14 +85,15 @@ class ImportOptions:
 def require_column(table: Table, name: str, what: str) -> str:
     """Return ``name`` if it is a column.
 
-    UsageError with the nearest and all available columns otherwise. ``what`` names the purpose of the column.
+    UsageError with the nearest and the available columns otherwise. ``what`` names the purpose of the column.
     """
     if name in table.columns:
         return name
     shown = ", ".join(table.columns[:50]) + (", ..." if len(table.columns) > 50 else "")
-    raise UsageError(
-        f"{table.name} has no column '{name}' for {what}.", f"{did_you_mean(name, table.columns)}It has: {shown}."
-    )
+    similar = did_you_mean(name, table.columns)
+    may_lack_header = table.format in ("csv", "tsv") and table.header == "first line" and not similar
+    no_header = " If its first line is not a header, add --no-header." if may_lack_header else ""
+    raise UsageError(f"{table.name} has no column '{name}' for {what}.", f"{similar}It has: {shown}.{no_header}")
 
 
 def check_mapping(table: Table, mapping: ColumnMapping, codebook: Codebook | None) -> None:

@@ -198,6 +198,9 @@ def test_stray_quotes_are_kept(field: str, text: str) -> None:
     [
         ('3,"Shares fell sharply on Monday."\n2,"The match ended in rain."\n3,"Oil is dearer than ever."\n', "none"),
         ('"0","77","@me that is a bummer"\n"4","78","so happy"\n"0","79","no"\n', "none"),
+        ("The soup was cold again,Food\nThe bill was wrong,Price\nBad fish,Food\n", "none"),
+        ("What did you like here?,Food\nsoup,yes\nWhat did you like here?,Food\ntea,no\n", "first line"),  # joined
+        ("What did you like here?,Food\nsoup,Food\ntea,\nfish,Food\n", "first line"),  # an option of a survey
         ("1,What did you like here?\n1,a\n,b\n1,c\n", "first line"),  # an option of a survey, named 1
         ("year,What did you like here?\n2019,a\n2020,b\n", "first line"),
         ("0,1\n0,soup\n1,tea\n0,milk\n", "first line"),  # as pandas numbers columns
@@ -206,7 +209,7 @@ def test_stray_quotes_are_kept(field: str, text: str) -> None:
 def test_first_line_that_is_data_is_not_a_header(lines: str, header: str) -> None:
     table = read(lines)
     assert table.header == header
-    assert (len(table) == lines.count("\n")) is (header == "none")
+    assert (table.read == lines.count("\n")) is (header == "none")
 
 
 @given(st.lists(st.text(st.sampled_from('ab ",;\n'), max_size=12), min_size=1, max_size=4))

@@ -601,7 +601,7 @@ def test_gold_options_are_parsed() -> None:
         ("Price", ASPECTS, "is not a gold column. Write LABEL=COLUMN"),
         ("=p", ASPECTS, "is not a gold column"),
         ("Price=", ASPECTS, "is not a gold column"),
-        ("Price=q", ASPECTS, r"no column 'q' for the gold of Price.*It has: text, p"),
+        ("Price=q", ASPECTS, r"no column 'q' for the gold of Price.*It has: text, p\..*--no-header"),
         ("Price=p@", ASPECTS, "names no rater"),
         ("Prize=p", ASPECTS, "no label 'Prize'. Did you mean 'Price'"),
         ("good=p", SENTIMENT, "A choice codebook takes one column"),
