@@ -177,7 +177,7 @@ def bound(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Debate:
-    """What all rounds share: the reference, the kind of values, and how the documents were selected."""
+    """The reference, the kind of values, and the selection of the documents of all rounds."""
 
     reference: Ratings
     measured: bool

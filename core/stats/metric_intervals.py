@@ -162,7 +162,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What the width of an interval rests on. Cases and units matter for shares and F1 only."""
+    """Variance and number of cases of an estimate. Shares and F1 need the cases and units."""
 
     variance: float
     quantile: float | None
