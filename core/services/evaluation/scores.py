@@ -206,9 +206,15 @@ def score(
     return scoring.score(codebook.kind, reference, annotations, codebook.names, intervals=intervals, design=design)
 
 
+@cached_scores
 def role_scores(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Scores]:
-    """Return the scores of each role's own lists, in the order of the debate."""
-    return {role: evaluate(session, run, reference, role).scores for role in annotating_roles(session, run)}
+    """Return the scores of each role's own lists, in the order of the debate. Cached until a score could change."""
+    loaded = run_data.verdict_arrays(session, run, reference)
+    design = run_data.sampling_design(session, run, reference, loaded)
+    return {
+        role: score(run.settings.codebook, *run_data.paired_with(session, run, role, loaded.reference), design=design)
+        for role in annotating_roles(session, run)
+    }
 
 
 def to_json(report: EvaluationReport) -> dict[str, Any]:
