@@ -102,11 +102,17 @@ class RolePreview:
 
 @dataclass(frozen=True, slots=True)
 class _SampledDocument:
-    """Text of a document and its gold value by label; held-out documents have none."""
+    """Text of a document and its gold value by label, of a choice only the label; held-out documents have none."""
 
     id: str
     text: str
     gold: dict[str, bool]
+
+    def labels(self, codebook: Codebook) -> dict[str, bool]:
+        """Return the gold by label. A choice decides all labels."""
+        if self.gold and codebook.kind == "choice":
+            return {label.id: self.gold.get(label.id, False) for label in codebook.labels}
+        return self.gold
 
 
 def count_matches(
@@ -114,7 +120,8 @@ def count_matches(
 ) -> KeywordMatches:
     """Return the matches of a label's keywords in up to ``LOOKED_AT`` documents, by the rules of the built-in model.
 
-    With several raters a label is present if most raters who gave a value for it say present.
+    With several raters a label is present if most raters who gave a value for it say present. The label of a choice is
+    the most frequent one, none on a tie.
     """
     store = session.store.documents
     looked = _sample(session)
@@ -130,7 +137,8 @@ def count_matches(
         if one.gold.get(label_id) and not is_hit
     ]
     catching = Counter(number for _, each in missed for number in each)
-    judged = [(one.gold[label_id], is_hit) for one, is_hit in zip(looked, hit, strict=True) if label_id in one.gold]
+    golds = (one.labels(codebook).get(label_id) for one in looked)
+    judged = [(present, is_hit) for present, is_hit in zip(golds, hit, strict=True) if present is not None]
     return KeywordMatches(
         documents=len(looked),
         total=store.count(),
@@ -163,13 +171,16 @@ def _texts(session: ProjectSession) -> list[_SampledDocument]:
 
 def _present(document: Document) -> dict[str, bool]:
     votes: dict[str, list[bool]] = {}
+    chosen: Counter[str] = Counter()
     for judged in document.gold.values():
         for item, value in judged.items():
             if isinstance(value, bool):
                 votes.setdefault(item, []).append(value)
             elif item == CHOICE_ITEM:
-                votes.setdefault(str(value), []).append(True)
-    return {item: 2 * sum(each) > len(each) for item, each in votes.items()}
+                chosen[str(value)] += 1
+    most = [label for label, count in chosen.items() if count == max(chosen.values())]
+    winner = {most[0]: True} if len(most) == 1 else {}
+    return {item: 2 * sum(each) > len(each) for item, each in votes.items()} | winner
 
 
 @cached_by_documents
@@ -248,11 +259,8 @@ def _known_labels(
     reviewed = reviewed_labels(session, codebook)
     known = []
     for one in sample:
-        gold = one.gold
-        if gold and codebook.kind == "choice":
-            gold = {label.id: gold.get(label.id, False) for label in codebook.labels}
         _, decided = reviewed.get(one.id, ("", {}))
-        if labels := gold | decided:
+        if labels := one.labels(codebook) | decided:
             known.append((one.text, labels))
     return known
 

@@ -270,6 +270,15 @@ def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: Projec
     found = keyword_matches.count_matches(session, choice, PRICE)
     assert (found.present, found.present_hit) == (2, 2)
     assert codebooks.gold_counts(session)[PRICE] == 1  # 3 positive values (1 by gold, 2 by x, y and z) of 4 raters
+    votes = {"d": (FOOD, FOOD, PRICE), "f": (FOOD, PRICE), "g": (FOOD, FOOD, PRICE)}
+    session.store.documents.add(
+        Document(id, {"text": "cheap"}, gold={str(n): {CHOICE_ITEM: label} for n, label in enumerate(given)})
+        for id, given in votes.items()
+    )
+    found = keyword_matches.count_matches(session, choice, PRICE)
+    # d is held out. The majority for g is Food, so Price is absent. f is a tie without a label.
+    assert document_samples.labelled_ids(session, held_out=True) == ["d"]
+    assert (found.with_gold, found.present, found.absent_hit) == (3, 2, 1)
 
 
 def test_preview_marks_edits_and_keeps_hostile_text_delimited() -> None:
