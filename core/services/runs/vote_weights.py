@@ -20,12 +20,15 @@ MIN_WEIGHT = 0.05
 def reviewed_vote_weights(session: ProjectSession, settings: RunSettings) -> str:
     """Return the weights of the annotators of planned settings as text, such as "2.2, 0.85, 1.39".
 
-    The weight is log(p / (1 - p)) for the share p of correct labels of the annotator's model on reviewed documents, in
-    any run with the same labels and any role, with one right and one wrong label added. A model without reviewed
-    documents has the mean weight of the others. UsageError if none of the models has any.
+    The weight is log(p (k - 1) / (1 - p)) for the share p of correct labels of the annotator's model on reviewed
+    documents, in any run with the same labels and any role. A choice has k labels and equally likely errors; other
+    labels are present or absent (k = 2), with the weights of Nitzan and Paroush (1982). One right label and k - 1 wrong
+    ones are added, so that a model without evidence has the weight 0. A model without reviewed documents has the mean
+    weight of the others. UsageError if none of the models has any.
     """
     right, n = _count_correct(session, settings)
-    known = {spec: log((right[spec] + 1) / (n[spec] - right[spec] + 1)) for spec in n if n[spec]}
+    errors = len(settings.codebook.labels) - 1 if settings.codebook.kind == "choice" else 1
+    known = {spec: log((right[spec] + 1) * errors / (n[spec] - right[spec] + errors)) for spec in n if n[spec]}
     found = [known.get(model.spec) for model in settings.role_models.values()]
     weights = [max(MIN_WEIGHT, weight) for weight in found if weight is not None]
     if not weights:

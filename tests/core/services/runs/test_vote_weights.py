@@ -6,13 +6,16 @@ from math import log
 
 import pytest
 
+from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RoleModel
 from core.services.review import actions
 from core.services.runs.vote_weights import reviewed_vote_weights
 from tests.core.services.evaluation.test_compare import session_with_runs
+from tests.core.services.sample_world import session_on
 from tests.core.services.sessions import decide
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 
 def test_vote_weight_is_computed_from_the_share_of_correct_labels(project):
@@ -37,6 +40,23 @@ def test_vote_weight_counts_a_label_once_as_the_latest_run_has_it(project):
     settings = session.run(runs[0]).settings
     only = settings.model_copy(update={"role_models": {"annotator_a": settings.role_models["extractor"]}})
     assert reviewed_vote_weights(session, only) == f"{log(20 / 2):.3g}", "19 of 20 labels are right in the second run"
+
+
+def test_vote_weight_of_a_choice_counts_the_labels_that_an_error_may_name(project):
+    codebook = Codebook(kind="choice", labels=tuple(Label(name=name, id=name) for name in "pqrs"))
+    documents = [f"d{n}" for n in range(8)]
+    project.store.documents.add(Document(id, {"text": id}) for id in documents)
+    run = project.store.runs.create(make_settings(codebook), documents)
+    given = {id: {"label": "p" if n < 6 else "q"} for n, id in enumerate(documents)}
+    store_debates(
+        store_debate(project, run.run_id, id, {"extractor": label, "critic": None, "judge": label}, label)
+        for id, label in given.items()
+    )
+    session = session_on(project)
+    decide(session, run.run_id, {id: {"label": "p"} for id in documents}, actions.Attribution("ada"))
+    only = run.settings.model_copy(update={"role_models": {"annotator_a": run.settings.role_models["extractor"]}})
+    # 6 of 8 are right; with one right and three wrong ones added, p is 7/12, and chance would be 1/4.
+    assert reviewed_vote_weights(session, only) == f"{log(7 / 12 * 3 / (5 / 12)):.3g}"
 
 
 def test_vote_weight_counts_only_documents_that_the_project_still_has(project):
