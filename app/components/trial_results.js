@@ -35,7 +35,7 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 const TITLES = {
   broken: "Regressed",
   fixed: "Corrected",
-  changed: "Changed, no reference to compare with",
+  changed: "Changed, neither corrected nor regressed",
   wrong: "Still wrong",
   same: "Unchanged",
 };

@@ -24,7 +24,10 @@ from core.store.annotations import decode_value
 
 Effect: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
 EFFECT_ORDER: tuple[Effect, ...] = ("broken", "fixed", "changed", "wrong", "same")
-"""Reading order. ``changed`` has another value and no reference, ``wrong`` is as wrong as before."""
+"""Reading order. ``changed`` has another value, as right or wrong as before or without a reference.
+
+``wrong`` and ``same`` have the same values, with and without a wrong one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +186,6 @@ def _per_label(right: Mask, reference: Grid, codebook: Codebook) -> Codes:
 
 
 def _effect(known: bool, was: bool, now: bool) -> Effect:
-    if not known:
+    if not known or was == now:
         return "changed"
-    if was != now:
-        return "fixed" if now else "broken"
-    return "wrong"
+    return "fixed" if now else "broken"

@@ -86,6 +86,19 @@ def test_choice_results_are_counted_under_the_true_label():
     assert found.documents[0].cells[0].reference == "b"
 
 
+def test_wrong_value_that_becomes_another_wrong_one_is_a_change():
+    book = Codebook(kind="choice", labels=(*BOOK.labels, Label(name="C", id="c")))
+    found = compare_grids(["d0", "d1"], *(np.array([[v], [1.0]]) for v in (0.0, 1.0, 2.0)), book)
+    assert [(one.effect, [cell.effect for cell in one.cells]) for one in found.documents] == [
+        ("changed", ["changed"]),
+        ("same", []),
+    ]
+    assert found.sentence == "No significant difference on any label."
+    rating = Codebook(kind="rating", labels=BOOK.labels[:1])
+    near = compare_grids(["d0"], *(np.array([[v]]) for v in (3.5, 3.0, 4.0)), rating)
+    assert near.documents[0].effect == "changed", "both are less than a point away"
+
+
 def test_rating_is_right_if_it_equals_the_reference():
     book = Codebook(kind="rating", labels=BOOK.labels)
     reference = np.array([[1, 5], [3, X]], dtype=float)
