@@ -54,14 +54,19 @@ Known = Sequence[tuple[str, Mapping[str, bool]]]
 
 
 def reviewed_labels(session: ProjectSession, codebook: Codebook) -> dict[str, tuple[str, dict[str, bool]]]:
-    """Return the text and the known labels of each reviewed document, by its id. A choice decides all labels."""
+    """Return the text and the known labels of each reviewed document, by its id. A choice decides all labels.
+
+    Reviews under a codebook of another kind are left out. Empty for ratings.
+    """
     found: dict[str, tuple[str, dict[str, bool]]] = {}
     for one in session.store.classifiers.training_examples():
-        _, labels = found.setdefault(one.document_id, (one.text, {}))
-        if one.item == CHOICE_ITEM:
-            labels.update({label.id: label.id == one.value for label in codebook.labels})
-        else:
-            labels[one.item] = one.value is True
+        labels: dict[str, bool] = {}
+        if one.item == CHOICE_ITEM and codebook.kind == "choice":
+            labels = {label.id: label.id == one.value for label in codebook.labels}
+        elif isinstance(one.value, bool) and codebook.kind == "multilabel":
+            labels = {one.item: one.value}
+        if labels:
+            found.setdefault(one.document_id, (one.text, {}))[1].update(labels)
     return found
 
 

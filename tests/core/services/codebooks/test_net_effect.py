@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from core import baseline
 from core.codebook import Codebook, Label
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks.net_effect import NetEffect, net_effect
+from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
+from core.store.project import Project
+from tests.core.services.evaluation.test_compare import session_with_runs
+from tests.core.services.sessions import decide
 
 BOOK = Codebook(labels=(Label(name="Service", keywords=("staff",)), Label(name="Food", keywords=("soup",))))
 SERVICE, FOOD = (label.id for label in BOOK.labels)
@@ -127,3 +130,12 @@ def test_changes_that_pay_never_lower_the_number_of_correct_decisions(
             assert count_correct(after, known) >= count_correct(book, known)
             book = after
     assert count_correct(book, known) >= count_correct(BOOK, known)
+
+
+def test_reviews_under_a_codebook_of_another_kind_are_no_known_labels(project: Project) -> None:
+    session, runs = session_with_runs(project, {"d0": "a"}, {})
+    decide(session, runs[0], {"d0": {}})
+    book = session.run(runs[0]).settings.codebook
+    assert reviewed_labels(session, book) == {"d0": ("d0", {"a": True, "b": False})}
+    for kind in ("choice", "rating"):
+        assert reviewed_labels(session, book.model_copy(update={"kind": kind})) == {}
