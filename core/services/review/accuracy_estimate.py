@@ -15,6 +15,7 @@ from core.services.evaluation.scores import score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats import sampling
+from core.stats.debate_rounds import is_right
 from core.stats.intervals import Estimate
 from core.stats.panels import normalised
 from core.stats.sampling import Sample
@@ -48,7 +49,7 @@ class AccuracyEstimate:
 
     ``examples`` counts the documents used as examples. ``reviewed`` documents were submitted, ``drawn`` of these were
     selected by the queue with a known probability. ``right`` is the share of labels on which verdict and reviewer
-    agree. ``f1`` is the macro F1 (no value for ratings).
+    agree; ratings agree if they are less than a point apart. ``f1`` is the macro F1 (no value for ratings).
     """
 
     documents: int
@@ -104,7 +105,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )
-    right = _share_correct(found.reference[rows], verdicts[rows])
+    right = is_right(found.reference[rows], verdicts[rows], measured=codebook.kind == "rating").mean(axis=1)
     return AccuracyEstimate(
         documents=len(everything),
         reviewed=len(rows),
@@ -115,12 +116,6 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         labels=tuple(labels),
         sample=sample,
     )
-
-
-def _share_correct(reference: _Numbers, said: _Numbers) -> _Numbers:
-    """Return the share of items with equal values for each document; ratings agree within half a step."""
-    close = np.abs(reference - said) < 0.5
-    return np.asarray(close.mean(axis=1) if len(close) else np.zeros(0), dtype=np.float64)
 
 
 def _expand(codebook: Codebook, values: _Numbers) -> _Numbers:

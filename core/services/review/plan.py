@@ -22,6 +22,7 @@ from core.services.review import sampling_frames
 from core.services.review.sampling_frames import Signals
 from core.stats import scoring, sequential_tests
 from core.stats.arrays import Mask
+from core.stats.debate_rounds import is_right
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.sampling import MIN_EVEN, Sample
@@ -175,7 +176,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
         case "better":
             whole = replace(whole, names=(run.title, session.run(plan.other).title))
             other = others[0][rows]
-            gains = _gains(reference, predicted, other)
+            gains = _gains(run.settings.codebook, reference, predicted, other)
             differ = np.any(np.abs(predicted - other) >= 0.5, axis=1)
             return _estimated_mean(whole, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, unsure=differ)
         case "f1":
@@ -333,9 +334,9 @@ def _other_verdicts(session: ProjectSession, run: RunRow, plan: Plan) -> Grid:
     return sampling_frames.aligned_verdicts(session, run, other)
 
 
-def _gains(reference: Grid, verdicts: Grid, others: Grid) -> Grid:
+def _gains(codebook: Codebook, reference: Grid, verdicts: Grid, others: Grid) -> Grid:
     """Return the share of correct labels of the verdicts minus that of the others, ``[document]``, -1 to 1."""
-    right, also = (np.abs(reference - own) < 0.5 for own in (verdicts, others))
+    right, also = (is_right(reference, own, measured=codebook.kind == "rating") for own in (verdicts, others))
     return np.asarray((right.astype(np.float64) - also).mean(axis=1))
 
 
@@ -344,7 +345,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
     verdicts = run_data.verdict_arrays(session, run).verdicts
     others = _other_verdicts(session, run, plan)
     both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(others).any(axis=1)
-    apart = np.abs(verdicts[both] - others[both]) >= 0.5
+    apart = verdicts[both] != others[both]
     if not len(apart):
         raise UsageError("The runs have no document in common.", "Choose another run.")
     most = float(apart.mean())
@@ -396,7 +397,7 @@ def _linear(
             for one in (reference, verdicts, everything)
         )
         return y, f, float(all_f.mean())
-    same = np.abs(reference - verdicts) < 0.5
+    same = is_right(reference, verdicts, measured=codebook.kind == "rating")
     if plan.label and codebook.kind != "choice":
         same = same[:, [[label.id for label in codebook.labels].index(plan.label)]]
     y = same.mean(axis=1)

@@ -67,7 +67,7 @@ def current_frame(
     if focus is not None and focus.startswith("run:"):
         verdicts = run_data.verdict_arrays(session, run).verdicts
         others = aligned_verdicts(session, run, session.run(focus.removeprefix("run:")))
-        sizes = comparison_sizes(np.any(np.abs(verdicts - others) >= 0.5, axis=1), even)
+        sizes = comparison_sizes(np.any(np.abs(verdicts - others) > 0, axis=1), even)
     else:
         sizes = draw_sizes(run.settings.codebook, signals(session, run, view), even, focus)
     documents = session.store.runs.document_ids(run.run_id)

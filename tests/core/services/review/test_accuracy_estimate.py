@@ -15,7 +15,10 @@ from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, actions, queue
 from core.services.review.queue import QueueFilter, ReviewSettings
 from core.services.workspace import Workspace
+from core.store.project import Project
+from tests.core.services.sample_world import session_on
 from tests.core.services.sessions import annotate
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
 CLEAN, STAFF = (label.id for label in BOOK.labels)
@@ -101,4 +104,24 @@ def test_accuracy_of_choices_is_per_label_and_of_ratings_by_scale() -> None:
     assert accuracy_estimate._expand(choice, np.array([[1.0], [0.0]])).tolist() == [[0, 1], [1, 0]]
     rating = Codebook(kind="rating", labels=(Label(name="Fluent"), Label(name="True", scale=Scale(min=0, max=2))))
     assert accuracy_estimate._expand(rating, np.array([[3.0, 0.0], [5.0, 1.0]])).tolist() == [[0.5, 0.0], [1.0, 0.5]]
-    assert accuracy_estimate._share_correct(np.array([[3.0, 4.0]]), np.array([[5.0, 4.0]])).tolist() == [0.5]
+
+
+def test_rating_is_correct_if_it_is_less_than_a_point_off(project: Project) -> None:
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    documents = [f"d{n:02}" for n in range(12)]
+    project.store.documents.add(Document(id, {"text": id}) for id in documents)
+    run = project.store.runs.create(make_settings(codebook), documents)
+    mean = {"c": 3.3}
+    roles = {"extractor": mean, "critic": None, "judge": mean}
+    store_debates(store_debate(project, run.run_id, id, roles, mean) for id in documents)
+    session = session_on(project)
+    finished = session.run(run.run_id)
+    listed = queue.list_queue(session, finished, QueueFilter(sort="queue", size=12), actor="ada")
+    for line in listed.lines:
+        number, ada = documents.index(line.document_id), actions.Attribution("ada")
+        if number < 8:
+            actions.edit(session, run.run_id, [line.document_id], "c", 5 if number < 2 else 4, ada)
+        actions.submit(session, run.run_id, [line.document_id], ada, sampling=listed.draws[line.document_id])
+    found = accuracy_estimate.estimate_accuracy(session, finished)
+    assert found.right.value == pytest.approx(10 / 12)
+    assert evaluate(session, finished, "reviewed").scores["near"].value == pytest.approx(10 / 12)
