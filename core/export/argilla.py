@@ -19,6 +19,7 @@ from core.export.export_row import (
     ExportRow,
     dump_json,
     named_values,
+    nearest_point,
     peek_text_fields,
     text_fields,
     write_lines,
@@ -163,7 +164,7 @@ def _answers(
             return [(questions[0].name, chosen)]
         case dict() as ratings:
             rated = [
-                (question, round(ratings[question.dimension.name]))
+                (question, nearest_point(ratings[question.dimension.name]))
                 for question in questions
                 if question.dimension and question.dimension.name in ratings
             ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeAlias
@@ -48,6 +49,7 @@ class ExportRow:
     protocol: str
     codebook_version: int
     status: str
+    review_status: str = "Pending"
     values: Mapping[str, Value | None] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
@@ -82,7 +84,7 @@ class ResultColumns:
 ANNOTATORS = ("gold", "pred", "reviewed")
 """Annotators with a column per item, before the roles."""
 
-ABOUT = ("run_id", "protocol", "codebook_version", "status")
+ABOUT = ("run_id", "protocol", "codebook_version", "status", "review_status")
 """Fields of a row that have a column after those of the items."""
 
 
@@ -207,6 +209,11 @@ def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> Name
         case "multilabel":
             known = [item for item in names if values.get(item) is not None]
             return [names[item] for item in known if values[item] is True] if known else None
+
+
+def nearest_point(rating: float) -> int:
+    """Return the nearest whole number; a half is rounded up."""
+    return math.floor(rating + 0.5)
 
 
 def evidence_spans(annotator: AnnotatorValues, row: ExportRow, codebook: Codebook) -> list[dict[str, object]]:

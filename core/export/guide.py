@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from core.codebook import Codebook
+from core.codebook import CHOICE_ITEM, Codebook, label_noun
 from core.export.export_row import REVIEW, TEXT, ExportRow, text_fields
-from core.formatting import escape_markdown, format_count
+from core.formatting import escape_markdown, format_count, plural
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ def observed(rows: Iterable[ExportRow], summary: Summary, codebook: Codebook) ->
         yield row
 
 
-def origin(summary: Summary) -> list[str]:
+def origin(summary: Summary, codebook: Codebook) -> list[str]:
     """Return sentences on the origin of the labels. They claim a review only for documents that have one."""
     many = len(summary.runs) > 1
     lines = [f"- Run {run}: {escape_markdown(how)}" for run, how in summary.runs.items()]
@@ -60,23 +60,27 @@ def origin(summary: Summary) -> list[str]:
         reviewed = f"No person has reviewed any of the {counted}: all labels are model output."
     more = ["The built-in word-list baseline is not a language model."] if baseline else []
     if summary.without_value:
-        more.append(f"{summary.without_value:,} lack a value for at least one label: unresolved, failed or not run.")
+        lack, noun = plural(summary.without_value, "lacks", "lack"), label_noun(codebook.kind)
+        more.append(f"{summary.without_value:,} {lack} a value for at least one {noun}: unresolved, failed or not run.")
     return [*lines, "", " ".join([reviewed, *more])]
 
 
 def columns_guide(codebook: Codebook, roles: Sequence[str], raters: int = 0) -> list[tuple[str, str]]:
-    """Return the result columns and what they mean. ``NAME`` stands for the name of a label."""
+    """Return the result columns and what they mean. ``NAME`` is that of a label or dimension; a choice has none."""
     gold = "gold label of the imported file"
     if raters > 1:
         gold += f": {'mean' if codebook.kind == 'rating' else 'majority'} of {raters} raters, empty on a tie"
+    name = CHOICE_ITEM if codebook.kind == "choice" else "NAME"
     return [
-        ("gold_NAME", gold),
-        ("pred_NAME", "verdict of the run, before any review"),
-        ("reviewed_NAME", "decision of a person; empty if nobody has decided"),
-        *((f"{role}_NAME", f"last decision of the role {role}") for role in roles),
-        ("evidence_NAME", "quotes of all roles: field, start and end (characters), match"),
+        ("document_id", "the id column of the imported file, else the number of the row"),
+        (f"gold_{name}", gold),
+        (f"pred_{name}", "verdict of the run, before any review"),
+        (f"reviewed_{name}", "decision of a person; empty if nobody has decided"),
+        *((f"{role}_{name}", f"last decision of the role {role}") for role in roles),
+        (f"evidence_{name}", "quotes of all roles: field, start and end (characters), match"),
         ("run_id, protocol, codebook_version", "how the verdict was made"),
-        ("status", "of the whole document: verdict, unresolved, failed or open"),
+        ("status", "of the debate on the document: verdict, unresolved, failed or open"),
+        ("review_status", "of the document: Pending, Draft, Submitted or Discarded"),
     ]
 
 
@@ -95,10 +99,12 @@ def table_guide(codebook: Codebook, summary: Summary) -> bytes:
         "rating": f"A value is a number on the scale ({', '.join(_scales(codebook))})",
     }[codebook.kind]
     columns = columns_guide(codebook, summary.role_columns, len(summary.raters))
+    _, (gold, _), (verdict, _), (reviewed, _), *_ = columns
+    names = "" if codebook.kind == "choice" else f"NAME is the name of a {label_noun(codebook.kind)}. "
     lines = [
         f"# {escape_markdown(codebook.name) or 'Labels'}",
         "",
-        *origin(summary),
+        *origin(summary, codebook),
         "",
         "## Columns",
         "",
@@ -106,9 +112,9 @@ def table_guide(codebook: Codebook, summary: Summary) -> bytes:
         "| --- | --- |",
         *(f"| {name} | {meaning} |" for name, meaning in columns),
         "",
-        f"NAME is the name of a label. {values}; an empty cell means an unknown value, never absent.",
-        "The final label is `reviewed_NAME` where it has a value, else `pred_NAME`. Score `pred_NAME` against",
-        "`gold_NAME`, not `reviewed_NAME`: unless the review was blind, a reviewer saw the verdict.",
+        f"{names}{values}; an empty cell means an unknown value, never absent.",
+        f"The final value is `{reviewed}` where it has one, else `{verdict}`. Score `{verdict}` against `{gold}`,",
+        f"not `{reviewed}`: unless the review was blind, a reviewer saw the verdict.",
         "A column of your file that has one of these names keeps it; the result gets `_2`.",
     ]
     return ("\n".join(lines) + "\n").encode()

@@ -28,7 +28,7 @@ DATA = "data/train.parquet"
 
 
 def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
-    """Write ``id``, the text fields, ``run_id``, ``status``, the labels, ``reviewed`` and ``unresolved``.
+    """Write ``id``, the text fields, the run, the statuses, the labels, ``reviewed`` and ``unresolved``.
 
     ``reviewed`` has the names of the items that a person decided, ``unresolved`` those of the items without a value.
 
@@ -52,6 +52,7 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
                 *([text_fields(row).get(name, "") for row in chunk] for name in fields),
                 [row.run_id for row in chunk],
                 [row.status for row in chunk],
+                [row.review_status for row in chunk],
                 *_labels([named_values(row.values, codebook) for row in chunk], codebook, numbers),
                 [[name for item, name in names if row.sources.get(item) == REVIEW] for row in chunk],
                 [[name for item, name in names if row.values.get(item) is None] for row in chunk],
@@ -83,7 +84,7 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
         "",
         f"# {escape_markdown(codebook.name)}",
     ]
-    lines += ["", f"One row is one {escape_markdown(codebook.unit)}.", "", *origin(summary)]
+    lines += ["", f"One row is one {escape_markdown(codebook.unit)}.", "", *origin(summary, codebook)]
     if summary.reviewed:
         lines += ["", "A label is a person's decision where `reviewed` names it, otherwise the verdict of the run."]
     if codebook.guideline:
@@ -96,11 +97,11 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
 def _columns(codebook: Codebook, fields: Sequence[str]) -> list[tuple[str, Literal["text", "result", "names"]]]:
     """Return name and kind of each column; a result with the name of a text field gets ``_2``."""
     results = {"multilabel": ("labels",), "choice": ("label",), "rating": codebook.names}[codebook.kind]
-    id, run, status, reviewed, unresolved, *named = unique_names(
-        ["id", "run_id", "status", "reviewed", "unresolved", *results], fields
+    id, run, status, review, reviewed, unresolved, *named = unique_names(
+        ["id", "run_id", "status", "review_status", "reviewed", "unresolved", *results], fields
     )
     return [
-        *((name, "text") for name in (id, *fields, run, status)),
+        *((name, "text") for name in (id, *fields, run, status, review)),
         *((name, "result") for name in named),
         *((name, "names") for name in (reviewed, unresolved)),
     ]

@@ -22,7 +22,7 @@ TURN_KEYS = (
     "cost", "seconds", "cached",
 )  # fmt: skip
 
-_KEYS = ("document_id", "labels", "roles", "run_id", "protocol", "codebook_version", "status")
+_KEYS = ("document_id", "labels", "roles", "run_id", "protocol", "codebook_version", "status", "review_status")
 
 
 def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
@@ -47,7 +47,7 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -
             }
             if value is None and item in row.reasons:
                 labels[name]["reason"] = row.reasons[item]
-        about = (dict(row.roles), row.run_id, row.protocol, row.codebook_version, row.status)
+        about = (dict(row.roles), row.run_id, row.protocol, row.codebook_version, row.status, row.review_status)
         return source | dict(zip(keys(tuple(source)), (row.document.id, labels, *about), strict=True))
 
     return write_lines(map(record, rows), file)

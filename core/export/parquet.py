@@ -133,7 +133,7 @@ class _WideningWriter:
             *(pa.type_for_alias(kind) for kind in self._kinds),
             text,  # the document
             *item * len(self._plan.items),
-            *(text, text, pa.int64(), text),  # of ``ABOUT``
+            *(text, text, pa.int64(), text, text),  # of ``ABOUT``
         ]
         return pa.schema(list(zip(self._plan.names, types, strict=True)))
 

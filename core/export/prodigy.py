@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.export_row import ExportRow, evidence_spans, named_values, text_fields, write_lines
+from core.export.export_row import ExportRow, evidence_spans, named_values, nearest_point, text_fields, write_lines
 from core.hashing import digest
 
 
@@ -63,7 +63,7 @@ def _accepted(row: ExportRow, codebook: Codebook) -> list[str]:
         case str() as chosen:
             return [chosen]
         case dict() as ratings:
-            return [f"{name}:{round(value)}" for name, value in ratings.items()]
+            return [f"{name}:{nearest_point(value)}" for name, value in ratings.items()]
         case _:
             return []
 

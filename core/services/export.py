@@ -197,6 +197,7 @@ def _row(record: DocumentRecord, run: RunRow, role_columns: tuple[str, ...]) -> 
         run_name=run.details.name,
         codebook_version=run.settings.codebook_version,
         status=record.status or "open",
+        review_status=record.review_status,
         values={item: record.value(item) for item in items} if record.status or decided else {},
         sources=dict.fromkeys(record.values, VERDICT) | dict.fromkeys(decided, REVIEW),
         evidence=_evidence(record),

@@ -44,8 +44,14 @@ golden AS (
 standing AS (SELECT document_id, {standing} WHERE true {narrowed} GROUP BY document_id),
 personal AS (
     SELECT document_id, list([actor, item, value, unix_time::VARCHAR, status] ORDER BY seq) AS people
-    FROM person_reviews LEFT JOIN (SELECT document_id, actor, status FROM person_status) USING (document_id, actor)
-    WHERE {personal} AND value IS NOT NULL {narrowed} GROUP BY document_id
+    FROM (
+        SELECT document_id, actor, item, value, status, coalesce(decision.unix_time, person.unix_time) AS unix_time,
+               coalesce(decision.seq, person.seq) AS seq
+        FROM (SELECT * FROM person_reviews WHERE {personal} AND value IS NOT NULL {narrowed}) AS decision
+        FULL JOIN (SELECT * FROM person_status WHERE {personal} {narrowed}) AS person USING (document_id, actor)
+        WHERE item IS NOT NULL OR status = 'Discarded'
+    )
+    GROUP BY document_id
 )
 SELECT id, position, field, text, context, source, group_name, group_order,
        status, verdict, reviews, standing, people, {debate}, by_others
@@ -94,7 +100,8 @@ class DocumentRecord:
     ``status`` is the verdict's, None without one. ``values`` has an entry for every item of the verdict, None where it
     could not be read, with the reason in ``unresolved``. ``roles`` maps a role to its last list and ``evidence`` to the
     quotes offered there; a role without a list is missing from ``roles``. ``people`` maps each person to their own
-    decisions, in the order of the last ones; it is empty in the records for one reviewer.
+    decisions, in the order of the last ones, also one who only discarded the document; it is empty in the records for
+    one reviewer.
 
     In a ``second_reading`` (see ``second_readings``) verdict, roles, evidence and gold are left out.
     """
@@ -202,6 +209,6 @@ def _people(decisions: Sequence[Sequence[Any]]) -> dict[str, PersonReview]:
     people: dict[str, PersonReview] = {}
     for actor, item, value, at, status in decisions:
         earlier = people.pop(actor, None)
-        values = {**(earlier.values if earlier else {}), item: value_of(value)}
-        people[actor] = PersonReview(values, float(at), status)
+        decided = {} if item is None else {item: value_of(value)}  # a discarded document needs no decision
+        people[actor] = PersonReview({**(earlier.values if earlier else {}), **decided}, float(at), status)
     return people

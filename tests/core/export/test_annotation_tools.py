@@ -197,6 +197,9 @@ def test_choices_and_ratings_are_exported_for_each_tool() -> None:
     task = lines(write_prodigy, [rated], FACETS)[0]
     assert task["accept"] == ["fluency:2"]
     assert [option["id"] for option in task["options"]] == ["fluency:1", "fluency:2", "fluency:3"]
+    half = row(values={fluency: 2.5}, models=(AnnotatorValues("verdict", {fluency: 2.5}),), reviewers=())
+    assert lines(write_prodigy, [half], FACETS)[0]["accept"] == ["fluency:3"], "a half is rounded up"
+    assert lines(write_argilla, [half], FACETS)[0]["suggestions"][0]["value"] == 3
 
 
 @pytest.mark.parametrize(
@@ -225,7 +228,7 @@ def test_huggingface_export_is_a_folder_with_a_dataset_card(
     assert [feature["name"] for feature in features] == table.column_names
     assert front["configs"][0]["data_files"] == [{"split": "train", "path": "data/train.parquet"}]
     if codebook is STANCE:
-        assert features[5]["dtype"] == {"class_label": {"names": {"0": "good", "1": "bad"}}}
+        assert features[6]["dtype"] == {"class_label": {"names": {"0": "good", "1": "bad"}}}
 
 
 def test_companion_files_are_written_next_to_the_results(tmp_path: Path) -> None:

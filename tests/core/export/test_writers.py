@@ -83,14 +83,14 @@ def test_csv_has_the_documented_layout() -> None:
     assert data.startswith(
         b'\xef\xbb\xbf"id","text","n","document_id","gold_Price","pred_Price","reviewed_Price","judge_Price"'
     )
-    assert data.endswith(b'"r1","ecj","3","unresolved"\r\n')
+    assert data.endswith(b'"r1","ecj","3","unresolved","Pending"\r\n')
     first, second = rows
     assert json.loads(first.pop("evidence_Price")) == quotes()
     assert first == {
         "id": "a", "text": "is cheap", "n": "-5", "document_id": "1", "gold_Price": "", "pred_Price": "1",
         "reviewed_Price": "1", "judge_Price": "1", "gold_Room": "", "pred_Room": "0", "reviewed_Room": "",
         "judge_Room": "0", "evidence_Room": "", "run_id": "r1", "protocol": "ecj",
-        "codebook_version": "3", "status": "verdict",
+        "codebook_version": "3", "status": "verdict", "review_status": "Pending",
     }  # fmt: skip
     assert (second["pred_Price"], second["pred_Room"], second["reviewed_Price"], second["n"]) == ("", "", "", "")
 
@@ -166,6 +166,7 @@ def test_jsonl_has_the_documented_layout(tmp_path: Path) -> None:
         },
         "roles": {"judge": "builtin/lexical"}, "run_id": "r1", "protocol": "ecj", "codebook_version": 3,
         "status": "verdict",
+        "review_status": "Pending",
     }  # fmt: skip
     assert (second["text"], second["labels"]) == ("b\ufffd", ["mine"])
     assert second["labels_2"]["Price"] == {"value": None, "source": "review", "evidence": [], "reason": "no decision"}
@@ -409,7 +410,20 @@ def test_readme_explains_the_values_of_a_rating_in_a_sentence(tmp_path: Path) ->
     codebook = Codebook(kind="rating", labels=(Label(name="Grammar"),), scale=Scale(min=1, max=5))
     write("csv", [ExportRow(Document("1", {"text": "a"}), "r1", "ecj", 1, "open")], codebook, tmp_path / "out.csv")
     guide = (tmp_path / "out.README.md").read_text()
-    assert "NAME is the name of a label. A value is a number on the scale (1 to 5); an empty cell" in guide
+    assert "NAME is the name of a dimension. A value is a number on the scale (1 to 5); an empty cell" in guide
+
+
+@pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
+def test_readme_of_a_table_has_all_columns_of_the_result(kind: str, tmp_path: Path) -> None:
+    codebook = parse_codebook({"kind": kind, "labels": [{"name": "Good"}, {"name": "Bad"}]})
+    written = ExportRow(Document("1", {"text": "a"}), "r1", "ecj", 1, "open", role_columns=("judge",))
+    write("csv", [written], codebook, tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as file:
+        _, *header = next(csv.reader(file))
+    rows = re.findall(r"^\| (.+?) \| .+ \|$", (tmp_path / "out.README.md").read_text(), re.M)
+    columns = [name for row in rows[2:] for name in row.split(", ")]
+    named = [name.replace("NAME", label) for label in codebook.names for name in columns]
+    assert sorted(header) == sorted(set(named))
 
 
 HOSTILE = "[a](http://owned.example)![b](http://owned.example/b.png)<script>alert(1)</script>|\n# c"

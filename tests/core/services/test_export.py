@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 
 import pyarrow.parquet as pq
 import pytest
@@ -72,6 +73,27 @@ def test_each_reviewer_is_exported_with_their_own_labels_and_status(session, run
         ]
     prodigy = json.loads(content("prodigy").splitlines()[0])
     assert (prodigy["accept"], prodigy["answer"], prodigy["_annotator_id"]) == (["Alpha", "Beta"], "accept", "ann")
+
+
+def test_document_that_was_only_discarded_is_marked_in_every_format(session, run_id):
+    actions.set_status(session, run_id, ["d0"], "Discarded", actions.Attribution("ann"))
+    actions.edit(session, run_id, ["d1"], "b", True, actions.Attribution("ann"))
+    found = {
+        form: json.loads(export.export_bytes(session, run_id, form).splitlines()[0]) for form in ("prodigy", "jsonl")
+    }
+    assert (found["prodigy"]["answer"], found["prodigy"]["_annotator_id"]) == ("reject", "ann")
+    assert found["jsonl"]["review_status"] == "Discarded"
+    assert found["jsonl"]["labels"]["Alpha"]["source"] == "verdict", "nobody decided a label"
+    rows = table(session, run_id)
+    assert [rows[id]["review_status"] for id in ("d0", "d1", "d2")] == ["Discarded", "Draft", "Pending"]
+    with zipfile.ZipFile(io.BytesIO(export.export_bytes(session, run_id, "argilla"))) as files:
+        (name,) = (name for name in files.namelist() if name.endswith(".jsonl"))
+        assert {one["status"] for one in json.loads(files.read(name).splitlines()[0])["responses"]} == {"discarded"}
+    with zipfile.ZipFile(io.BytesIO(export.export_bytes(session, run_id, "label-studio"))) as files:
+        (name,) = (name for name in files.namelist() if name.endswith(".json"))
+        task, other = json.loads(files.read(name))[:2]
+    assert task["meta"]["reviewers"] == ["ann"]
+    assert [one["was_cancelled"] for one in task["annotations"] + other["annotations"]] == [True, False]
 
 
 def test_jsonl_and_parquet_contain_the_same_values(session, run_id, tmp_path):
