@@ -95,8 +95,7 @@ def clear(session: ProjectSession) -> None:
 def prepare(session: ProjectSession, documents: int) -> PlannedComparison:
     """Return the comparison on this number of documents, with an estimate for each member and of the shared calls."""
     members = tuple(_prepare_member(session, plan, documents) for plan in load_plans(session))
-    settings = [member.settings for member in members if member.settings is not None]
-    return PlannedComparison(members, documents, _count_shared_calls(session, settings, documents))
+    return PlannedComparison(members, documents, _count_shared_calls(session, members, documents))
 
 
 def create_runs(session: ProjectSession, comparison: PlannedComparison, document_ids: Sequence[str]) -> list[RunRow]:
@@ -126,18 +125,24 @@ def _prepare_member(session: ProjectSession, plan: Plan, documents: int) -> Comp
         return ComparedPlan(plan, plan.protocol, None, None, f"{error.message} {error.remedy}".strip())
 
 
-def _count_shared_calls(session: ProjectSession, settings: Sequence[RunSettings], documents: int) -> int:
-    """Return about how many calls are shared, counted on a few documents with placeholder replies."""
+def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan], documents: int) -> int:
+    """Return about how many calls are shared, counted on a few documents with placeholder replies.
+
+    Runs share calls with runs of the same iteration.
+    """
+    able = [(member.settings, member.plan.iterations) for member in members if member.settings is not None]
     sample = session.store.documents.page(0, SHARED_SAMPLE)
-    if len(settings) < 2 or not sample:
+    if len(able) < 2 or not sample:
         return 0
     repeated = 0
     for document in sample:
-        seen: Counter[str] = Counter()
-        for member in settings:
-            hashes = Counter(_hash(session, member, ask) for ask in simulate_asks(member, document))
-            repeated += sum((hashes & seen).values())
-            seen |= hashes
+        asked = [Counter(_hash(session, own, ask) for ask in simulate_asks(own, document)) for own, _ in able]
+        for iteration in range(max(iterations for _, iterations in able)):
+            seen: Counter[str] = Counter()
+            for hashes, (_, iterations) in zip(asked, able, strict=True):
+                if iteration < iterations:
+                    repeated += sum((hashes & seen).values())
+                    seen |= hashes
     return round(repeated / len(sample) * documents)
 
 
