@@ -52,6 +52,9 @@ def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
     urgent = next(question for question in submission.questions if question.item == URGENT)
     assert set(urgent.options) == {"Yes", "No"}
     assert urgent.predicted == "Yes"
+    waiting = author_report(session)
+    assert [(row.asked, row.answered) for row in waiting.features] == [(1, 0)] * 3, "asked before they are answered"
+    assert waiting.collection.asked == 3
     with pytest.raises(UsageError, match="reading time"):
         labelling.answer(session, urgent.id, author, choice="Yes", seconds=4.9)
     with pytest.raises(UsageError, match="not an option"):
