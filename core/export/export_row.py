@@ -49,7 +49,6 @@ class ExportRow:
     protocol: str
     codebook_version: int
     status: str
-    review_status: str = "Pending"
     values: Mapping[str, Value | None] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
@@ -65,6 +64,7 @@ class ExportRow:
     """The name that the user gave to the run."""
     role_columns: tuple[str, ...] = ()
     """The roles that have columns in a table: those of all exported runs, the same in each row."""
+    review_status: str = "Pending"
 
 
 @dataclass(frozen=True, slots=True)
