@@ -213,7 +213,7 @@ def _reference(session: ProjectSession, run: RunRow, found: EvaluationReport) ->
                 "Wilson intervals with the effective number of cases (Korn and Graubard, 1998)."
             )
         case "by_hand":
-            return f"The reference is {noun} of documents that were chosen by hand; the scores describe these alone."
+            return f"The reference is {noun} ({counted}), chosen by hand; the scores describe these documents alone."
         case "groups":
             return (
                 f"The reference is {noun} ({counted}). Documents of one group depend on each other; intervals are at "

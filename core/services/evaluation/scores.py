@@ -72,7 +72,7 @@ class Basis:
 
     design: Literal["documents", "groups", "sample", "by_hand"]
     units: int
-    """independent documents, groups, or random draws"""
+    """independent documents, groups, random draws, or documents chosen by hand"""
     population: int | None = None
     """of a sample: the documents that it represents"""
     warning: str = ""
@@ -84,7 +84,9 @@ class Basis:
         if design.sample is None:
             kind: Literal["documents", "groups"] = "documents" if design.groups is None else "groups"
             return cls(kind, design.units(has_reference), warning=warning)
-        return cls("by_hand" if design.by_hand else "sample", design.sample.drawn, design.sample.population)
+        if design.by_hand:
+            return cls("by_hand", int(has_reference.sum()), design.sample.population)
+        return cls("sample", design.sample.drawn, design.sample.population)
 
     @property
     def sentence(self) -> str:

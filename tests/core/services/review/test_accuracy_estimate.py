@@ -97,6 +97,7 @@ def test_documents_chosen_by_hand_are_excluded_from_the_estimate(workspace: Work
     assert (found.reviewed, found.drawn, found.right.value) == (10, 0, None)
     scored = evaluate(session, run, "reviewed")
     assert (scored.n, scored.basis.design, scored.scores["accuracy"].interval) == (10, "by_hand", None)
+    assert (scored.basis.units, scored.basis.population) == (10, 20)
 
 
 def test_accuracy_of_choices_is_per_label_and_of_ratings_by_scale() -> None:
