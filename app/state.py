@@ -278,8 +278,6 @@ class RunsState:
 
     selected: Value[tuple[str, ...]] = Value(())
     """Ids of the selected runs, in the order of selection."""
-    selected_before: Value[tuple[str, ...]] = Value(())
-    """Ids of the runs that were selected when the page was opened: the first selection of its table."""
     cleared: Value[int] = Value(0)
     """Number of times that ``clear_selection`` emptied the selection, which the table then takes over."""
     applied: Value[int] = Value(0)
@@ -289,7 +287,7 @@ class RunsState:
 
     def clear_selection(self) -> None:
         """Select no run, also in the table."""
-        self.selected = self.selected_before = ()
+        self.selected = ()
         self.cleared += 1
 
 

@@ -2,7 +2,7 @@
 
 import { button, el, focusedIn, icon } from "./dom.js";
 import { intervalBar } from "./interval_bar.js";
-import { mountView } from "./streamlit_bridge.js";
+import { isUnchanged, mountView } from "./streamlit_bridge.js";
 
 /** @import { Component } from "./streamlit_bridge.js" */
 
@@ -25,7 +25,8 @@ import { mountView } from "./streamlit_bridge.js";
  * @typedef {{ key: string, title: string, numeric: boolean, help?: string, interval?: boolean }} Column
  */
 /**
- * Selected are the runs to start with, and again whenever `cleared` changes: the page has emptied the selection.
+ * Selected are the runs that the page knows of. A new table starts with them. Later it takes them only when `cleared`
+ * changes, because the page has emptied the selection; a selection by the user may be newer than theirs.
  * @typedef {{ runs: Run[], columns: Column[], selected: string[], cleared: number }} LeaderboardData
  */
 /** @typedef {{ key: string, descending: boolean } | null} Order */
@@ -79,7 +80,8 @@ class LeaderboardView {
     if (this.data?.cleared !== component.data.cleared) this.selected = new Set(component.data.selected);
     this.component = component;
     this.data = component.data;
-    this.draw();
+    const { selected: _, ...shown } = component.data;
+    if (!isUnchanged(this.root, shown)) this.draw(); // a row stays in place while the user presses it
   }
 
   destroy() {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from streamlit.runtime.scriptrunner import StopException
 
 from app.screens.runs import table
 from app.widgets.run_picker import selected_run
@@ -124,3 +127,20 @@ def test_archived_run_is_not_offered_on_run_data_and_lab(session):
     assert selected_run(run_data.ranked_runs(session)) == session.run(kept.run_id)
     lab = open_page("lab")
     assert len(lab.selectbox(key="lab-run").options) == 1
+
+
+def test_new_table_has_the_current_selection_after_an_interrupted_run_without_a_table(session, monkeypatch):
+    run = finished(session)
+    at = open_page("runs")
+    at.session_state["runs_selected"] = (run.run_id,)
+    at.run()
+
+    def interrupt(_: str) -> None:
+        raise StopException
+
+    with monkeypatch.context() as patch:  # as the next request does, which then finds the table's old state
+        patch.setattr("app.widgets.elements.line", interrupt)
+        at.text_input(key="runs_filter").set_value("no such run").run()
+    at.text_input(key="runs_filter").set_value("").run()
+    (element,) = (one for one in at.get("bidi_component") if one.proto.component_name == "moot_leaderboard")
+    assert json.loads(element.proto.json)[0]["selected"] == [run.run_id]

@@ -91,9 +91,7 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
             line("No run matches the filter." if words else "All runs are archived: show them under Columns.")
             return shown
         columns = table.headings(shown, all_of_them=extent == "all")
-        if KEY not in st.session_state:
-            state.runs.selected_before = state.runs.selected
-        selection = {"selected": state.runs.selected_before, "cleared": state.runs.cleared}
+        selection = {"selected": state.runs.selected, "cleared": state.runs.cleared}
         _LEADERBOARD(
             key=KEY,
             data=table.table_data(shown, columns, figures) | selection,
