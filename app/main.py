@@ -10,7 +10,7 @@ from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.web import bootstrap
 
-from app import components, context, preload
+from app import components, context, preload, reruns
 from app.api import live_socket, middleware, review
 from app.pages import PAGES
 
@@ -22,6 +22,8 @@ PAGE_THREAD, PAGE_SECONDS = "ScriptRunner.scriptThread", 5.0
 
 DuckDB logs every cursor that a thread still holds when the process ends.
 """
+
+reruns.correct()
 
 
 def show_error(error: Exception) -> bool:

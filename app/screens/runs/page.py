@@ -129,7 +129,6 @@ def _changed(session: ProjectSession) -> None:
         run_id = str(change["id"])
         with error_notices():
             _change(session, {run_id: session.run(run_id).details.model_copy(update=wanted)})
-        # Last, as Streamlit may interrupt a callback wherever it uses the state. A change made twice does no harm.
         state.runs.applied = int(change["number"])
 
 

@@ -1,0 +1,53 @@
+"""Correct how Streamlit handles a request of the browser that arrives while a page runs (tested with 1.67).
+
+Streamlit ends a run wherever it uses the session state while a newer request waits, also within a callback. It has
+noted the new value of the widget by then, so it does not call the callback again, and the input is lost.
+
+The request of a fragment names the page that the browser shows, but the server may have begun to open another page.
+Streamlit then returns to the old page: the link has no effect, or the browser removes the elements of the new page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
+from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState, get_script_run_ctx
+
+_interrupt = ScriptRunner._maybe_handle_execution_control_request
+_run_script = ScriptRunner._run_script
+_add_request = ScriptRequests._request_rerun_locked
+
+
+def correct() -> None:
+    """Complete callbacks before a newer request ends the run, and let no fragment change the page."""
+    ScriptRunner._maybe_handle_execution_control_request = _interrupt_outside_callbacks  # type: ignore[method-assign]
+    ScriptRunner._run_script = _run_fragments_on_current_page  # type: ignore[method-assign]
+    ScriptRequests._request_rerun_locked = _add_request_for_waiting_page  # type: ignore[method-assign]
+
+
+def _interrupt_outside_callbacks(self: ScriptRunner) -> None:
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or ThreadState.get().run_location is not RunLocation.CALLBACK:
+        _interrupt(self)
+
+
+def _run_fragments_on_current_page(self: ScriptRunner, rerun_data: RerunData) -> None:
+    current = self._pages_manager.current_page_script_hash
+    if rerun_data.fragment_id_queue and current:
+        rerun_data = replace(rerun_data, page_script_hash=current)
+    _run_script(self, rerun_data)
+
+
+def _add_request_for_waiting_page(self: ScriptRequests, new_data: RerunData) -> bool:
+    waiting = self._rerun_data
+    is_fragment = bool(new_data.fragment_id or new_data.fragment_id_queue)
+    if is_fragment and self._state == ScriptRequestType.RERUN and not waiting.fragment_id_queue:
+        new_data = replace(
+            new_data,
+            page_script_hash=waiting.page_script_hash,
+            page_name=waiting.page_name,
+            query_string=waiting.query_string,
+        )
+    return _add_request(self, new_data)

@@ -1,0 +1,140 @@
+"""Tests of requests of the browser that arrive while a page runs."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.runtime import Runtime
+from streamlit.runtime.fragment import MemoryFragmentStorage
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner, ScriptRunnerEvent
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
+from streamlit.runtime.state import SafeSessionState, SessionState
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
+from streamlit.util import calc_hash
+
+from app import reruns
+
+PAGES = """
+import builtins
+import streamlit as st
+
+def one():
+    st.text_input("Name", key="name", on_change=lambda: builtins.moot_test.changed(st.session_state))
+
+def two():
+    builtins.moot_test.opened()
+    st.write("Second page")
+
+current = st.navigation([st.Page(one, url_path="one", default=True), st.Page(two, url_path="two")], position="hidden")
+
+@st.fragment
+def clock():
+    st.write("Time")
+
+with st.sidebar:
+    clock()
+current.run()
+"""
+ONE, TWO = calc_hash("one"), calc_hash("two")
+
+
+class Tab:
+    """A browser tab that sends requests to the pages above, also while a page or a callback runs."""
+
+    def __init__(self, script: Path) -> None:
+        self.script = str(script)
+        self.session_state = SafeSessionState(SessionState(), lambda: None)
+        self.fragments = MemoryFragmentStorage()
+        self.pages = PagesManager(self.script)
+        self.saved: list[str] = []
+        self.late: RerunData | None = None
+        self.runner = self.send(RerunData(page_script_hash=ONE))
+
+    def send(self, request: RerunData) -> LocalScriptRunner:
+        """Run the pages for a request in a new thread, as after a finished run, and wait for its end."""
+        self.runner = LocalScriptRunner(self.script, self.session_state, self.pages, fragment_storage=self.fragments)
+        self.runner._requests = ScriptRequests()  # the runner of AppTest begins with a request of its own
+        self.runner.request_rerun(request)
+        self.runner.start()
+        self.runner.join()
+        return self.runner
+
+    def fragment(self) -> str:
+        """Return the id of the fragment in the sidebar."""
+        (found,) = self.fragments._fragments
+        return str(found)
+
+    def opened(self) -> None:
+        """Send the late request while the second page runs."""
+        if self.late is not None:
+            self.runner.request_rerun(self.late)
+            self.late = None
+
+    def changed(self, state: SafeSessionState) -> None:
+        """Save the typed text in a callback, during which the user opens another page."""
+        self.runner.request_stop()
+        self.saved.append(state["name"])
+
+
+@pytest.fixture
+def tab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tab:
+    for owner, name in (
+        (ScriptRunner, "_maybe_handle_execution_control_request"),
+        (ScriptRunner, "_run_script"),
+        (ScriptRequests, "_request_rerun_locked"),
+    ):
+        monkeypatch.setattr(owner, name, getattr(owner, name))  # restored afterwards
+    reruns.correct()
+    monkeypatch.setattr(Runtime, "_instance", MagicMock(spec=Runtime))
+    script = tmp_path / "pages.py"
+    script.write_text(PAGES)
+    made = Tab(script)
+    monkeypatch.setattr(builtins, "moot_test", made, raising=False)
+    return made
+
+
+def started_pages(runner: LocalScriptRunner) -> list[str]:
+    return [
+        data["page_script_hash"]
+        for event, data in zip(runner.events, runner.event_data, strict=True)
+        if event == ScriptRunnerEvent.SCRIPT_STARTED
+    ]
+
+
+def test_timer_of_a_left_page_does_not_take_the_tab_back_to_that_page(tab: Tab) -> None:
+    tab.late = RerunData(page_script_hash=ONE, fragment_id=tab.fragment(), is_auto_rerun=True)
+    assert started_pages(tab.send(RerunData(page_script_hash=TWO))) == [TWO, TWO]
+
+
+def test_timer_of_a_left_page_after_the_new_page_was_drawn_does_not_replace_it(tab: Tab) -> None:
+    tab.send(RerunData(page_script_hash=TWO))
+    late = RerunData(page_script_hash=ONE, fragment_id=tab.fragment(), is_auto_rerun=True)
+    assert started_pages(tab.send(late)) == [TWO]
+
+
+def test_value_of_a_fragment_joins_the_waiting_request_without_changing_its_page(tab: Tab) -> None:
+    requests = ScriptRequests()
+    requests.request_rerun(RerunData(page_script_hash=TWO, query_string="project=b"))
+    requests.request_rerun(RerunData(page_script_hash=ONE, query_string="project=a", fragment_id=tab.fragment()))
+    request = requests.on_scriptrunner_ready()
+    assert request.type == ScriptRequestType.RERUN
+    assert (request.rerun_data.page_script_hash, request.rerun_data.query_string) == (TWO, "project=b")
+    assert request.rerun_data.fragment_id_queue == []
+
+
+def test_callback_saves_the_typed_text_although_the_user_opens_another_page_meanwhile(tab: Tab) -> None:
+    (element,) = (
+        msg.delta.new_element.text_input
+        for msg in tab.runner.forward_msgs()
+        if msg.delta.new_element.WhichOneof("type") == "text_input"
+    )
+    states = WidgetStates()
+    states.widgets.add(id=element.id, string_value="typed")
+    tab.send(RerunData(page_script_hash=ONE, widget_states=states))
+    assert tab.saved == ["typed"]
