@@ -5,12 +5,16 @@ noted the new value of the widget by then, so it does not call the callback agai
 
 The request of a fragment names the page that the browser shows, but the server may have begun to open another page.
 Streamlit then returns to the old page: the link has no effect, or the browser removes the elements of the new page.
+
+If a run has ended and its last elements are not sent yet, as on a busy machine, a request of a fragment makes Streamlit
+drop these elements.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState, get_script_run_ctx
@@ -18,13 +22,15 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation,
 _interrupt = ScriptRunner._maybe_handle_execution_control_request
 _run_script = ScriptRunner._run_script
 _add_request = ScriptRequests._request_rerun_locked
+_start_runner = AppSession._create_scriptrunner
 
 
 def correct() -> None:
-    """Complete callbacks before a newer request ends the run, and let no fragment change the page."""
+    """Complete callbacks, let no fragment change the page, and send all elements of a run before the next one."""
     ScriptRunner._maybe_handle_execution_control_request = _interrupt_outside_callbacks  # type: ignore[method-assign]
     ScriptRunner._run_script = _run_fragments_on_current_page  # type: ignore[method-assign]
     ScriptRequests._request_rerun_locked = _add_request_for_waiting_page  # type: ignore[method-assign]
+    AppSession._create_scriptrunner = _start_runner_after_events  # type: ignore[method-assign]
 
 
 def _interrupt_outside_callbacks(self: ScriptRunner) -> None:
@@ -51,3 +57,21 @@ def _add_request_for_waiting_page(self: ScriptRequests, new_data: RerunData) -> 
             query_string=waiting.query_string,
         )
     return _add_request(self, new_data)
+
+
+def _start_runner_after_events(self: AppSession, initial_rerun_data: RerunData) -> None:
+    ended = self._scriptrunner
+    if ended is None:  # also if a full run replaces a run that goes on
+        _start_runner(self, initial_rerun_data)
+        return
+
+    def start() -> None:
+        if self._state == AppSessionState.SHUTDOWN_REQUESTED:
+            return
+        newer = self._scriptrunner
+        if newer is None or newer is ended:
+            _start_runner(self, initial_rerun_data)
+        elif not newer.request_rerun(initial_rerun_data):
+            _start_runner_after_events(self, initial_rerun_data)
+
+    self._call_soon_on_event_loop(start)  # after the events of the run, which are waiting already

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime import Runtime
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 from streamlit.runtime.state import SafeSessionState, SessionState
@@ -83,15 +88,21 @@ class Tab:
 
 
 @pytest.fixture
-def tab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tab:
+def corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Correct Streamlit for this test."""
     for owner, name in (
         (ScriptRunner, "_maybe_handle_execution_control_request"),
         (ScriptRunner, "_run_script"),
         (ScriptRequests, "_request_rerun_locked"),
+        (AppSession, "_create_scriptrunner"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))  # restored afterwards
-    reruns.correct()
     monkeypatch.setattr(Runtime, "_instance", MagicMock(spec=Runtime))
+    reruns.correct()
+
+
+@pytest.fixture
+def tab(corrected: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tab:
     script = tmp_path / "pages.py"
     script.write_text(PAGES)
     made = Tab(script)
@@ -138,3 +149,42 @@ def test_callback_saves_the_typed_text_although_the_user_opens_another_page_mean
     states.widgets.add(id=element.id, string_value="typed")
     tab.send(RerunData(page_script_hash=ONE, widget_states=states))
     assert tab.saved == ["typed"]
+
+
+SENTENCES = """
+import streamlit as st
+
+@st.fragment
+def clock():
+    st.write("Time")
+
+clock()
+st.write("Last sentence")
+"""
+
+
+def test_fragment_request_at_the_end_of_a_run_drops_none_of_its_elements(
+    corrected: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "sentences.py"
+    script.write_text(SENTENCES)
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
+    shown: list[str] = []
+
+    async def run() -> None:
+        data = ScriptData(str(script), is_hello=False)
+        session = AppSession(data, MagicMock(), ScriptCache(), lambda: None, {})
+        session._browser_queue.enqueue = lambda msg: shown.append(msg.delta.new_element.markdown.body)  # type: ignore[method-assign]
+        session.request_rerun(ClientState())
+        runner = session._scriptrunner
+        assert runner is not None
+        assert runner._script_thread is not None
+        runner._script_thread.join(20)  # the server is busy meanwhile, so nothing is sent yet
+        (fragment,) = session._fragment_storage._fragments  # type: ignore[attr-defined]
+        session.request_rerun(ClientState(fragment_id=fragment))
+        async with asyncio.timeout(20):
+            while "Time" not in shown or session._scriptrunner is not None:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(run())
+    assert "Last sentence" in shown
