@@ -8,13 +8,18 @@ Streamlit then returns to the old page: the link has no effect, or the browser r
 
 If a run has ended and its last elements are not sent yet, as on a busy machine, a request of a fragment makes Streamlit
 drop these elements.
+
+If a fragment and a dialog that it has opened wait to run, Streamlit runs only the fragment. The fragment does not draw
+the dialog again, so the dialog ignores what was typed into it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.fragment import MemoryFragmentStorage, _FragmentLifetime
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState, get_script_run_ctx
@@ -23,14 +28,16 @@ _interrupt = ScriptRunner._maybe_handle_execution_control_request
 _run_script = ScriptRunner._run_script
 _add_request = ScriptRequests._request_rerun_locked
 _start_runner = AppSession._create_scriptrunner
+_is_drawn_by = MemoryFragmentStorage.has_ancestor_in
 
 
 def correct() -> None:
-    """Complete callbacks, let no fragment change the page, and send all elements of a run before the next one."""
+    """Complete callbacks, keep the opened page, send all elements of a run before the next, and run waiting dialogs."""
     ScriptRunner._maybe_handle_execution_control_request = _interrupt_outside_callbacks  # type: ignore[method-assign]
     ScriptRunner._run_script = _run_fragments_on_current_page  # type: ignore[method-assign]
     ScriptRequests._request_rerun_locked = _add_request_for_waiting_page  # type: ignore[method-assign]
     AppSession._create_scriptrunner = _start_runner_after_events  # type: ignore[method-assign]
+    MemoryFragmentStorage.has_ancestor_in = _is_drawn_by_unless_dialog  # type: ignore[method-assign]
 
 
 def _interrupt_outside_callbacks(self: ScriptRunner) -> None:
@@ -75,3 +82,9 @@ def _start_runner_after_events(self: AppSession, initial_rerun_data: RerunData) 
             _start_runner_after_events(self, initial_rerun_data)
 
     self._call_soon_on_event_loop(start)  # after the events of the run, which are waiting already
+
+
+def _is_drawn_by_unless_dialog(self: MemoryFragmentStorage, fragment_id: str, candidate_ids: Container[str]) -> bool:
+    if self._lifetime_by_id.get(fragment_id) is _FragmentLifetime.FULL_APP_SCOPED:  # a dialog
+        return False
+    return _is_drawn_by(self, fragment_id, candidate_ids)

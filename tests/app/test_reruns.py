@@ -95,6 +95,7 @@ def corrected(monkeypatch: pytest.MonkeyPatch) -> None:
         (ScriptRunner, "_run_script"),
         (ScriptRequests, "_request_rerun_locked"),
         (AppSession, "_create_scriptrunner"),
+        (MemoryFragmentStorage, "has_ancestor_in"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))  # restored afterwards
     monkeypatch.setattr(Runtime, "_instance", MagicMock(spec=Runtime))
@@ -188,3 +189,39 @@ def test_fragment_request_at_the_end_of_a_run_drops_none_of_its_elements(
 
     asyncio.run(run())
     assert "Last sentence" in shown
+
+
+DIALOG = """
+import streamlit as st
+
+@st.dialog("Plan")
+def plan():
+    st.write(f"Margin {st.number_input('Margin', value=5)}")
+
+@st.fragment
+def page():
+    if st.session_state.pop("opening", True):
+        plan()
+
+st.session_state.setdefault("opening", True)
+page()
+"""
+
+
+def test_dialog_takes_a_number_although_the_fragment_that_opened_it_runs_again(corrected: None, tmp_path: Path) -> None:
+    script = tmp_path / "dialog.py"
+    script.write_text(DIALOG)
+    tab = Tab(script)
+    parent_of = tab.fragments._parent_by_id
+    (dialog,) = (fragment for fragment, parent in parent_of.items() if parent is not None)
+    (number,) = (
+        msg.delta.new_element.number_input
+        for msg in tab.runner.forward_msgs()
+        if msg.delta.new_element.WhichOneof("type") == "number_input"
+    )
+    tab.session_state["opening"] = False
+    states = WidgetStates()
+    states.widgets.add(id=number.id, int_value=18)
+    queue = [parent_of[dialog], dialog]
+    drawn = tab.send(RerunData(page_script_hash=ONE, widget_states=states, fragment_id_queue=queue)).forward_msgs()
+    assert "Margin 18" in [msg.delta.new_element.markdown.body for msg in drawn]
