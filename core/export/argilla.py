@@ -80,6 +80,7 @@ def _record(row: ExportRow, codebook: Codebook, questions: Sequence[_Question]) 
             "protocol": row.protocol,
             "codebook_version": row.codebook_version,
             "status": row.status,
+            "review_status": row.review_status,
             "people": ", ".join(annotator.name for annotator in row.reviewers),
         },
         "vectors": {},

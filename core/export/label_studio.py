@@ -58,7 +58,12 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
         task = {
             "id": count,
             "data": {**text_fields(row), id_name: row.document.id},
-            "meta": {"run": row.run_id, "status": row.status, "reviewers": [person.name for person in row.reviewers]},
+            "meta": {
+                "run": row.run_id,
+                "status": row.status,
+                "review_status": row.review_status,
+                "reviewers": [person.name for person in row.reviewers],
+            },
             "annotations": [
                 _annotation(annotator, _result(annotator, row, codebook, controls), count * 1000 + number)
                 for number, annotator in enumerate(row.reviewers, 1)

@@ -96,6 +96,15 @@ def test_document_that_was_only_discarded_is_marked_in_every_format(session, run
     assert [one["was_cancelled"] for one in task["annotations"] + other["annotations"]] == [True, False]
 
 
+def test_discarded_document_without_values_is_marked_for_annotation_tools(session, run_id, tmp_path):
+    actions.set_status(session, run_id, ["d6"], "Discarded", actions.Attribution("ann"))
+    lines = lambda form: export.export(session, run_id, form, tmp_path / form).read_text("utf-8")  # noqa: E731
+    argilla, prodigy = (json.loads(lines(form).splitlines()[6]) for form in ("argilla", "prodigy"))
+    assert argilla["responses"] == [], "a response of Argilla has a value"
+    tasks = [argilla["metadata"], prodigy["meta"], json.loads(lines("label-studio"))[6]["meta"]]
+    assert [task["review_status"] for task in tasks] == ["Discarded"] * 3
+
+
 def test_jsonl_and_parquet_contain_the_same_values(session, run_id, tmp_path):
     actions.edit(session, run_id, ["d1"], "a", True)
     path = export.export(session, run_id, "jsonl", tmp_path / "out.jsonl")
