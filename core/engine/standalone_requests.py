@@ -14,6 +14,8 @@ from core.engine.debate_runner import paid_reply, reply_key, request_hash
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Models, ReplyStore
 from core.engine.retries import with_retries
+from core.errors import TimedOut
+from core.formatting import join_names
 from core.runs import RunSettings
 
 CONCURRENCY = 8
@@ -53,12 +55,14 @@ async def drive(
     models: Models,
     store: ReplyStore,
     on_progress: Callable[[int, int], None] = lambda _done, _asked: None,
+    seconds: float | None = None,
 ) -> tuple[T, Spent]:
     """Run a generator of requests and return its result and its cost.
 
     Requests go to the role models of ``settings``, some at a time. ``on_progress`` is called with (replies received,
     requests made). Raises the ModelError that outlasted its retries; replies received by then are stored, so that the
-    next attempt pays only for the rest. Exceptions of the generator pass through.
+    next attempt pays only for the rest. Raises TimedOut after ``seconds``, and sends nothing more then. Exceptions of
+    the generator pass through.
     """
     counts: Counter[str] = Counter()
     slots = asyncio.Semaphore(CONCURRENCY)
@@ -87,10 +91,17 @@ async def drive(
 
     try:
         requests = next(step)
-        while True:
-            asked += len(requests)
-            on_progress(spent.requests, asked)
-            requests = step.send(tuple(await gather_all(map(answer, requests))))
+        async with asyncio.timeout(seconds):
+            while True:
+                asked += len(requests)
+                on_progress(spent.requests, asked)
+                requests = step.send(tuple(await gather_all(map(answer, requests))))
+    except TimeoutError:
+        models_used = join_names(sorted({settings.role_models[request.role].spec for request in requests}))
+        raise TimedOut(
+            f"{models_used} did not answer within {seconds:,g} seconds.",
+            "Replies received so far are stored: try again.",
+        ) from None
     except StopIteration as end:
         result: T = end.value
         return result, spent

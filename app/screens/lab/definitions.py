@@ -196,10 +196,7 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
     if asked:
         state.lab.proposal = None
         with error_boxes(), st.spinner(f"{name} is writing"):
-            try:
-                state.lab.proposal = suggesting.propose_rewrite(session, plan, label_id, run_id=run_id)
-            except TimeoutError:
-                raise MootError(f"{role_model.spec} did not answer within two minutes.", "Try again.") from None
+            state.lab.proposal = suggesting.propose_rewrite(session, plan, label_id, run_id=run_id)
     if (proposal := state.lab.proposal) is not None:
         _proposal(session, proposal, run_id)
 

@@ -339,10 +339,14 @@ def model_notice(spec: str) -> str:
     )
 
 
-def run_step(session: ProjectSession, step: Step[T], codebook: Codebook, spec: str, seconds: float = 180.0) -> T:
+STEP_SECONDS = 180.0
+"""Longest wait for the requests about one text or question."""
+
+
+def run_step(session: ProjectSession, step: Step[T], codebook: Codebook, spec: str, seconds: float | None = None) -> T:
     """Run a generator of requests with one model for all roles, wait for it, and return its result.
 
-    Raises ModelError. Replies that were paid for before are reused.
+    Raises ModelError, TimedOut after ``seconds`` (STEP_SECONDS if None). Replies that were paid for before are reused.
     """
     settings = RunSettings(
         protocol=requests.TEMPLATES,
@@ -350,8 +354,8 @@ def run_step(session: ProjectSession, step: Step[T], codebook: Codebook, spec: s
         role_models=dict.fromkeys(requests.ROLES, role_model(session, spec)),
         templates=requests.load_templates(),
     )
-    work = drive(step, settings, session.models, session.project.turn_store)
-    result, _ = session.engine.submit(work).result(timeout=seconds)
+    work = drive(step, settings, session.models, session.project.turn_store, seconds=seconds or STEP_SECONDS)
+    result, _ = session.engine.submit(work).result()
     return result
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.debate.turns import Reply, Request
 from core.engine import standalone_requests
-from core.errors import Unauthorised
+from core.errors import TimedOut, Unauthorised
 from core.prompts import Message
 from tests.core.engine.fakes import World, settings
 
@@ -52,3 +52,10 @@ def test_replies_paid_before_a_failure_are_reused() -> None:
 
 def test_unknown_price_gives_unknown_cost() -> None:
     assert drive(World(lambda *_: "x", price=None))[1].cost_usd is None
+
+
+def test_time_limit_ends_the_requests() -> None:
+    world = World(delay=30.0)
+    with pytest.raises(TimedOut, match=r"fake/m did not answer within 0\.2 seconds"):
+        drive(world, seconds=0.2)
+    assert world.cancelled == 2, "nothing more is paid for"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from aiohttp import web
 from core.authors.questions import Message, Submission
 from core.authors.selection import SELECTOR
 from core.codebook import Codebook, Label
-from core.errors import UsageError
+from core.errors import TimedOut, UsageError
 from core.llm.connections import parse_connection
 from core.services.authors import labelling
 from core.services.authors.report import author_report
@@ -225,3 +226,18 @@ def test_codebook_with_only_open_labels_cannot_run(session: ProjectSession) -> N
     session.store.codebooks.save(Codebook(labels=(Label(name="Mood", open="word"),)))
     with pytest.raises(CodebookError, match="only open labels"):
         planning.project_settings(session, planning.Plan())
+
+
+def test_model_that_takes_too_long_is_a_model_error(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def wait(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        await asyncio.sleep(5)
+        return await reply_with("late")(request, _body)
+
+    with Scripted(wait) as server:
+        session.models.add(parse_connection("lab", server.url))
+        labelling.save_settings(session, model="lab/m")
+        author = labelling.give_consent(session, "ada")
+        monkeypatch.setattr(labelling, "STEP_SECONDS", 0.5)
+        with pytest.raises(TimedOut, match="lab/m did not answer within"):
+            labelling.submit(session, author, TEXT)
+    assert not [entry for entry in session.store.author_log.entries() if isinstance(entry, Submission)]
