@@ -505,7 +505,9 @@ def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> Non
     else:
         result = outcome.result
         calls = format_count(result["calls"], "paid call")
-        console.print_message(f"{result['run_id']}: {calls}, {result['cached_calls']} replies reused")
+        console.print_message(
+            f"{result['run_id']}: {calls}, {format_count(result['cached_calls'], 'reply', 'replies')} reused"
+        )
     raise SystemExit(outcome.exit_code)
 
 

@@ -89,8 +89,9 @@ def _print_collection(collection: dict[str, Any]) -> None:
     completion = collection["completion"]
     console.print_line(
         f"{format_count(collection['texts'], 'text')} by {format_count(collection['authors'], 'author')}, "
-        f"{sum(collection['excluded'].values())} excluded; {collection['asked']} questions: "
-        f"{collection['answered']} answered, {collection['abstained']} abstentions, {collection['declined']} put off "
+        f"{sum(collection['excluded'].values())} excluded; {format_count(collection['asked'], 'question')}: "
+        f"{collection['answered']} answered, {format_count(collection['abstained'], 'abstention')}, "
+        f"{collection['declined']} put off "
         f"(completion {_format_share(completion['value'], completion['interval'])}; 95% intervals in brackets)"
     )
 

@@ -258,4 +258,4 @@ def _format_part(part: dict[str, Any]) -> str:
     each = {"accuracy": (scores.get("accuracy"), spans.get("accuracy"))}
     each |= {key: (scores.get("macro", {}).get(key), spans.get("macro", {}).get(key)) for key in ("f1", "spearman")}
     shown = "  ".join(f"{name} {_score(*one)}" for name, one in each.items() if one[0] is not None)
-    return f"{part['documents']} documents  {shown}"
+    return f"{format_count(part['documents'], 'document')}  {shown}"

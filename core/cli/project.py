@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from core.cli import console
+from core.formatting import format_count
 
 
 @click.command("runs", epilog=console.help_examples("moot runs --project reviews.duckdb"))
@@ -28,7 +29,7 @@ def runs_command(project: Path, as_json: bool) -> None:
     for row in rows:
         console.print_line(
             f"{row['run_id']}  {row['status']:<8} {row['protocol']:<10} {row['verdicts']} of {row['documents']} "
-            f"verdicts, {row['unresolved']} unresolved, {row['failed']} failed, {row['turns']} turns"
+            f"verdicts, {row['unresolved']} unresolved, {row['failed']} failed, {format_count(row['turns'], 'turn')}"
         )
     if not rows:
         console.print_line("No runs yet.")

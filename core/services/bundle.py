@@ -30,7 +30,7 @@ from core.documents import Value
 from core.errors import InputError
 from core.export import replacing
 from core.export.export_row import named_values
-from core.formatting import escape_markdown, format_rating
+from core.formatting import escape_markdown, format_count, format_rating
 from core.ingest import child_process
 from core.runs import RunRow
 from core.services import export
@@ -226,7 +226,8 @@ def _readme(session: ProjectSession, runs: list[RunRow]) -> str:
         "- `tables/`: the project's tables as Parquet, from which import recreates the project.",
         "",
         *(
-            f"- {run.run_id}: {run.settings.protocol}, {run.documents} documents, {run.verdicts} verdicts"
+            f"- {run.run_id}: {run.settings.protocol}, {format_count(run.documents, 'document')}, "
+            f"{format_count(run.verdicts, 'verdict')}"
             for run in runs
         ),
     ]

@@ -20,7 +20,7 @@ from app.widgets.labels import label_data, swatch_html, tags
 from app.widgets.layout import header, panel
 from app.widgets.lessons import accepted_lessons
 from app.widgets.prompt_preview import prompt_preview
-from core.codebook import Codebook, Label, dump_yaml
+from core.codebook import Codebook, Label, dump_yaml, label_noun
 from core.errors import MootError
 from core.formatting import format_count, format_date
 from core.refi_qda import dump_qdc
@@ -236,7 +236,7 @@ def history(session: ProjectSession, status: CodebookStatus) -> None:
     with panel("Versions", key="versions"):
         rows = [("draft", format_count(status.count, "change"), "now")] if status.dirty else []
         for one in codebooks.history(session):
-            note = one.note or f"{len(one.codebook.labels)} labels"
+            note = one.note or format_count(len(one.codebook.labels), label_noun(one.codebook.kind))
             rows.append((f"v{one.version}", note, format_date(one.at)))
         codebook_versions.version_rows(rows)
         if status.dirty:

@@ -83,7 +83,8 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     except MootError:
         return ""  # the editor shows the error
     cost = format_price(forecast.cost_usd)
-    return f"at most {forecast.calls:,} calls, {cost}; {forecast.reused:,} replies reused"
+    reused = format_count(forecast.reused, "reply", "replies")
+    return f"at most {format_count(forecast.calls, 'call')}, {cost}; {reused} reused"
 
 
 def _summary(trial: Trial | None) -> str:

@@ -75,7 +75,9 @@ def _claim_fields(session: ProjectSession, run: RunRow) -> Plan:
     impossible = {"share", "f1"} if codebook.kind == "rating" else set()
     known = [name for name in CLAIMS if name not in impossible and (name != "better" or others)]
     left, right = st.columns(2)
-    claim: Claim = left.selectbox("Claim", known, format_func=lambda name: CLAIMS[name], key="plan-claim")
+    values = plan.values_noun(codebook)
+    titled = {name: CLAIMS[name].format(values=values) for name in known}
+    claim: Claim = left.selectbox("Claim", known, format_func=titled.__getitem__, key="plan-claim")
     label = ""
     if claim in ("share", "f1"):
         with right:
@@ -87,12 +89,12 @@ def _claim_fields(session: ProjectSession, run: RunRow) -> Plan:
     points, expected = DEFAULTS[claim]
     titles = {
         "error": "Upper limit for wrong accepted verdicts, %",
-        "better": "Difference in correct labels to detect, points",
+        "better": f"Difference in correct {values} to detect, points",
     }
     title = titles.get(claim, "Margin of error, points")
     points = left.number_input(title, 1, 40, points, key=f"plan-points-{claim}")
     expected = 0 if claim == "better" else right.number_input(
-        "Expected share of wrong labels, %" if claim != "error" else "Expected share of wrong verdicts, %",
+        f"Expected share of wrong {values}, %" if claim != "error" else "Expected share of wrong verdicts, %",
         0, 45, expected, key=f"plan-expected-{claim}",
         help="Your guess. It affects the planned number of reviews, not the validity of the result.",
     )  # fmt: skip

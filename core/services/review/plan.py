@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from core.codebook import Codebook
+from core.codebook import Codebook, label_noun
 from core.errors import UsageError
 from core.formatting import format_count, format_number, format_percent, format_points
 from core.runs import RunRow
@@ -32,18 +32,21 @@ from core.store.review_pages import Viewpoint
 Claim: TypeAlias = Literal["share", "correct", "f1", "better", "error"]
 CLAIMS: Mapping[Claim, str] = {
     "share": "Share of documents with a label",
-    "correct": "Share of labels that are correct",
+    "correct": "Share of {values} that are correct",
     "f1": "F1 of a label",
     "better": "One run is better than another",
     "error": "Error of accepted verdicts",
 }
+"""Title of each claim; ``{values}`` stands for ``values_noun``."""
 LEVELS: tuple[str, ...] = (
     "all verdicts",
-    "verdicts with at most one label on which a role differs",
+    "verdicts with at most one {label} on which a role differs",
     "verdicts on which all roles agree",
 )
-"""Certainty of a verdict, the lowest level first. A threshold accepts the verdicts of its level and above. The levels
-depend on the debate alone, as a test needs: what is learned in the review does not change them."""
+"""Certainty of a verdict, the lowest level first; ``{label}`` stands for ``label_noun``.
+
+A threshold accepts the verdicts of its level and above. The levels depend on the debate alone, as a test needs: what is
+learned in the review does not change them."""
 MAX_REVIEWS = 2_000
 """Most reviews that are simulated."""
 _STUDIES = 15  # simulated, of which the median is taken
@@ -251,6 +254,11 @@ def _accepted(loaded: ReviewedSample, levels: Grid, whole: PlanStatus) -> PlanSt
     )
 
 
+def values_noun(codebook: Codebook) -> str:
+    """Return the name of the values that a claim counts: "ratings" or "labels"."""
+    return "ratings" if codebook.kind == "rating" else "labels"
+
+
 def describe_claim(codebook: Codebook, plan: Plan) -> str:
     """Return the planned claim in words, such as "share of Price within 5 points"."""
     points = f"{plan.points * 100:g}"
@@ -259,11 +267,12 @@ def describe_claim(codebook: Codebook, plan: Plan) -> str:
             return f"share of {codebook.label(plan.label).name} within {points} points"
         case "correct":
             what = f"of {codebook.label(plan.label).name} " if plan.label else ""
-            return f"share of correct labels {what}within {points} points"
+            return f"share of correct {values_noun(codebook)} {what}within {points} points"
         case "f1":
             return f"F1 of {codebook.label(plan.label).name} within {plan.points:.2f}"
         case "better":
-            return f"whether this run or {plan.other} has more correct labels, if by {points} points or more"
+            values = values_noun(codebook)
+            return f"whether this run or {plan.other} has more correct {values}, if by {points} points or more"
         case "error":
             return f"at most {points}% of accepted verdicts are wrong"
 
@@ -276,7 +285,8 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
             return ""
         if status.accepted is None:
             return f"No verdicts can be accepted with an error of at most {format_percent(plan.points)}."
-        claim = f"At most {format_percent(plan.points)} of {LEVELS[status.accepted]} are wrong (95% confidence)"
+        level = LEVELS[status.accepted].format(label=label_noun(codebook.kind))
+        claim = f"At most {format_percent(plan.points)} of {level} are wrong (95% confidence)"
         if status.tested == status.population:
             accepted = f"{format_count(status.accepted_documents, 'document')} of {status.population:,}"
         else:
@@ -291,7 +301,7 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         if estimate.value <= 0:  # the difference is shown above 0
             (other, best), ahead = status.names, replace(interval, low=-interval.high, high=-interval.low)
         span = format_interval(ahead, "points", named=True)
-        by = f"{format_points(abs(estimate.value))} points of correct labels, {span}"
+        by = f"{format_points(abs(estimate.value))} points of correct {values_noun(codebook)}, {span}"
         if estimate.clear:
             return f"{best} is better than {other}: {by}."
         return f"No significant difference between {best} and {other}: {by}."
@@ -302,7 +312,7 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         case "share":
             claim = f"{share} of the {everything} are about {name}"
         case "correct":
-            claim = f"{share} of the labels {f'{name} ' if name else ''}of {everything} are correct"
+            claim = f"{share} of the {values_noun(codebook)} {f'{name} ' if name else ''}of {everything} are correct"
         case _:
             span = format_interval(interval, digits=2, named=True)
             return f"F1 of {name} is {format_number(estimate.value, 2)} over {everything} ({span})."
@@ -351,8 +361,8 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
     most = float(apart.mean())
     if plan.points > most:
         raise UsageError(
-            f"The runs differ on {format_percent(most, 1)} of the labels, so neither can be better by "
-            f"{format_percent(plan.points)}.",
+            f"The runs differ on {format_percent(most, 1)} of the {values_noun(run.settings.codebook)}, "
+            f"so neither can be better by {format_percent(plan.points)}.",
             "Choose a smaller difference.",
         )
     sizes = sampling_frames.comparison_sizes(np.any(apart, axis=1), plan.even(1.0))

@@ -48,6 +48,8 @@ def test_bundle_is_readable_without_moot(session, run_id, packed):
         assert f"results/{run_id}.parquet" in names
         page = archive.read(f"debates/{run_id}-1.html").decode()
         events = [json.loads(line) for line in archive.read("reviews.jsonl").splitlines()]
+        readme = archive.read("README.md").decode()
+    assert f"- {run_id}: ecj, 8 documents, 7 verdicts" in readme
     turn = session.store.transcripts.turns(run_id, "d0")[0]
     assert turn.role in page
     assert "<script" not in page

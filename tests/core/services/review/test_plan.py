@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.project_session import ProjectSession
 from core.services.review import actions, plan, queue
-from core.services.review.plan import Plan
+from core.services.review.plan import Plan, PlanStatus
 from core.services.review.queue import QueueFilter
 from core.services.workspace import Workspace
+from core.stats.intervals import Estimate, Interval
 from tests.core.services.sessions import annotate, copy_project
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
@@ -237,3 +238,12 @@ def test_impossible_plan_is_refused(world: tuple[ProjectSession, RunRow], bad: P
     session, run = world
     with pytest.raises(UsageError):
         plan.save_plan(session, run, bad)
+
+
+def test_plan_on_a_rating_codebook_speaks_of_ratings() -> None:
+    book = Codebook(kind="rating", labels=(Label(name="Fluency"),), scale=Scale(min=1, max=5))
+    correct = Plan("correct", "", 0.05, 0.1)
+    assert plan.describe_claim(book, correct) == "share of correct ratings within 5 points"
+    assert "more correct ratings" in plan.describe_claim(book, Plan("better", "", 0.05, 0.1, other="r0001"))
+    status = PlanStatus(correct, 10, 40, Estimate(0.8, Interval(0.7, 0.9)))
+    assert "of the ratings of 40 documents are correct" in plan.describe_result(book, status)
