@@ -48,14 +48,17 @@ def test_bundle_is_readable_without_moot(session, run_id, packed):
         assert f"results/{run_id}.parquet" in names
         page = archive.read(f"debates/{run_id}-1.html").decode()
         events = [json.loads(line) for line in archive.read("reviews.jsonl").splitlines()]
-        readme = archive.read("README.md").decode()
-    assert f"- {run_id}: ecj, 8 documents, 7 verdicts" in readme
     turn = session.store.transcripts.turns(run_id, "d0")[0]
     assert turn.role in page
     assert "<script" not in page
     changes = [(event["actor"], event["kind"], event["document_id"], event["item"], event["after"]) for event in events]
     assert changes[0] == ("ann", "review", "d0", "b", True)
     assert ("bob", "mark", "d0") in [change[:3] for change in changes]
+
+
+def test_readme_counts_one_document(session, run_id):
+    run = session.run(run_id).model_copy(update={"documents": 1, "verdicts": 1})
+    assert bundle._readme(session, [run]).endswith(f"- {run_id}: ecj, 1 document, 1 verdict\n")
 
 
 def test_debate_pages_escape_documents_and_replies(run_id):
