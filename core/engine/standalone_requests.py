@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.debate.turns import Reply, Request, Step, T
+from core.debate.turns import Reply, ReplyError, Request, Step, T
 from core.documents import Document
 from core.engine.debate_runner import paid_reply, reply_key, request_hash
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Models, ReplyStore
 from core.engine.retries import with_retries
-from core.errors import TimedOut
+from core.errors import ModelError, TimedOut
 from core.formatting import join_names
 from core.runs import RunSettings
 
@@ -56,13 +56,14 @@ async def drive(
     store: ReplyStore,
     on_progress: Callable[[int, int], None] = lambda _done, _asked: None,
     seconds: float | None = None,
+    replied: tuple[type[ModelError], ...] = (),
 ) -> tuple[T, Spent]:
     """Run a generator of requests and return its result and its cost.
 
     Requests go to the role models of ``settings``, some at a time. ``on_progress`` is called with (replies received,
     requests made). Raises the ModelError that outlasted its retries; replies received by then are stored, so that the
-    next attempt pays only for the rest. Raises TimedOut after ``seconds``, and sends nothing more then. Exceptions of
-    the generator pass through.
+    next attempt pays only for the rest. Raises TimedOut after ``seconds``, and sends nothing more then. Errors of the
+    classes ``replied`` are not raised: the generator receives them as replies. Its exceptions pass through.
     """
     counts: Counter[str] = Counter()
     slots = asyncio.Semaphore(CONCURRENCY)
@@ -80,9 +81,12 @@ async def drive(
         if reply is None:
             async with slots:
                 began = time.monotonic()
-                reply = await with_retries(
-                    lambda: models.ask(role_model, request, settings, NO_DOCUMENT, lambda _text, _is_reasoning: None)
-                )
+                try:
+                    reply = await with_retries(
+                        lambda: models.ask(role_model, request, settings, NO_DOCUMENT, lambda _text, _reasoning: None)
+                    )
+                except replied as error:
+                    return Reply(error=ReplyError(error.kind, str(error)))
                 reply = paid_reply(reply, key, seconds=time.monotonic() - began)
             await store.commit(reply)
         spent = spent.plus(reply, paid=paid)

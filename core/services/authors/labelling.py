@@ -41,7 +41,7 @@ from core.codebook import Codebook, normalise
 from core.debate.turns import Step
 from core.documents import Document, storable
 from core.engine.standalone_requests import drive
-from core.errors import UsageError
+from core.errors import ModelError, UsageError
 from core.formatting import format_problem
 from core.hashing import digest
 from core.runs import BUILTIN, LONG_MAX_TOKENS, RoleModel, RunSettings
@@ -343,10 +343,19 @@ STEP_SECONDS = 180.0
 """Longest wait for the requests about one text or question."""
 
 
-def run_step(session: ProjectSession, step: Step[T], codebook: Codebook, spec: str, seconds: float | None = None) -> T:
+def run_step(
+    session: ProjectSession,
+    step: Step[T],
+    codebook: Codebook,
+    spec: str,
+    *,
+    seconds: float | None = None,
+    replied: tuple[type[ModelError], ...] = (),
+) -> T:
     """Run a generator of requests with one model for all roles, wait for it, and return its result.
 
-    Raises ModelError, TimedOut after ``seconds`` (STEP_SECONDS if None). Replies that were paid for before are reused.
+    Raises ModelError, TimedOut after ``seconds`` (STEP_SECONDS if None); errors of the classes ``replied`` are replies
+    of the step. Replies that were paid for before are reused.
     """
     settings = RunSettings(
         protocol=requests.TEMPLATES,
@@ -354,7 +363,9 @@ def run_step(session: ProjectSession, step: Step[T], codebook: Codebook, spec: s
         role_models=dict.fromkeys(requests.ROLES, role_model(session, spec)),
         templates=requests.load_templates(),
     )
-    work = drive(step, settings, session.models, session.project.turn_store, seconds=seconds or STEP_SECONDS)
+    work = drive(
+        step, settings, session.models, session.project.turn_store, seconds=seconds or STEP_SECONDS, replied=replied
+    )
     result, _ = session.engine.submit(work).result()
     return result
 

@@ -14,6 +14,7 @@ from core.authors.questions import Answer, Prediction
 from core.authors.recommendation import ClickRate, click_rates
 from core.authors.selection import keywords
 from core.debate.context import run_parallel
+from core.errors import ContextTooLong, Refused
 from core.services.authors.labelling import BUILT_IN, AuthorLabelling, load_labelling, model_group, run_step
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -94,6 +95,10 @@ Progress = Callable[[int, int], None]
 """Called with the work done and all work."""
 
 
+UNANSWERABLE = (Refused, ContextTooLong)
+"""Errors that concern one question, and do not stop the others."""
+
+
 def _quiet(_done: int, _of: int) -> None:
     """Report nothing."""
 
@@ -102,8 +107,8 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
     """Let a model answer every question with options as its author would, and return the number of new labels.
 
     Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. The built-in
-    model answers once, because its copies would agree. Raises UsageError for an unknown model and the ModelError that
-    stopped it; answers so far are stored.
+    model answers once, because its copies would agree. A question that the model refuses, or that is too long for it,
+    is unresolved. Raises UsageError for an unknown model and the ModelError that stopped it; answers so far are stored.
     """
     group = model_group(spec)
     if group == BUILT_IN:
@@ -117,7 +122,7 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
         if not one.question.options or all(name in done for name in names):
             continue
         step = requests.annotate(one.source, one.question, requests.load_templates(), copies=copies)
-        replies = run_step(session, step, one.question.codebook, spec)
+        replies = run_step(session, step, one.question.codebook, spec, replied=UNANSWERABLE)
         answers = [
             Answer(
                 one.question.id, name, time.time(), group, option, seconds=round(reply.seconds, 3),
@@ -150,7 +155,9 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
             requests.annotate(asked.source, asked.question, templates, earlier=task.earlier)
             for task in tasks_of_question
         ]
-        results = run_step(session, run_parallel(*steps), asked.question.codebook, spec, seconds=3600)
+        results = run_step(
+            session, run_parallel(*steps), asked.question.codebook, spec, seconds=3600, replied=UNANSWERABLE
+        )
         chosen += [option for ((option, _),) in results]
         progress(len(chosen), len(tasks))
     data = {"model": spec, "results": [asdict(one) for one in comparison.predictivity(tasks, chosen)]}

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
 from core import resources
 from core.errors import ExportError, InputError
+from core.llm.connections import parse_connection
 from core.services.authors import files
 from core.services.authors.labelling import load_labelling
 from core.services.authors.report import annotate, author_report, to_json
@@ -18,6 +21,8 @@ from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.cli.invoking import moot
+from tests.servers import faults
+from tests.servers.scripted import Scripted, reply_with
 
 SAMPLE = resources.folder("sample_data") / files.SAMPLE.data
 
@@ -136,3 +141,22 @@ def test_command_prints_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / "all.jsonl").exists()
     assert "readers" in moot("authors", "--project", project).stdout
     moot("authors", "--project", project, "--annotate", "nowhere/x", code=2)
+
+
+def test_refused_question_is_unresolved_and_the_others_are_answered(workspace: Workspace, tmp_path: Path) -> None:
+    session = workspace.open(tmp_path / "chats.duckdb")
+    files.load_sample(session)
+    questions = [one.question for one in load_labelling(session).asked.values() if one.question.options]
+    refused = questions[0].text
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        is_refused = refused in json.dumps(body, ensure_ascii=False)
+        return await (faults.answer(400, "content_filter") if is_refused else reply_with("The label is 1"))(
+            request, body
+        )
+
+    with Scripted(behave) as server:
+        session.models.add(parse_connection("lab", server.url))
+        assert annotate(session, "lab/m", copies=1) == len(questions)
+    group = next(one for one in author_report(session).groups if one.group == "models")
+    assert 0 < group.unresolved < group.questions
