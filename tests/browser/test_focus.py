@@ -212,8 +212,8 @@ def test_no_key_is_lost_at_80_ms_per_key(open_studio: OpenStudio, tmp_path: Path
     count, digits = 70, [n % len(ITEMS) + 1 for n in range(60)]
     running, page = open_filled(open_studio, path, count)
     wait_for_form(page)
-    others = page.get_by_role("checkbox", name="reviewed by others")
-    box = page.get_by_text("reviewed by others", exact=True)
+    others = page.get_by_role("checkbox", name="Reviewed by others")
+    box = page.get_by_text("Reviewed by others", exact=True)
     box.click()
     page.get_by_text("No documents to review").wait_for()
     box.click()

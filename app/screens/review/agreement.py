@@ -52,7 +52,7 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
         empty(
             "No document has two reviewers yet",
             f"Submitted so far by: {others}. A second reviewer enters another name under Settings. "
-            "The filter “reviewed by others” shows what others have submitted.",
+            "The filter “Reviewed by others” shows what others have submitted.",
             sign="lines",
             key="agreement-none",
         )

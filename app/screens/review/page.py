@@ -127,7 +127,7 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
         status = _choice("Any status", {status: status for status in actions.STATUSES}, STATUS, 126)
         length = _choice("Any length", {name: name for name in queue.LENGTHS}, LENGTH, 136)
         others = st.checkbox(
-            "reviewed by others", key=OTHERS, help="Only documents that another reviewer has submitted.",
+            "Reviewed by others", key=OTHERS, help="Only documents that another reviewer has submitted.",
             on_change=grid.first_page,
         )  # fmt: skip
         counters = st.container(width="stretch")
