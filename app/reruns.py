@@ -1,4 +1,4 @@
-"""Correct how Streamlit handles a request of the browser that arrives while a page runs (tested with 1.67).
+"""Correct how Streamlit handles a request of the browser that arrives while a page runs (only of version 1.67).
 
 Streamlit ends a run wherever it uses the session state while a newer request waits, also within a callback. It has
 noted the new value of the widget by then, so it does not call the callback again, and the input is lost.
@@ -18,11 +18,15 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import replace
 
+import streamlit
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.fragment import MemoryFragmentStorage, _FragmentLifetime
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState, get_script_run_ctx
+
+VERSION = "1.67."
+"""Start of the versions of Streamlit that are corrected, as its private names are used here."""
 
 _interrupt = ScriptRunner._maybe_handle_execution_control_request
 _run_script = ScriptRunner._run_script
@@ -32,7 +36,12 @@ _is_drawn_by = MemoryFragmentStorage.has_ancestor_in
 
 
 def correct() -> None:
-    """Complete callbacks, keep the opened page, send all elements of a run before the next, and run waiting dialogs."""
+    """Complete callbacks, keep the opened page, send all elements of a run before the next, and run waiting dialogs.
+
+    Streamlit of another version stays as it is.
+    """
+    if not streamlit.__version__.startswith(VERSION):
+        return
     ScriptRunner._maybe_handle_execution_control_request = _interrupt_outside_callbacks  # type: ignore[method-assign]
     ScriptRunner._run_script = _run_fragments_on_current_page  # type: ignore[method-assign]
     ScriptRequests._request_rerun_locked = _add_request_for_waiting_page  # type: ignore[method-assign]

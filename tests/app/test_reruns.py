@@ -8,6 +8,7 @@ from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
+import streamlit
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime import Runtime
@@ -225,3 +226,7 @@ def test_dialog_takes_a_number_although_the_fragment_that_opened_it_runs_again(c
     queue = [parent_of[dialog], dialog]
     drawn = tab.send(RerunData(page_script_hash=ONE, widget_states=states, fragment_id_queue=queue)).forward_msgs()
     assert "Margin 18" in [msg.delta.new_element.markdown.body for msg in drawn]
+
+
+def test_corrections_are_written_for_the_installed_streamlit() -> None:
+    assert streamlit.__version__.startswith(reruns.VERSION), "read app/reruns.py with the new version"
