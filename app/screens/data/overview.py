@@ -119,8 +119,10 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
     pairs = service.cooccurrence(session, codebook)
     if not pairs:
         return
-    with panel("Label co-occurrence", "share of the row's documents that also have the column's label", key="pairs"):
-        names = list(dict.fromkeys(pair.label for pair in pairs))
+    names = list(dict.fromkeys(pair.label for pair in pairs))
+    most = f"the {len(names)} most frequent labels; " if len(names) < len(codebook.labels) else ""
+    note = f"{most}share of the row's documents that also have the column's label"
+    with panel("Label co-occurrence", note, key="pairs"):
         rows = [
             {
                 "row": pair.label,

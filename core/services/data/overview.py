@@ -160,14 +160,23 @@ class Cooccurrence:
     """Of the documents that have ``label``."""
 
 
+MAX_PAIRED_LABELS = 30
+"""Most labels of which the co-occurrence is shown: more are neither readable nor drawn in reasonable time."""
+
+
 @cached_until_commit
 def cooccurrence(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurrence, ...]:
-    """Return all pairs of labels of a multilabel codebook; nothing for other kinds and without gold."""
+    """Return all pairs of labels of a multilabel codebook; nothing for other kinds and without gold.
+
+    Of more than ``MAX_PAIRED_LABELS`` labels, the most frequent ones are paired.
+    """
     if codebook.kind != "multilabel" or len(codebook.labels) < 2:
         return ()
     counts = {(one, other): count for one, other, count in session.store.annotations.together(codebook.items)}
     if not counts:
         return ()
+    frequent = sorted(codebook.labels, key=lambda label: -counts.get((label.id, label.id), 0))[:MAX_PAIRED_LABELS]
+    labels = [label for label in codebook.labels if label in frequent]
     return tuple(
         Cooccurrence(
             one.name,
@@ -175,8 +184,8 @@ def cooccurrence(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurre
             count := counts.get((one.id, other.id), 0),
             count / counts[one.id, one.id] if (one.id, one.id) in counts else 0.0,
         )
-        for one in codebook.labels
-        for other in codebook.labels
+        for one in labels
+        for other in labels
     )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.codebook import load_yaml
+from core.codebook import Label, load_yaml
 from core.documents import Document
 from core.services.data import overview
 from tests.core.services.sample_world import CODEBOOK
@@ -17,6 +17,13 @@ def test_cooccurrence_counts_documents_with_both_labels(session, run_id):
         ("Beta", "Alpha"): (1, 0.5),
         ("Beta", "Beta"): (2, 1.0),
     }
+
+
+def test_cooccurrence_of_many_labels_is_that_of_the_most_frequent_ones(session, run_id):
+    rare = tuple(Label(name=f"Rare {n}", id=f"r{n}") for n in range(overview.MAX_PAIRED_LABELS))
+    many = CODEBOOK.model_copy(update={"labels": (*rare, *CODEBOOK.labels)})
+    labels = list(dict.fromkeys(pair.label for pair in overview.cooccurrence(session, many)))
+    assert labels == [*(label.name for label in rare[:-2]), "Alpha", "Beta"]
 
 
 RATING = load_yaml("{kind: rating, scale: {min: 1, max: 100}, labels: [{name: clear}]}")
