@@ -42,6 +42,8 @@ MOST_WORDED = 20
 
 MAX_WITH_COUNTS = 6
 """Maximum number of columns of a confusion matrix whose cells show counts beside shares."""
+MAX_CONFUSED = 40
+"""Maximum number of rows of a confusion matrix: more are neither readable nor drawn in reasonable time."""
 
 
 def cached(make: Callable[P, Spec]) -> Callable[P, Spec]:
@@ -364,18 +366,27 @@ def confusion_heatmap(
 ) -> tuple[str, str]:
     """Draw a confusion matrix ``[reference][verdict]``, shaded by the share of the row, which its cells show.
 
-    A line marks the diagonal. Returns the selected (row, column). Both are empty before a click.
+    Of more than ``MAX_CONFUSED`` names, those with most documents are drawn, with shares of the whole row. A line marks
+    the diagonal. Returns the selected (row, column). Both are empty before a click.
     """
+    totals = dict(zip(names, map(sum, matrix), strict=True))
+    said = dict(zip(names, map(sum, zip(*matrix, strict=True)), strict=True))
+    most = sorted(names, key=lambda name: -(totals[name] + said[name]))[:MAX_CONFUSED]
+    shown = [(name, place) for place, name in enumerate(names) if name in most]
+    if len(shown) < len(names):
+        st.caption(f"The {len(shown)} most frequent of {len(names)} are shown.")
     rows = []
-    for name, line in zip(names, matrix, strict=True):
-        for other, count in zip(names, line, strict=True):
-            share = count / (sum(line) or 1)
+    for name, place in shown:
+        for other, other_place in shown:
+            count = matrix[place][other_place]
+            share = count / (totals[name] or 1)
             above = f"{count:,}\n" if len(names) <= MAX_WITH_COUNTS else ""
             words = f"{above}{format_percent(share)}" if count else ""
             rows.append(
                 {"row": name, "column": other, "count": count, "share": share, "words": words, "marked": name == other}
             )
-    return heat(rows, names, key=key, x_title="verdict", y_title=reference, slanted=len(names) > 6)
+    shown_names = [name for name, _ in shown]
+    return heat(rows, shown_names, key=key, x_title="verdict", y_title=reference, slanted=len(names) > 6)
 
 
 def heat(

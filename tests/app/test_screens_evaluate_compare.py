@@ -431,6 +431,27 @@ def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeyp
     assert ">75%<" in picture
 
 
+def test_confusion_matrix_of_many_labels_shows_the_most_frequent_ones(monkeypatch):
+    from app.widgets import charts
+
+    notes, drawn = [], []
+    monkeypatch.setattr(charts, "heat", lambda rows, names, **_: drawn.extend((rows, names)) or ("", ""))
+    monkeypatch.setattr(charts.st, "caption", notes.append)
+    count = charts.MAX_CONFUSED + 2
+    matrix = [[0] * count for _ in range(count)]
+    for place in range(2, count):
+        matrix[place][place] = 1
+    matrix[0][2] = 3
+    matrix[2][1] = 1
+    charts.confusion_heatmap(matrix, [f"l{n}" for n in range(count)], "gold", key="k")
+    rows, names = drawn
+    assert (len(names), len(rows)) == (charts.MAX_CONFUSED, charts.MAX_CONFUSED**2)
+    assert names[:3] == ["l0", "l1", "l2"]
+    assert notes == [f"The {charts.MAX_CONFUSED} most frequent of {count} are shown."]
+    shares = {(row["row"], row["column"]): row["share"] for row in rows}
+    assert (shares["l0", "l2"], shares["l2", "l2"], shares["l2", "l1"]) == (1.0, 0.5, 0.5)
+
+
 def test_chart_names_omit_shared_parts() -> None:
     from app.widgets import charts
 
