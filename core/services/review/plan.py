@@ -179,8 +179,8 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
         case "better":
             whole = replace(whole, names=(run.title, session.run(plan.other).title))
             other = others[0][rows]
-            gains = _gains(run.settings.codebook, reference, predicted, other)
-            differ = np.any(np.abs(predicted - other) >= 0.5, axis=1)
+            gains = _gains(codebook, reference, predicted, other)
+            differ = np.any(predicted != other, axis=1)
             return _estimated_mean(whole, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, unsure=differ)
         case "f1":
             if sample.drawn < plan.reviews and not sample.complete:
@@ -197,7 +197,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
             estimate = score(codebook, known, verdicts, design=design).labels[name]["f1"]
             return replace(whole, estimate=estimate, enough=estimate.interval is not None)
         case "error":
-            return _accepted(loaded, _world(session, run, complete_only=False).levels, whole)
+            return _accepted(codebook, loaded, _world(session, run, complete_only=False).levels, whole)
 
 
 def _estimated_mean(
@@ -228,14 +228,15 @@ def _estimated_mean(
     return replace(whole, estimate=estimate, enough=enough)
 
 
-def _accepted(loaded: ReviewedSample, levels: Grid, whole: PlanStatus) -> PlanStatus:
+def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, whole: PlanStatus) -> PlanStatus:
     """Return the status of a claim on accepted verdicts, tested on the first planned equal-probability draws."""
     plan, sample, rows = whole.plan, loaded.sample, loaded.order
     even: Mask = np.ones(len(rows), dtype=np.bool_)
     if not sample.complete:
         even = np.asarray(np.abs(sample.probabilities * (sample.population - np.arange(len(rows))) - 1) < 1e-6)
         even &= np.cumsum(even) <= plan.reviews
-    wrong: Mask = np.any(np.abs(loaded.reference[rows] - loaded.verdicts[rows]) >= 0.5, axis=1)
+    right = is_right(loaded.reference[rows], loaded.verdicts[rows], measured=codebook.kind == "rating")
+    wrong: Mask = np.any(~right, axis=1)
     whole = replace(whole, drawn=int(even.sum()))
     if whole.drawn < plan.reviews and not sample.complete:
         return whole
