@@ -515,7 +515,8 @@ def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
 
 def _columns_are(gold: Sequence[GoldSource]) -> str:
     """Return the beginning of a sentence: "'a' is" or "'a_r1' and 'a_r2' are"."""
-    return f"{join_names([repr(source.column) for source in gold])} {plural(len(gold), 'is', 'are')}"
+    names = join_names([f"'{source.column}'" for source in gold])
+    return f"{names} {plural(len(gold), 'is', 'are')}"
 
 
 def _first_by_rater(columns: Sequence[str], kind: GoldKind) -> tuple[GoldSource, ...]:
