@@ -84,7 +84,7 @@ class TrialResult:
     labels: tuple[LabelResult, ...]
     n: int
     left_out: int
-    """Documents without a verdict in one of the runs; no score counts them."""
+    """Labelled documents without a complete verdict in one of the runs; neither score counts them."""
     before: Estimate
     after: Estimate
     change: Estimate
@@ -149,7 +149,9 @@ def compare_grids(
         effect: Effect = next((each for each in EFFECT_ORDER[:3] if each in effects), still)
         found.append(DocumentResult(document, effect, cells))
     found.sort(key=lambda one: EFFECT_ORDER.index(one.effect))
-    kind, key, (true, *each) = comparable_codes(codebook, reference, before, after)
+    complete = ~(np.isnan(before) | np.isnan(after)).any(axis=1, keepdims=True)
+    paired = [np.where(complete, own, np.nan) for own in (before, after)]
+    kind, key, (true, *each) = comparable_codes(codebook, reference, *paired)
     design = Design(groups=groups)
     change = scoring.difference(kind, true, each[0], each[1], codebook.names, design=design)
     scores = [scoring.score(kind, true, own, codebook.names, design=design)[key] for own in each]

@@ -48,9 +48,12 @@ def test_documents_are_sorted_by_effect_regressions_first():
 
 def test_scores_exclude_documents_without_a_verdict():
     found = compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
-    # F1 after the change: A has TP d0 d1 d5 d6 and FP d2, so 8/9; B has TP d1, FP d0, FN d2 d6, so 2/5.
-    assert found.after.value == pytest.approx((8 / 9 + 2 / 5) / 2)
-    # The difference uses the five documents with a verdict in both. F1 of A before: TP 2, FP 1, FN 1, so 2/3.
+    # All scores use the five documents with a verdict in both runs, without d5.
+    # F1 before: A has TP d0 d1, FP d2, FN d6, so 2/3; B has TP d6, FN d1 d2, so 1/2.
+    assert found.before.value == pytest.approx((2 / 3 + 1 / 2) / 2)
+    # F1 after: A has TP d0 d1 d6, FP d2, so 6/7; B has TP d1, FP d0, FN d2 d6, so 2/5.
+    assert found.after.value == pytest.approx((6 / 7 + 2 / 5) / 2)
+    assert found.change.value == pytest.approx(found.after.value - found.before.value)
     assert found.labels[0].change.value == pytest.approx(6 / 7 - 2 / 3)
     assert found.few
     assert found.left_out == 1
