@@ -140,7 +140,7 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
             "warning": _few(found),
             "metric": "Change in the share of correct values" if rating else "Change in F1, points",
             "kind": codebook.kind,
-            "labels": label_data(codebook),
+            "labels": label_data(trials.compared_labels(tried.before.settings.codebook, codebook)),
             "score_changes": [
                 {"name": name, "colour": colour, "clear": clear, **estimate_data(change)}
                 for name, colour, change, clear in changes

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Document
@@ -284,25 +286,35 @@ def stop_trial(session: ProjectSession, trial: Trial) -> None:
 def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
     """Return the effect of the change on the documents that have ended in both runs."""
     before, after = _trial_runs(session, trial)
-    codebook = shared_labels(before.settings.codebook, after.settings.codebook)
+    codebook = compared_labels(before.settings.codebook, after.settings.codebook)
     was = run_data.load_arrays(session.store, before.run_id, codebook)
     now = run_data.load_latest_reference(session.store, after.run_id, codebook)
     ended = [session.store.lab.ended(row.run_id) for row in (before, after)]
     rows = [row for row, id in enumerate(was.documents) if id in ended[0] and id in ended[1]]
     ids = [was.documents[row] for row in rows]
+    reference = now.reference[rows]
+    if codebook.kind == "choice":  # a removed label is not in question any more
+        reference = np.where(reference < len(after.settings.codebook.labels), reference, np.nan)
     groups = run_data.group_codes(session, after)
     groups = None if groups is None else groups[rows]
-    found = results.compare_grids(ids, now.reference[rows], was.verdicts[rows], now.verdicts[rows], codebook, groups)
+    found = results.compare_grids(ids, reference, was.verdicts[rows], now.verdicts[rows], codebook, groups)
     texts = session.store.documents.texts([one.document_id for one in found.documents])
     excerpts = {id: " ".join(text[: 2 * EXCERPT].split())[:EXCERPT] for id, text in texts.items()}
     documents = tuple(replace(one, excerpt=excerpts.get(one.document_id, "")) for one in found.documents)
     return replace(found, documents=documents)
 
 
-def shared_labels(before: Codebook, after: Codebook) -> Codebook:
-    """Return the later codebook with only the labels that the earlier one has, too."""
+def compared_labels(before: Codebook, after: Codebook) -> Codebook:
+    """Return the later codebook with only the labels that the earlier one has, too.
+
+    A choice has the labels of both, because a label that only one of them has is a decision, not a missing value.
+    """
     known = {label.id for label in before.labels}
-    return after.model_copy(update={"labels": tuple(label for label in after.labels if label.id in known)})
+    labels = tuple(label for label in after.labels if label.id in known)
+    if after.kind == "choice":
+        kept = {label.id for label in labels}
+        labels = (*after.labels, *(label for label in before.labels if label.id not in kept))
+    return after.model_copy(update={"labels": labels})
 
 
 @dataclass(frozen=True, slots=True)

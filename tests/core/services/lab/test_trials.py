@@ -146,6 +146,32 @@ def test_added_and_removed_labels_are_not_compared(session):
     assert [label.name for label in found.labels] == list(book.names[1:])
 
 
+def test_new_label_of_a_choice_counts_as_a_wrong_decision(tmp_path):
+    with studio(tmp_path, documents=0) as (_, session):
+        book = codebooks.change(codebooks.current(session), kind="choice")
+        clean, service = (label.id for label in book.labels)
+        session.store.codebooks.save(book)
+        texts = {clean: "A clean tower, {}.", service: "Staff of the tower sang, {}."}
+        for n in range(30):
+            label = (clean, service)[n % 2]
+            gold = {"gold": {"label": label}}
+            session.store.documents.add([Document(f"d{n}", {"text": texts[label].format(n)}, gold=gold)])
+        grown, tower = codebooks.add_label(codebooks.current(session), "Tower")
+        grown = codebooks.change_label(grown, tower, keywords=("tower", "sang"))
+        codebooks.save_draft(session, codebooks.delete_label(grown, clean))
+        sample = draws.project_sample(session, 20)
+        change = trials.definition_change(session, planning.Plan(protocol="single"))
+        trial = finish_trial(session, trials.start_trial(session, change, sample)).trial
+        found = trials.trial_result(session, trial)
+        counts = [sum(int(id[1:]) % 2 == place for id in sample.ids) for place in (0, 1)]
+        assert (found.count("broken"), found.n, found.left_out) == (counts[1], counts[1], 0)
+        assert (found.before.value, found.after.value, found.change.value) == (1.0, 0.0, -1.0)
+        broken = next(one for one in found.documents if one.effect == "broken").cells[0]
+        assert (broken.before, broken.after, broken.reference) == (service, tower, service)
+        other = next(one for one in found.documents if int(one.document_id[1:]) % 2 == 0).cells[0]
+        assert (other.before, other.reference, other.effect) == (clean, None, "changed"), "the label was removed"
+
+
 def test_trial_with_another_kind_of_label_is_refused(session):
     codebooks.save_draft(session, codebooks.change(codebooks.current(session), kind="choice"))
     with pytest.raises(CodebookError, match="kind"):
