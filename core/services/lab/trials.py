@@ -284,15 +284,17 @@ def stop_trial(session: ProjectSession, trial: Trial) -> None:
 
 
 def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
-    """Return the effect of the change on the documents that have ended in both runs."""
+    """Return the effect of the change on the documents that have ended in both runs.
+
+    Documents that are used as examples in either codebook have no reference.
+    """
     before, after = _trial_runs(session, trial)
     codebook = compared_labels(before.settings.codebook, after.settings.codebook)
-    was = run_data.load_arrays(session.store, before.run_id, codebook)
-    now = run_data.load_latest_reference(session.store, after.run_id, codebook)
+    was, now = (run_data.load_latest_reference(session.store, run.run_id, codebook) for run in (before, after))
     ended = [session.store.lab.ended(row.run_id) for row in (before, after)]
     rows = [row for row, id in enumerate(was.documents) if id in ended[0] and id in ended[1]]
     ids = [was.documents[row] for row in rows]
-    reference = now.reference[rows]
+    reference = np.where(np.isnan(was.reference), np.nan, now.reference)[rows]
     if codebook.kind == "choice":  # a removed label is not in question any more
         reference = np.where(reference < len(after.settings.codebook.labels), reference, np.nan)
     groups = run_data.group_codes(session, after)

@@ -146,6 +146,28 @@ def test_added_and_removed_labels_are_not_compared(session):
     assert [label.name for label in found.labels] == list(book.names[1:])
 
 
+def test_source_of_an_example_in_either_codebook_has_no_reference(tmp_path):
+    with studio(tmp_path, documents=0) as (_, session):
+        clean, service = (label.id for label in codebooks.current(session).labels)
+        gold = {"gold": {clean: False, service: True}}
+        texts = [f"A gondolier bowed {n} times" for n in range(12)]
+        session.store.documents.add([Document(f"d{n}", {"text": text}, gold=gold) for n, text in enumerate(texts)])
+        sample = draws.project_sample(session, 5)
+        book = codebooks.current(session)
+        for side, (document, part) in enumerate(zip(sample.ids, ("include", "exclude"), strict=False)):
+            book = codebooks.extend_label(book, service, part, texts[int(document[1:])])
+            text = getattr(book.label(service), part)[-1]
+            session.store.classifiers.add_codebook_example(document, service, part, text, 2 + side, actor="")
+            if part == "include":
+                codebooks.save(session, book)
+                book = codebooks.change_label(book, service, include=())  # the draft lacks the first example
+        codebooks.save_draft(session, book)
+        change = trials.definition_change(session, planning.Plan(protocol="single"))
+        trial = finish_trial(session, trials.start_trial(session, change, sample)).trial
+        found = trials.trial_result(session, trial)
+        assert (len(found.documents), found.n) == (5, 3)
+
+
 def test_new_label_of_a_choice_counts_as_a_wrong_decision(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
         book = codebooks.change(codebooks.current(session), kind="choice")
