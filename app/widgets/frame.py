@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import context
-from app.components import APP, colour_classes, component, read, tokens
+from app.components import APP, colour_classes, component, module_address, read, tokens
 from app.pages import open_page
 from app.state import SessionState, state
 from app.widgets import layout
@@ -139,9 +139,8 @@ def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage
                 # A page link does not mark the current page, so the key of its container does.
                 with st.container(key="current-page" if page == here else f"page-{page.url_path or 'home'}", gap=None):
                     st.page_link(page, width="stretch")
-        if _vega_address():  # load Streamlit's Vega script in the browser while it is idle
-            with st.container(key="unseen-preload"):
-                _PRELOAD(key="preload", data=_vega_address())
+        with st.container(key="unseen-preload"):
+            _PRELOAD(key="preload", data=_preloaded_modules())
     # Rerun the page when the theme is switched, because charts are downloaded in the colours on screen.
     with st.container(key="unseen-theme"):
         _THEME(key="theme", on_switched_change=lambda: None)
@@ -198,12 +197,21 @@ _THEME = component("theme_observer")
 _PRELOAD = component("preload")
 
 
+_PRELOADED = (
+    "ArrowVegaLiteChart", "ButtonGroup", "DownloadButton", "DataFrame", "TextInput", "Checkbox", "TextArea",
+    "Multiselect", "NumberInput",
+)  # fmt: skip
+"""Streamlit's modules of the elements that pages show first, in the order in which the browser loads them while idle
+(names of 1.67)."""
+
+
 @cache
-def _vega_address() -> str:
-    """Return the path of Streamlit's Vega script (tested with 1.67), or an empty string if it is missing."""
+def _preloaded_modules() -> list[str]:
+    """Return the paths of scripts that pages need: Streamlit's, without those that are missing, and Moot's."""
     static = Path(st.__file__).parent / "static"
-    found = next(static.glob("static/js/ArrowVegaLiteChart.*.js"), None)
-    return "" if found is None else found.relative_to(static).as_posix()
+    found = [path for name in _PRELOADED for path in static.glob(f"static/js/{name}.*.js")]
+    drawn = ("document_drawer", "document_list", "confusion_matrix")
+    return [*(path.relative_to(static).as_posix() for path in found), *map(module_address, drawn)]
 
 
 STEP_PAGES = ("run", "review")

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app import context
+from app import components, context
+from app.widgets import frame
 from core.debate.events import RunStatus
 from core.errors import ProjectLocked
 from core.services import guided_path
@@ -204,3 +206,15 @@ def test_error_with_a_remedy_is_shown_and_only_others_are_logged(caplog: pytest.
     at = AppTest.from_function(internal).run()
     assert "internal error (KeyError)" in at.get("html")[0].proto.body
     assert "a page failed" in caplog.text
+
+
+def test_every_script_loaded_ahead_exists():
+    """The names are Streamlit's, and another version may have others."""
+    streamlit = Path(st.__file__).parent / "static"
+    addresses = frame._preloaded_modules()
+    assert len(addresses) == len(frame._PRELOADED) + 3
+    for address in addresses:
+        if address.startswith("static/"):
+            assert (streamlit / address).is_file()
+        else:
+            assert (components.FOLDER / Path(address).name).is_file()
