@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from core.codebook import Kind
 from core.documents import Document
 from core.errors import MootError, UsageError
 from core.runs import RoleModel
@@ -234,6 +235,13 @@ def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, pro
     shown = html(open_page("lab"))
     assert "cannot be read" in shown or "more than 64 configurations" in shown
     assert "<img src=x" not in shown
+
+
+@pytest.mark.parametrize(("kind", "measure"), [("rating", "Share correct"), ("choice", "Macro F1")])
+def test_ranking_of_a_sweep_names_its_score(filled: ProjectSession, kind: Kind, measure: str) -> None:
+    codebooks.save(filled, codebooks.change(BOOK, kind=kind))
+    filled.store.lab.update_sweep(filled.store.lab.begin_sweep(CELLS).sweep, {}, "done")
+    assert f"<th>{measure}</th>" in html(open_page("lab"))
 
 
 def test_hostile_models_and_values_of_a_sweep_are_refused_in_words(filled: ProjectSession) -> None:

@@ -16,6 +16,7 @@ from core.errors import MootError, UsageError
 from core.formatting import format_count, format_number, format_price
 from core.runs import RoleModel
 from core.services import prompt_templates
+from core.services.codebooks import codebook as codebooks
 from core.services.lab import sweeps
 from core.services.lab.sweeps import SPEC, RankedCell, SweepRow, SweepSpec
 from core.services.project_session import ProjectSession
@@ -133,7 +134,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
                     help="In total, including what is already spent",
                 )  # fmt: skip
             st.button("Resume", key="sweep-go", on_click=_resume, args=(session, row))
-    _ranking(places)
+    _ranking(places, "Share correct" if codebooks.codebook_status(session).codebook.kind == "rating" else "Macro F1")
     if row.state == "failed":
         notice("error", "The sweep failed", row.message)
 
@@ -147,13 +148,13 @@ def _resume(session: ProjectSession, row: SweepRow) -> None:
         state.set_notice("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
 
 
-def _ranking(places: Sequence[RankedCell]) -> None:
+def _ranking(places: Sequence[RankedCell], measure: str) -> None:
     values = [_values(place) for place in places]
     varied = [name for name in (values[0] if values else ()) if len({one[name] for one in values}) > 1]
     head = "".join(f'<th class="l">{escape(name.capitalize())}</th>' for name in varied)
     body = "".join(_line(place, [own[name] for name in varied]) for place, own in zip(places, values, strict=True))
     st.html(
-        f'<table class="moot-table"><tr><th></th>{head}<th>Macro F1</th><th>95% interval</th><th>n</th><th>Cost</th>'
+        f'<table class="moot-table"><tr><th></th>{head}<th>{measure}</th><th>95% interval</th><th>n</th><th>Cost</th>'
         f'<th class="l"></th></tr>{body}</table>'
     )
 

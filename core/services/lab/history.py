@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from core.runs import RunRow
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -20,14 +18,12 @@ from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
 from core.store.lab import Trial, codebook_mark, text_mark
 
-NO_SCORE = Estimate(None, None)
-
 
 @dataclass(frozen=True, slots=True)
 class RunScore:
     """Score of a run against reviewed labels, or gold where there is no review, on ``n`` documents.
 
-    The score is macro F1, for ratings the share of correct values.
+    The score is macro F1, for ratings the share of correct values. Documents without a complete verdict do not count.
     """
 
     value: Estimate
@@ -136,9 +132,7 @@ def score_run(session: ProjectSession, run: RunRow) -> RunScore:
     """Return the score of a finished run."""
     codebook = run.settings.codebook
     loaded = run_data.load_latest_reference(session.store, run.run_id, codebook)
-    n = int((~np.isnan(loaded.reference)).any(axis=1).sum())
-    if not n:
-        return RunScore(NO_SCORE, 0, run.cost_usd)
     kind, key, (true, codes) = comparable_codes(codebook, loaded.reference, loaded.verdicts)
     design = Design(groups=run_data.group_codes(session, run))
-    return RunScore(scoring.score(kind, true, codes, codebook.names, design=design)[key], n, run.cost_usd)
+    scores = scoring.score(kind, true, codes, codebook.names, design=design)
+    return RunScore(scores[key], scores.n, run.cost_usd)

@@ -143,7 +143,6 @@ def _ranked_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, .
     cells = grid_cells(spec)
     done: Mapping[str, str] = row.progress.get("runs", {})
     problems: Mapping[str, str] = row.progress.get("problems", {})
-    sizes = rung_sizes(len(cells), spec.size)
     remaining = set(row.progress.get("remaining", range(len(cells))))
     places = []
     for cell in cells:
@@ -153,7 +152,7 @@ def _ranked_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, .
         rung = max(ended, default=-1)
         places.append(
             RankedCell(
-                cell, rung, sizes[rung] if rung >= 0 else 0,
+                cell, rung, found[rung].documents if rung >= 0 else 0,
                 history.score_run(session, found[rung]) if rung >= 0 else None,
                 total_cost(run.cost_usd for run in found.values()),
                 problems.get(str(cell.number), ""), cell.number in remaining,

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.documents import Document
 from core.errors import UsageError
 from core.runs import RoleModel
-from core.services import models, projects, prompt_templates
+from core.services import document_samples, models, projects, prompt_templates
+from core.services.codebooks import codebook as codebooks
 from core.services.lab import sweeps
 from core.services.lab.sweeps import MAX_CELLS, SPEC, SweepSpec, count_debates, grid_cells, rung_sizes, survivors
-from tests.core.services.sessions import until
+from tests.core.services.sessions import studio, until
 from tests.servers.scripted import Scripted, debating
 
 ROLE_MODEL = RoleModel(connection="builtin", model="lexical")
@@ -74,6 +76,24 @@ def test_sweep_ranks_its_cells_and_stops_poor_cells_early(session):
     assert first.score.n == 8
     assert first.score.value == second.score.value  # the built-in model ignores prompts
     assert session.store.runs.all() == []
+
+
+def test_ranking_counts_the_documents_that_were_scored(tmp_path):
+    with studio(tmp_path, documents=0) as (_, session):
+        book = codebooks.change(codebooks.current(session), kind="choice")
+        session.store.codebooks.save(book)
+        gold = {"gold": {"label": book.labels[0].id}}
+        texts = ("The room was clean", "We slept")  # the word lists leave the second one unresolved
+        session.store.documents.add(
+            [Document(f"d{n}", {"text": f"{texts[n % 2]}, {n}."}, gold=gold) for n in range(12)]
+        )
+        row = sweeps.start_sweep(session, spec(params={"extra_rounds": [0, 1]}, size=20))
+        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+        sample = document_samples.project_sample(session, 20).ids
+        scored = sum(int(id[1:]) % 2 == 0 for id in sample)
+        assert 0 < scored < len(sample) < 20
+        for cell in sweeps.rank_cells(session, sweeps.find_sweep(session, row.sweep)):
+            assert (cell.documents, cell.score.n) == (len(sample), scored)
 
 
 def test_sweep_over_an_unknown_parameter_does_not_start(session):
