@@ -19,7 +19,9 @@ from collections.abc import Container
 from dataclasses import replace
 
 import streamlit
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage, _FragmentLifetime
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
@@ -33,10 +35,11 @@ _run_script = ScriptRunner._run_script
 _add_request = ScriptRequests._request_rerun_locked
 _start_runner = AppSession._create_scriptrunner
 _is_drawn_by = MemoryFragmentStorage.has_ancestor_in
+_clear_queue = ForwardMsgQueue.clear
 
 
 def correct() -> None:
-    """Complete callbacks, keep the opened page, send all elements of a run before the next, and run waiting dialogs.
+    """Complete callbacks, keep the opened page, send all elements and the end of each run, and run waiting dialogs.
 
     Streamlit of another version stays as it is.
     """
@@ -47,6 +50,7 @@ def correct() -> None:
     ScriptRequests._request_rerun_locked = _add_request_for_waiting_page  # type: ignore[method-assign]
     AppSession._create_scriptrunner = _start_runner_after_events  # type: ignore[method-assign]
     MemoryFragmentStorage.has_ancestor_in = _is_drawn_by_unless_dialog  # type: ignore[method-assign]
+    ForwardMsgQueue.clear = _clear_queue_except_ends  # type: ignore[method-assign]
 
 
 def _interrupt_outside_callbacks(self: ScriptRunner) -> None:
@@ -97,3 +101,18 @@ def _is_drawn_by_unless_dialog(self: MemoryFragmentStorage, fragment_id: str, ca
     if self._lifetime_by_id.get(fragment_id) is _FragmentLifetime.FULL_APP_SCOPED:  # a dialog
         return False
     return _is_drawn_by(self, fragment_id, candidate_ids)
+
+
+def _clear_queue_except_ends(
+    self: ForwardMsgQueue, retain_lifecycle_msgs: bool = False, fragment_ids_this_run: list[str] | None = None
+) -> None:
+    finished = ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
+    started = set(fragment_ids_this_run or ())
+    ends = [
+        msg
+        for msg in self._queue
+        if started and msg.script_finished == finished and started.isdisjoint(msg.metadata.run.fragment_ids)
+    ]
+    _clear_queue(self, retain_lifecycle_msgs, fragment_ids_this_run)
+    for end in ends:
+        end.script_finished = finished

@@ -10,9 +10,11 @@ from unittest.mock import MagicMock
 import pytest
 import streamlit
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime import Runtime
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.script_data import ScriptData
@@ -97,6 +99,7 @@ def corrected(monkeypatch: pytest.MonkeyPatch) -> None:
         (ScriptRequests, "_request_rerun_locked"),
         (AppSession, "_create_scriptrunner"),
         (MemoryFragmentStorage, "has_ancestor_in"),
+        (ForwardMsgQueue, "clear"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))  # restored afterwards
     monkeypatch.setattr(Runtime, "_instance", MagicMock(spec=Runtime))
@@ -226,6 +229,19 @@ def test_dialog_takes_a_number_although_the_fragment_that_opened_it_runs_again(c
     queue = [parent_of[dialog], dialog]
     drawn = tab.send(RerunData(page_script_hash=ONE, widget_states=states, fragment_id_queue=queue)).forward_msgs()
     assert "Margin 18" in [msg.delta.new_element.markdown.body for msg in drawn]
+
+
+@pytest.mark.parametrize(("started", "cleans_up"), [("clock", True), ("page", False)])
+def test_end_of_a_fragment_run_is_sent_although_another_fragment_starts(
+    corrected: None, started: str, cleans_up: bool
+) -> None:
+    queue = ForwardMsgQueue()
+    end = ForwardMsg(script_finished=ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
+    end.metadata.run.fragment_ids.append("page")
+    queue.enqueue(end)
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[started])
+    (sent,) = queue.flush()
+    assert (sent.script_finished == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY) == cleans_up
 
 
 def test_corrections_are_written_for_the_installed_streamlit() -> None:
