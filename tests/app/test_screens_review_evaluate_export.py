@@ -283,6 +283,7 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     button = next(button for button in app.button if button.label == literal("absent (bob)"))
     button.click().run()
     assert "0 of 1 disagreements open" in texts(app)
+    assert "No open disagreements" in texts(app)
     assert queue.review_rows(session, project.store.runs.get(run_id), ["d0"])[0].values["b"] is False
 
 

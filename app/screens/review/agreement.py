@@ -66,7 +66,7 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
     disagreements = report.open if show == "Open" else tuple(d for d in report.disagreements if d.decided is not None)
     if not disagreements:
         words = "Items on which reviewers disagree are listed here."
-        empty("No disagreements", words, sign="check", key="agreement-done")
+        empty(f"No {show.lower()} disagreements", words, sign="check", key="agreement-done")
         return
     by_document = [list(group) for _, group in groupby(disagreements, attrgetter("document_id"))]
     pages = -(-len(by_document) // SIZE)
@@ -128,7 +128,7 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
             [one.name, f"{one.documents:,}", *(format_percent(one.recalls[value]) for value in values)]
             for one in raters
         ]
-        table(["Annotator", "documents", *(actions.value_name(codebook, value) for value in values)], rows)
+        table(["Annotator", "Documents", *(actions.value_name(codebook, value) for value in values)], rows)
         st.html(
             '<div class="moot-remark q">Estimated share of documents of each true value that the annotator recognised '
             "(Dawid and Skene). No reference is used: the truth is inferred from all answers, as if annotators erred "
