@@ -70,28 +70,24 @@ class TrialStatus:
     before: RunRow
     after: RunRow
     state: TrialState
-    reuses_before: bool
-    """True if an earlier trial had already made the run before the change."""
+    own: tuple[RunRow, ...]
+    """the runs that no earlier trial had made"""
     error: BaseException | None = None
 
     @property
     def calls(self) -> int:
-        """Calls that this trial paid for."""
-        return sum(run.calls for run in self._own)
+        """Calls that this trial paid for; none in runs of earlier trials."""
+        return sum(run.calls for run in self.own)
 
     @property
     def reused(self) -> int:
-        """Replies of this trial's runs that came from the store."""
-        return sum(run.cached_calls for run in self._own)
+        """Replies of these runs that came from the store."""
+        return sum(run.cached_calls for run in self.own)
 
     @property
     def cost_usd(self) -> float | None:
         """Cost of this trial in dollars, None if a price is unknown."""
-        return total_cost(run.cost_usd for run in self._own)
-
-    @property
-    def _own(self) -> tuple[RunRow, ...]:
-        return (self.after,) if self.reuses_before else (self.before, self.after)
+        return total_cost(run.cost_usd for run in self.own)
 
 
 def base_settings(session: ProjectSession, plan: planning.Plan | None = None) -> RunSettings:
@@ -249,9 +245,10 @@ def trial_status(session: ProjectSession, trial: Trial) -> TrialStatus:
     state: TrialState = next((each for each in worst if each in (before.state, after.state)), "done")
     if is_trial_active(session, trial):
         state = "running"
-    earlier = (one for one in session.store.lab.trials() if one.trial < trial.trial)
-    reuses_before = any(trial.before_run in (one.before_run, one.after_run) for one in earlier)
-    return TrialStatus(trial, before, after, state, reuses_before, error)
+    earlier = [one for one in session.store.lab.trials() if one.trial < trial.trial]
+    known = {run_id for one in earlier for run_id in (one.before_run, one.after_run)}
+    own = tuple(run for run in (before, after) if run.run_id not in known)
+    return TrialStatus(trial, before, after, state, own, error)
 
 
 def wait_for_trial(session: ProjectSession, trial: Trial, seconds: float) -> bool:

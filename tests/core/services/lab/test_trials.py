@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.documents import Document
@@ -81,6 +83,12 @@ def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
         assert (again.after.calls, again.after.cached_calls) == (5, 10)
         assert again.trial.before_run == trial.trial.before_run  # the run before the change is reused
         assert "Weigh it." in server.requests[0]["messages"][-1]["content"]
+
+        back = trials.prompt_change(session, slot, plan)
+        back = replace(back, before=back.after, after=back.before)  # as if the edited prompt were saved and undone
+        undone = finish_trial(session, trials.start_trial(session, back, sample))
+        assert (undone.trial.before_run, undone.trial.after_run) == (again.trial.after_run, again.trial.before_run)
+        assert (undone.calls, undone.reused, undone.cost_usd) == (0, 0, 0.0), "earlier trials had made both runs"
 
         server.requests.clear()
         same = trials.start_trial(session, trials.prompt_change(session, slot, plan), sample)
