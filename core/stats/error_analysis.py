@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from math import log, sqrt
 
 import numpy as np
@@ -25,6 +28,8 @@ _CONTRACTIONS = (
     "ain aren couldn didn doesn don hadn hasn haven isn ll mustn needn shan shouldn ve wasn weren won wouldn"
 )
 """Parts of contractions."""
+_WORD = re.compile(r"\b[^\W\d_]{2,}\b")
+_BETWEEN = re.compile(r"[\s-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ def cues(
 ) -> tuple[Cue, ...]:
     """Return the words that separate texts of errors from texts of hits, strongest first.
 
-    TF-IDF over words and pairs of words (scikit-learn's, sublinear, each text of length 1): the mean over errors minus
+    TF-IDF over words and pairs of adjacent words (scikit-learn's, sublinear, each text of length 1): the mean over errors minus
     the mean over hits. A word must occur in two errors, and the z-value of the log-odds ratio of its occurrence in
     errors to that in hits, with one half added to each count (Haldane 1956, Annals of Human Genetics 20), must exceed
     ``least_z``. Numbers, function words of English and words in ``ignore`` are left out. Of a pair and its words that
@@ -71,13 +76,8 @@ def cues(
 
     if len(errors) < LEAST:
         return ()
-    vectoriser = TfidfVectorizer(
-        ngram_range=(1, 2),
-        sublinear_tf=True,
-        stop_words=sorted({*ENGLISH_STOP_WORDS, *_CONTRACTIONS.split(), *ignore}),
-        token_pattern=r"(?u)\b[^\W\d_]{2,}\b",
-        min_df=LEAST,
-    )
+    without = {*ENGLISH_STOP_WORDS, *_CONTRACTIONS.split(), *ignore}
+    vectoriser = TfidfVectorizer(analyzer=partial(_terms, without=without), sublinear_tf=True, min_df=LEAST)
     try:
         weights = vectoriser.fit_transform([*errors, *hits])
     except ValueError:  # no word is left
@@ -96,6 +96,19 @@ def cues(
         if len(rows) >= LEAST and z > least_z and not known:
             found.append(Cue(word, float(lead[place]), rows, int(in_hits[place])))
     return tuple(found)
+
+
+def _terms(text: str, without: Collection[str]) -> list[str]:
+    """Return the words of a text, and the pairs with only white space or hyphens between them."""
+    text = text.lower()
+    found = list(_WORD.finditer(text))
+    kept = [one[0] not in without for one in found]
+    words = [one[0] for one, is_kept in zip(found, kept, strict=True) if is_kept]
+    pairs = zip(pairwise(found), pairwise(kept), strict=True)
+    adjacent = (both for both, are_kept in pairs if all(are_kept))
+    return words + [
+        f"{one[0]} {other[0]}" for one, other in adjacent if _BETWEEN.fullmatch(text, one.end(), other.start())
+    ]
 
 
 def _log_odds_z(here: int, errors: int, there: int, hits: int) -> float:

@@ -16,6 +16,15 @@ def test_cue_words_separate_errors_from_hits() -> None:
     assert not {"room", "cheap"} & {cue.word for cue in found}
 
 
+def test_pairs_of_cue_words_are_adjacent_in_the_text() -> None:
+    apart = ["A stout was near.", "Stout, near the bar", "Stouts in near 5", "No stout. Near it we sang"]
+    others = ["We sat near", "Near it", "Stout", "A stout", "stout of near"]
+    assert {cue.word for cue in cues(apart, others)} <= {"stout", "near"}
+    pairs = cues(["One resort fee", "resort-fee", "The resort  fee"], ["Resort", "the fee of a resort", "fee"])
+    assert pairs[0].word == "resort fee"
+    assert (pairs[0].errors, pairs[0].hits) == ((0, 1, 2), 0)
+
+
 def test_equal_texts_have_no_cue_words() -> None:
     assert cues(["one"], ["two", "three"]) == ()
     assert cues(["", "1 2"], ["3", "4"]) == ()
