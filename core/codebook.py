@@ -42,7 +42,7 @@ COLOUR_HEX = ("#1c806c", "#cf559f", "#955800", "#1b4e86", "#7c9a10", "#a50f1a", 
 COLOURS = len(COLOUR_HEX)
 """Number of label colours; ``Label.colour`` is 1 to COLOURS."""
 
-_STRIPPED = re.compile(r"[#*\"'`“”‘’«»]")
+_STRIPPED = re.compile(r"[#*\"'`“”„‘’«»]")
 _DOUBLE_QUOTE = re.compile(r"[\"“”„«»]")
 _SPACE = re.compile(r"\s+")
 _HIDDEN = re.compile(

@@ -66,11 +66,11 @@ def cues(
 ) -> tuple[Cue, ...]:
     """Return the words that separate texts of errors from texts of hits, strongest first.
 
-    TF-IDF over words and pairs of adjacent words (scikit-learn's, sublinear, each text of length 1): the mean over errors minus
-    the mean over hits. A word must occur in two errors, and the z-value of the log-odds ratio of its occurrence in
-    errors to that in hits, with one half added to each count (Haldane 1956, Annals of Human Genetics 20), must exceed
-    ``least_z``. Numbers, function words of English and words in ``ignore`` are left out. Of a pair and its words that
-    occur in the same errors, the strongest is kept. Empty if there are fewer than two errors.
+    TF-IDF over words and pairs of adjacent words (scikit-learn's, sublinear, each text of length 1): the mean over
+    errors minus the mean over hits. A word must occur in two errors, and the z-value of the log-odds ratio of its
+    occurrence in errors to that in hits, with one half added to each count (Haldane 1956, Annals of Human Genetics 20),
+    must exceed ``least_z``. Numbers, function words of English and words in ``ignore`` are left out. Of a pair and its
+    words that occur in the same errors, the strongest is kept. Empty if there are fewer than two errors.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from core.codebook import Codebook, normalise
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, unspaced
 
-IGNORED = "#*\"'`“”‘’«»" + INVISIBLE
+IGNORED = "#*\"'`“”„‘’«»" + INVISIBLE
 """Characters that ``codebook.normalise`` removes from a name, and invisible ones; they may occur anywhere in a name."""
 
 _GAP = f"[{re.escape(IGNORED)}]*+"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.authors.questions import (
@@ -68,6 +68,7 @@ def test_question_without_two_options_asks_for_a_word() -> None:
     assert make_question("d", Feature("w", "Word", open="word"), "?", ["a", "b"], Prediction("a")).options == ()
 
 
+@example(["calm"], "„")
 @given(st.lists(st.text(max_size=8), max_size=8), st.one_of(st.none(), st.text(max_size=8)))
 def test_options_are_different_and_can_be_annotated(candidates: list[str], predicted: str | None) -> None:
     made = make_question("d", FEELING, "?", candidates, Prediction(predicted))
