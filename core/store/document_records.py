@@ -47,7 +47,8 @@ personal AS (
     FROM (
         SELECT document_id, actor, item, value, status, coalesce(decision.unix_time, person.unix_time) AS unix_time,
                coalesce(decision.seq, person.seq) AS seq
-        FROM (SELECT * FROM person_reviews WHERE {personal} AND value IS NOT NULL {narrowed}) AS decision
+        FROM (SELECT * FROM person_reviews WHERE {personal} AND value IS NOT NULL {narrowed}
+              QUALIFY row_number() OVER (PARTITION BY document_id, actor, item ORDER BY kind DESC) = 1) AS decision
         FULL JOIN (SELECT * FROM person_status WHERE {personal} {narrowed}) AS person USING (document_id, actor)
         WHERE item IS NOT NULL OR status = 'Discarded'
     )
@@ -101,7 +102,7 @@ class DocumentRecord:
     could not be read, with the reason in ``unresolved``. ``roles`` maps a role to its last list and ``evidence`` to the
     quotes offered there; a role without a list is missing from ``roles``. ``people`` maps each person to their own
     decisions, in the order of the last ones, also one who only discarded the document; it is empty in the records for
-    one reviewer.
+    one reviewer. A person's review of an item precedes an adjudicated value of the same person.
 
     In a ``second_reading`` (see ``second_readings``) verdict, roles, evidence and gold are left out.
     """

@@ -178,11 +178,11 @@ class Reviews(Repository):
         return {name: load(mark["value"]) for name, mark in marks.items() if mark and mark["value"] is not None}
 
     def values_by_reviewer(self, document_id: str) -> dict[str, dict[str, Value]]:
-        """Return the current values of each reviewer by item. Adjudicated values replace the adjudicator's own."""
+        """Return the current values of each reviewer by item, adjudicated ones only if the adjudicator has no other."""
         return values_by_key(
             self._connection.rows(
                 "SELECT actor, item, value FROM person_reviews WHERE document_id = ? AND value IS NOT NULL "
-                "ORDER BY actor, kind DESC, item",
+                "ORDER BY actor, kind, item",
                 [document_id],
             )
         )

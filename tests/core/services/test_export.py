@@ -75,6 +75,18 @@ def test_each_reviewer_is_exported_with_their_own_labels_and_status(session, run
     assert (prodigy["accept"], prodigy["answer"], prodigy["_annotator_id"]) == (["Alpha", "Beta"], "accept", "ann")
 
 
+def test_reviewer_who_resolves_a_disagreement_is_exported_with_their_own_labels(session, run_id, tmp_path):
+    for name, value in (("ann", True), ("bob", False)):
+        for item in ("a", "b"):
+            actions.edit(session, run_id, ["d2"], item, value, actions.Attribution(name))
+        actions.submit(session, run_id, ["d2"], actions.Attribution(name))
+    agreement.adjudicate(session, session.run(run_id), "d2", "b", True, actor="bob")
+    lines = export.export(session, run_id, "argilla", tmp_path / "argilla").read_text("utf-8").splitlines()
+    responses = json.loads(lines[2])["responses"]
+    assert ["Beta" in response["value"] for response in responses] == [True, False]
+    assert table(session, run_id)["d2"]["reviewed_Beta"] == "1"
+
+
 def test_document_that_was_only_discarded_is_marked_in_every_format(session, run_id):
     actions.set_status(session, run_id, ["d0"], "Discarded", actions.Attribution("ann"))
     actions.edit(session, run_id, ["d1"], "b", True, actions.Attribution("ann"))
