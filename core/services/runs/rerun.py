@@ -27,7 +27,7 @@ def changed_settings(
     """Return the settings of a run with some of them replaced.
 
     ``role_models`` are by role, ``prompts`` are template texts by role or shared name; others stay. None keeps a
-    setting.
+    setting; of a budget that was changed since, the current one.
 
     Raises UsageError for a role or template that the run does not have, and for a budget with an unpriced model;
     PromptError for a template that cannot be rendered on some documents of the run.
@@ -45,7 +45,7 @@ def changed_settings(
             "role_models": {**before.role_models, **changed},
             "templates": replace_prompts(before.templates, prompts, before.protocol),
             "concurrency": concurrency or before.concurrency,
-            "budget_usd": budget_usd or before.budget_usd,
+            "budget_usd": budget_usd or run.budget_usd,
             "engine": engine,
         }
     )

@@ -45,3 +45,15 @@ def test_models_and_parameters_of_a_run_are_used_from_now_on(session: ProjectSes
     found = rerun.base_run(session, plan)
     assert found is not None
     assert found.run_id == run.run_id
+
+
+def test_rerun_keeps_the_current_budget_and_the_documents(session: ProjectSession) -> None:
+    (run,) = queue_runs(session, planning.Plan(budget_usd=0.5, limit=3))
+    run = session.store.runs.raise_budget(run.run_id, 2.0)
+    kept = {"role_models": {}, "prompts": {}, "concurrency": None, "engine": run.settings.engine}
+    budgets = [rerun.changed_settings(session, run, **kept, budget_usd=budget).budget_usd for budget in (None, 1.0)]
+    assert budgets == [2.0, 1.0]
+    again = rerun.create_rerun(session, run, rerun.changed_settings(session, run, **kept, budget_usd=None))
+    assert session.store.runs.document_ids(again.run_id) == session.store.runs.document_ids(run.run_id)
+    assert again.documents == 3
+    assert again.settings.codebook == run.settings.codebook
