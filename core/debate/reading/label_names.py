@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,9 @@ _ORDINAL = re.compile(
     r"(?<![^\s,;:|*_])\(?(?P<place>\d{1,2}|[a-h])[.)](?=[\s*_#`\"'“(\[]*+(?P<entry>\S))", re.IGNORECASE
 )
 
+_NUMBERED = re.compile(r"(?:\(?(?P<number>\d{1,3})(?: ?[.):]| [-–—])|\(?[a-z]\)) ?(?=[^\W\d])")
+"""Start of a name that numbers its label, as in "1. Methods"."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -39,7 +43,8 @@ class Mention:
 class Names:
     """The names (and codes) of one codebook, compiled for search, the longest first.
 
-    ``labels`` are (item, name, code). Without labels nothing is found.
+    ``labels`` are (item, name, code). Without labels nothing is found. "2. Methods" is also found as "Methods" unless
+    another label has that name, and its number is its code unless labels have codes.
     """
 
     def __init__(self, labels: tuple[tuple[str, str, float | None], ...]) -> None:
@@ -47,13 +52,20 @@ class Names:
         self._loose: dict[str, str] = {}
         for item, name, _ in labels:
             self._loose.setdefault(_visible(normalise(name)), item)
+        numbered = {item: match for key, item in self._loose.items() if (match := _NUMBERED.match(key))}
+        unnumbered = Counter(match.string[match.end() :] for match in numbered.values())
+        for item, match in numbered.items():
+            if unnumbered[name := match.string[match.end() :]] == 1:
+                self._loose.setdefault(name, item)
         self._respelt: dict[str, str | None] = {}
         for key, item in self._loose.items():
             for spelling in _respellings(key, self._loose):
                 self._respelt[spelling] = item if self._respelt.get(spelling, item) == item else None
         self._written = {item: name for item, name, _ in labels}
         self._spelt = {name: item for item, name, _ in labels}
-        self._codes = {float(code): item for item, _, code in reversed(labels) if code is not None}
+        codes = [(code, item) for item, _, code in labels if code is not None]
+        codes = codes or [(float(number), item) for item, match in numbered.items() if (number := match["number"])]
+        self._codes = {float(code): item for code, item in reversed(codes)}
         keys = sorted(self._loose, key=lambda key: (-len(key), key))
         self._anywhere = re.compile("|".join(_bounded(keys))) if keys else None
 

@@ -83,7 +83,12 @@ class LabelsReader(Reader):
         return self._read_json_labels(listed, lookup(block.data, *ABSENT), block.end)
 
     def _read_unmarked(self) -> Reading | None:
-        headings = [m for m in self.marked.weak if m.kind == "heading" and not is_reported(self.marked, m.start)]
+        headings = [
+            marker for marker in self.marked.weak
+            if marker.kind == "heading" and not is_reported(self.marked, marker.start)
+            # "Results: yes" is the answer for a label of this name
+            and self.names.find(self.marked.lines[marker.start : marker.end].rstrip(" :_=>→-–—")) is None
+        ]  # fmt: skip
         if len(headings) == 1 and (reading := self._read_marked_labels(headings[0], headings[0].end)) is not None:
             return reading
         statements = Statements(self.names)

@@ -63,3 +63,20 @@ def test_spelling_of_two_names_finds_neither() -> None:
 )
 def test_splits_numbered_names_of_a_line(line: str, split: str) -> None:
     assert split_ordinals(line, TOPICS) == split
+
+
+@pytest.mark.parametrize("style", ["{}. {}", "{}) {}", "({}) {}", "{}.{}", "{}: {}", "{} - {}"])
+def test_numbered_name_is_found_without_its_number_and_by_it(style: str) -> None:
+    first, second = labels = (style.format(1, "Aim"), style.format(2, "Method"))
+    found = names(*labels)
+    assert [found.find(text) for text in (first, "aim", "Method")] == [first, first, second]
+    assert [mention.item for mention in found.mentions("#Method, aim")] == [second, first]
+    assert [found.find_code(number) for number in (1.0, 2.0, 3.0)] == [first, second, None]
+
+
+def test_number_of_a_name_is_no_code_beside_codes_and_other_names() -> None:
+    coded = Names((("a", "1. Aim", 2.0), ("b", "2. Method", 1.0)))
+    assert (coded.find_code(1.0), coded.find_code(2.0)) == ("b", "a")
+    assert names("1. Aim", "Aim").find("aim") == "Aim"
+    assert names("1. Aim", "2. Aim").find("aim") is None
+    assert names("2.5", "1:1").find("5") is None

@@ -390,3 +390,34 @@ def test_decision_is_read_correctly_or_unresolved(
 )
 def test_earlier_misreadings_are_fixed(text: str, present: set[str] | None) -> None:
     assert decided(text) == present
+
+
+@pytest.mark.parametrize("style", ["{}. {}", "{}) {}", "({}) {}", "{}.{}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Final Decision: The present aspects are: {0}",
+        "The aspects present in this text are: {0}",
+        'Final Decision: "{0}"',
+        "Final Decision: Aim",
+        "Final Decision: The present aspects are: #Aim",
+        "{0}: yes\n{1}: no",
+        "Final Decision:\n- {0}",
+        '{{"labels": ["Aim"]}}',
+    ],
+)
+def test_numbered_names_are_read_with_and_without_their_numbers(style: str, text: str) -> None:
+    labels = [style.format(1, "Aim"), style.format(2, "Method")]
+    codebook = parse_codebook({"kind": "multilabel", "labels": [{"name": name} for name in labels]})
+    found = reading(text.format(*labels), codebook)
+    assert found.problem == ""
+    assert [codebook.label(item).name for item in found.present] == [labels[0]]
+
+
+def test_label_named_like_a_heading_has_its_answer() -> None:
+    labels = [{"name": name} for name in ("Background", "Results", "Conclusions")]
+    found = reading(
+        "Background: no\nResults: yes\nConclusions: no", parse_codebook({"kind": "multilabel", "labels": labels})
+    )
+    assert found.problem == ""
+    assert list(found.values.values()) == [False, True, False]
