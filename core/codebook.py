@@ -134,13 +134,8 @@ class Label(_Frozen):
 
         The order of the keywords and the colour do not change it.
         """
-        return digest(
-            [
-                *(self.name, self.description, list(self.include), list(self.exclude), sorted(self.keywords)),
-                *([self.scale.min, self.scale.max] if self.scale else []),
-            ],
-            size=8,
-        )
+        words = [self.name, self.description, list(self.include), list(self.exclude), sorted(self.keywords)]
+        return digest(words, size=8)
 
 
 class Codebook(_Frozen):
@@ -201,6 +196,13 @@ class Codebook(_Frozen):
     def scales(self) -> tuple[Scale, ...]:
         """The scale of each dimension in order; empty unless the codebook rates."""
         return tuple(self.scale_of(label.id) for label in self.labels) if self.kind == "rating" else ()
+
+    @property
+    def definition_hashes(self) -> dict[str, str]:
+        """Hash of the definition of each label, by its id; of ratings with the scale."""
+        hashes = {label.id: label.definition_hash for label in self.labels}
+        rated = zip(hashes.items(), self.scales, strict=False)  # none unless the codebook rates
+        return hashes | {id: f"{words} {scale}" for (id, words), scale in rated}
 
     @property
     def mixes_scales(self) -> bool:

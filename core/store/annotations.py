@@ -42,9 +42,12 @@ class Annotations(Reader):
             [run_id],
         )
 
-    def reviewed_items(self) -> list[tuple[str, str]]:
-        """Return (document id, item) of the values of submitted documents."""
-        return self._connection.rows("SELECT document_id, item FROM reviewed_labels")
+    def reviewed_items(self) -> list[tuple[str, str, int | None]]:
+        """Return (document id, item, codebook version) of the values of submitted documents."""
+        return self._connection.rows(
+            "SELECT document_id, item, codebook_version FROM current_reviews "
+            "SEMI JOIN (SELECT document_id FROM current_status WHERE status = 'Submitted') USING (document_id)"
+        )
 
     def basis(self, reference: str = GOLD, annotator: str = VERDICT) -> tuple[Any, ...]:
         """Return a value that changes whenever scores of an annotator against this reference may have changed.

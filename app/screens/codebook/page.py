@@ -22,7 +22,7 @@ from app.widgets.lessons import accepted_lessons
 from app.widgets.prompt_preview import prompt_preview
 from core.codebook import Codebook, Label, dump_yaml, label_noun
 from core.errors import MootError
-from core.formatting import format_count, format_date
+from core.formatting import format_count, format_date, plural
 from core.refi_qda import dump_qdc
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -282,7 +282,8 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
         if overview.count_documents(session):
             label_editor.in_texts(fields, label)
         if status.dirty and (stale := codebooks.count_stale_reviews(session, book, status.saved)):
-            outdated = f"{stale:,} reviewed documents were decided under the earlier definition"
+            documents = format_count(stale, "reviewed document")
+            outdated = f"{documents} {plural(stale, 'was', 'were')} decided under the earlier definition"
             notice("info", outdated, "They keep their labels. Review marks them after you save.")
 
 

@@ -7,7 +7,7 @@ unusable result raises CodebookError and changes nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -133,18 +133,20 @@ def since(versions: Sequence[CodebookVersion], label_id: str) -> int | None:
 
 
 def count_stale_reviews(session: ProjectSession, draft: Codebook, saved: CodebookVersion | None) -> int:
-    """Count documents with a review decision on a label that the draft defines differently from the saved version.
+    """Count submitted documents with a decision on an item that the draft defines differently from the saved version.
 
-    0 without a saved version.
+    Decisions under an earlier version that defines the item as the draft does are not counted. 0 without a saved
+    version.
     """
     if saved is None:
         return 0
-    before = {label.id: label.definition_hash for label in saved.codebook.labels}
-    now = {label.id: label.definition_hash for label in draft.labels}
-    touched = {label_id for label_id, words in before.items() if now.get(label_id) != words}
+    before, now = _definition_hashes(saved.codebook), _definition_hashes(draft)
+    touched = {item for item, words in now.items() if before.get(item, words) != words}
     if not touched:
         return 0
-    return len({document for document, item in session.store.annotations.reviewed_items() if item in touched})
+    stale = set(_earlier_definitions(draft, session.store.codebooks.history()))
+    decided = session.store.annotations.reviewed_items()
+    return len({document for document, item, version in decided if item in touched and (item, version) in stale})
 
 
 def gold_counts(session: ProjectSession) -> dict[str, int]:
@@ -398,14 +400,17 @@ def outdated(session: ProjectSession) -> tuple[tuple[str, int], ...]:
     Versions without the item are left out. Empty with fewer than two versions.
     """
     versions = session.store.codebooks.history()
-    if len(versions) < 2:
-        return ()
-    now = _definition_hashes(versions[0].codebook)
+    return _earlier_definitions(versions[0].codebook, versions[1:]) if versions else ()
+
+
+def _earlier_definitions(now: Codebook, versions: Iterable[CodebookVersion]) -> tuple[tuple[str, int], ...]:
+    """Return (item, version) for each item of ``now`` that a version defines differently."""
+    hashes = _definition_hashes(now)
     return tuple(
         (item, version.version)
-        for version in versions[1:]
+        for version in versions
         for item, words in _definition_hashes(version.codebook).items()
-        if item in now and now[item] != words
+        if hashes.get(item, words) != words
     )
 
 
@@ -432,5 +437,5 @@ def fits(latest: Codebook, own: Codebook) -> bool:
 def _definition_hashes(codebook: Codebook) -> Mapping[str, str]:
     """Return a hash of each item's definition; the single item of a choice covers all labels."""
     if codebook.kind == "choice":
-        return {CHOICE_ITEM: digest(sorted([label.id, label.definition_hash] for label in codebook.labels))}
-    return {label.id: label.definition_hash for label in codebook.labels}
+        return {CHOICE_ITEM: digest(sorted(codebook.definition_hashes.items()))}
+    return codebook.definition_hashes

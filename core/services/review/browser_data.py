@@ -125,7 +125,8 @@ def guideline(session: ProjectSession, run: RunRow | None) -> Json:
         hashes_of_run = {}
     else:
         codebook = codebooks.shown(session, run.settings.codebook)
-        hashes_of_run = {label.id: label.definition_hash for label in run.settings.codebook.labels}
+        hashes_of_run = run.settings.codebook.definition_hashes
+    hashes = codebook.definition_hashes
     return {
         "text": codebook.guideline,
         "labels": [
@@ -134,7 +135,7 @@ def guideline(session: ProjectSession, run: RunRow | None) -> Json:
                 "description": label.description,
                 "include": list(label.include),
                 "exclude": list(label.exclude),
-                "changed": label.id in hashes_of_run and label.definition_hash != hashes_of_run[label.id],
+                "changed": hashes_of_run.get(label.id, hashes[label.id]) != hashes[label.id],
             }
             for label in codebook.labels
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core import baseline
-from core.codebook import CHOICE_ITEM, Codebook, Label, dump_yaml, load_yaml
+from core.codebook import CHOICE_ITEM, Codebook, Label, Scale, dump_yaml, load_yaml
 from core.documents import Document
 from core.errors import CodebookError
 from core.services import document_samples, projects
@@ -204,6 +204,47 @@ def test_reviews_under_an_earlier_definition_are_counted(session: ProjectSession
         == 1
     )
     assert codebooks.count_stale_reviews(session, codebooks.change_label(BOOK, PRICE, colour=8), saved) == 0
+
+
+def test_reviews_of_a_choice_count_as_outdated_by_any_changed_label(session: ProjectSession) -> None:
+    book = codebooks.change(BOOK, kind="choice")
+    session.store.documents.add([Document("a", {"text": "x"}), Document("b", {"text": "y"})])
+    codebooks.save(session, book)
+    decided = (Decision("a", (ReviewChange(CHOICE_ITEM, None, PRICE),), "Submitted"),)
+    session.store.reviews.record(decided, actor="me", codebook_version=1)
+    changed = codebooks.change_label(book, FOOD, description="Otherwise.")
+    assert codebooks.count_stale_reviews(session, changed, codebooks.codebook_status(session).saved) == 1
+    codebooks.save(session, changed)
+    assert codebooks.outdated(session) == (("label", 1),)
+    # The draft returns to the definition of version 1, under which the document was decided.
+    assert codebooks.count_stale_reviews(session, book, codebooks.codebook_status(session).saved) == 0
+
+
+def test_ratings_are_outdated_by_another_scale_of_their_dimension(session: ProjectSession) -> None:
+    book = Codebook(kind="rating", labels=BOOK.labels, scale=Scale(min=1, max=5))
+    session.store.documents.add([Document("a", {"text": "x"})])
+    codebooks.save(session, book)
+    decided = (Decision("a", (ReviewChange(PRICE, None, 4), ReviewChange(FOOD, None, 4)), "Submitted"),)
+    session.store.reviews.record(decided, actor="me", codebook_version=1)
+    saved = codebooks.codebook_status(session).saved
+    wider = codebooks.change(book, scale={"min": 1, "max": 7})
+    assert codebooks.count_stale_reviews(session, wider, saved) == 1
+    one_wider = book.model_copy(
+        update={"labels": tuple(label.model_copy(update={
+            "scale": Scale(min=1, max=7) if label.id == PRICE else Scale(min=1, max=5)
+        }) for label in book.labels)}
+    )  # fmt: skip
+    codebooks.save(session, one_wider)
+    assert codebooks.outdated(session) == ((PRICE, 1),), "the other dimension has the same scale as before"
+
+
+def test_reviews_of_a_deleted_label_are_not_counted_as_outdated(session: ProjectSession) -> None:
+    session.store.documents.add([Document("a", {"text": "x"})])
+    codebooks.save(session, BOOK)
+    decided = (Decision("a", (ReviewChange(PRICE, None, True),), "Submitted"),)
+    session.store.reviews.record(decided, actor="me", codebook_version=1)
+    saved = codebooks.codebook_status(session).saved
+    assert codebooks.count_stale_reviews(session, codebooks.delete_label(BOOK, PRICE), saved) == 0
 
 
 # -- differences
