@@ -123,7 +123,7 @@ def _scale(codebook: Codebook) -> str:
 
 
 def _text(value: float | None) -> str:
-    return "" if value is None else f"{value:g}"
+    return "" if value is None else f"{value:.15g}"
 
 
 ALIKE = 0.3

@@ -250,6 +250,14 @@ def test_reviews_of_a_deleted_label_are_not_counted_as_outdated(session: Project
 # -- differences
 
 
+def test_diff_tells_long_codes_apart() -> None:
+    first, second = (Codebook(labels=(Label(name="Food", id="f", code=code),)) for code in (1_000_001, 1_000_002))
+    (change,) = compare(first, second)
+    assert [(one.field, one.pieces) for one in change.fields] == [
+        ("code", (("removed", "1000001"), ("added", "1000002")))
+    ]  # fmt: skip
+
+
 def test_diff_marks_added_words() -> None:
     assert words("a good room", "a very good room") == (("same", "a"), ("added", " very"), ("same", " good room"))
 
