@@ -1,4 +1,4 @@
-// Notify the page when the system's theme changes. Moot has no other theme setting.
+// Notify the page when the system's theme changes (Moot has no other theme setting), and show the top of each new page.
 
 import "./pending_input.js"; // this component is on every page
 
@@ -15,9 +15,15 @@ class ThemeObserver {
     dark.addEventListener("change", () => notifyWhenIdle(root, notify), { signal: this.listeners.signal });
   }
 
-  /** @param {Component<null>} component */
+  /** @param {Component<string>} component */
   update(component) {
+    const { component: earlier } = this;
     this.component = component;
+    // Streamlit keeps the scroll position if the new page is drawn before the earlier one is removed.
+    if (earlier && earlier.data !== component.data) {
+      const main = document.querySelector('[data-testid="stMain"]');
+      if (main) main.scrollTop = 0;
+    }
   }
 
   destroy() {
@@ -25,7 +31,7 @@ class ThemeObserver {
   }
 }
 
-/** @param {Component<null>} component */
+/** @param {Component<string>} component Its data are the name of the page. */
 export default function (component) {
   return mountView(component, null, (root) => new ThemeObserver(root));
 }

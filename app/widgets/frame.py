@@ -143,7 +143,7 @@ def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage
             _PRELOAD(key="preload", data=_preloaded_modules())
     # Rerun the page when the theme is switched, because charts are downloaded in the colours on screen.
     with st.container(key="unseen-theme"):
-        _THEME(key="theme", on_switched_change=lambda: None)
+        _THEME(key="theme", data=here.url_path, on_switched_change=lambda: None)
 
 
 def run_status(session: ProjectSession) -> None:
