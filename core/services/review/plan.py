@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Literal, TypeAlias
@@ -229,7 +229,10 @@ def _estimated_mean(
 
 
 def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, whole: PlanStatus) -> PlanStatus:
-    """Return the status of a claim on accepted verdicts, tested on the first planned equal-probability draws."""
+    """Return the status of a claim on accepted verdicts, tested on the first planned equal-probability draws.
+
+    If all documents are reviewed, their errors are known and nothing is tested.
+    """
     plan, sample, rows = whole.plan, loaded.sample, loaded.order
     even: Mask = np.ones(len(rows), dtype=np.bool_)
     if not sample.complete:
@@ -240,7 +243,13 @@ def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, whole: P
     whole = replace(whole, drawn=int(even.sum()))
     if whole.drawn < plan.reviews and not sample.complete:
         return whole
-    kept = sequential_tests.accept_thresholds(levels[rows][even], wrong[even], (0, 1, 2), plan.points)
+    if sample.complete:  # the errors are known
+        sure = [levels[rows] >= level for level in range(len(LEVELS))]
+        kept: Sequence[float] = [
+            level for level, mask in enumerate(sure) if mask.any() and wrong[mask].mean() <= plan.points
+        ]
+    else:
+        kept = sequential_tests.accept_thresholds(levels[rows][even], wrong[even], (0, 1, 2), plan.points)
     if not kept:
         return replace(whole, enough=True)
     lowest = int(min(kept))

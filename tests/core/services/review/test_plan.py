@@ -18,6 +18,7 @@ from core.services.review.queue import QueueFilter
 from core.services.workspace import Workspace
 from core.stats.intervals import Estimate, Interval
 from tests.core.services.sessions import annotate, copy_project
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
 CLEAN, STAFF = (label.id for label in BOOK.labels)
@@ -247,3 +248,102 @@ def test_plan_on_a_rating_codebook_speaks_of_ratings() -> None:
     assert "more correct ratings" in plan.describe_claim(book, Plan("better", "", 0.05, 0.1, other="r0001"))
     status = PlanStatus(correct, 10, 40, Estimate(0.8, Interval(0.7, 0.9)), enough=True)
     assert "of the ratings of 40 documents are correct" in plan.describe_result(book, status)
+
+
+RATED = Codebook(kind="rating", labels=(Label(name="Fluency", id="f"), Label(name="Clarity", id="c")))
+TRUE_FLUENCY = (3, 4, 4, 3)
+"""Reviewed ratings of fluency in turn. Clarity is always 2."""
+FIRST_RUN, SECOND_RUN = (3.5, 3.01, 2.5, 4), (3.25, 5, 4.99, 3)
+"""Verdicts on fluency in turn: two right and two wrong ones, and three right and one wrong."""
+
+
+@pytest.fixture
+def rated(workspace: Workspace, tmp_path: Path) -> tuple[ProjectSession, RunRow, RunRow]:
+    """Return a project of 40 documents and its two runs, whose verdicts on clarity are half a point off.
+
+    In the first run, a role differs from the wrong verdicts on fluency.
+    """
+    session = workspace.open(tmp_path / "rated.duckdb")
+    ids = [f"d{n:02}" for n in range(40)]
+    session.store.documents.add([Document(id, {"text": id}) for id in ids])
+    session.store.codebooks.save(RATED)
+    runs = []
+    for fluency in (FIRST_RUN, SECOND_RUN):
+        run = session.store.runs.create(make_settings(RATED, codebook_version=1), ids)
+        verdicts = {id: {"f": fluency[n % 4], "c": 2.5} for n, id in enumerate(ids)}
+        extracted = {id: {**values, "f": 1} if int(id[1:]) % 4 > 1 else values for id, values in verdicts.items()}
+        store_debates(
+            store_debate(session.project, run.run_id, id, {"extractor": extracted[id], "judge": values}, values)
+            for id, values in verdicts.items()
+        )
+        runs.append(session.run(run.run_id).model_copy(update={"created_at": 1_763_000_000.0}))
+    return session, runs[0], runs[1]
+
+
+def _rate(session: ProjectSession, run: RunRow, count: int) -> None:
+    listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
+    ada = actions.Attribution("ada")
+    actions.edit(session, run.run_id, list(listed.draws), "c", 2, ada)
+    for value in set(TRUE_FLUENCY):
+        documents = [id for id in listed.draws if TRUE_FLUENCY[int(id[1:]) % 4] == value]
+        actions.edit(session, run.run_id, documents, "f", value, ada)
+    for document, draw in listed.draws.items():
+        actions.submit(session, run.run_id, [document], ada, sampling=draw)
+
+
+@pytest.mark.parametrize(("label", "share"), [("", (2 / 4 + 1) / 2), ("f", 2 / 4), ("c", 1.0)])
+def test_rating_is_correct_if_less_than_one_point_off(
+    rated: tuple[ProjectSession, RunRow, RunRow], label: str, share: float
+) -> None:
+    session, run, _ = rated
+    _rate(session, run, 40)
+    status = plan.plan_status(session, run, Plan("correct", label, 0.1, 0.1, 30))
+    assert status.estimate == Estimate(share, Interval(share, share))
+    assert status.enough
+    # 3.5 for 3 and 3.01 for 4 are right; 2.5 for 4 and 4 for 3, a whole point off, are wrong.
+
+
+def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
+    session, run, _ = rated
+    made = Plan("correct", "f", 0.3, 0.3, 30)
+    plan.save_plan(session, run, made)
+    _rate(session, run, 30)
+    status = plan.plan_status(session, run, made)
+    assert status.estimate.interval is not None
+    assert 0.5 in status.estimate.interval
+    assert "of the ratings Fluency of 40 documents are correct" in plan.describe_result(RATED, status)
+
+
+def test_runs_of_ratings_are_compared_by_correct_ratings(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
+    session, run, other = rated
+    made = Plan("better", "", 0.1, 0, 30, other=other.run_id)
+    plan.save_plan(session, run, made)
+    _rate(session, run, 40)
+    status = plan.plan_status(session, run, made)
+    # On fluency (1 0 -1 -1) / 2 in turn; 5 for 4 is wrong, 4.99 is right. Clarity does not differ.
+    assert status.estimate.value == pytest.approx((0 + 1 - 1 - 1) / 2 / 4)
+    assert plan.describe_result(RATED, status).startswith(f"{other.title} is better than {run.title}: +12.5 points")
+
+
+def test_accepted_ratings_have_no_dimension_that_is_one_point_off(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
+    session, run, _ = rated
+    made = Plan("error", "", 0.3, 0.05, 30)
+    plan.save_plan(session, run, made)
+    _rate(session, run, 30)
+    status = plan.plan_status(session, run, made)
+    # All 20 verdicts on which the roles agree are right, although they are up to .99 points off; the others are wrong.
+    assert (status.accepted, status.accepted_documents, status.estimate.value) == (2, 20, 0.0)
+    assert plan.describe_result(RATED, status).endswith(
+        "of verdicts on which all roles agree are wrong (95% confidence): 20 documents of 40 can be accepted."
+    )
+
+
+def test_error_of_accepted_verdicts_is_exact_if_all_documents_are_reviewed(
+    rated: tuple[ProjectSession, RunRow, RunRow],
+) -> None:
+    session, run, _ = rated
+    _rate(session, run, 40)
+    # None of the verdicts on which the roles agree is wrong, too few for a test of a sample, and half of all are.
+    status = plan.plan_status(session, run, Plan("error", "", 0.01, 0.005, 30))
+    assert (status.accepted, status.accepted_documents, status.drawn) == (2, 20, 40)
+    assert plan.plan_status(session, run, Plan("error", "", 0.5, 0.005, 30)).accepted == 0
