@@ -5,7 +5,8 @@ agreeing annotators), 5.3 and table 3 (predictivity), 5.4 and table 4 (cost and 
 over pairs of annotators, by the position of the chosen option; the paper does not say how it joins more than two. KL
 divergence is smoothed (``core.stats.correlation``) and reported for the meaning of options and for their positions.
 An abstention of the author leaves the question out; one of an annotator is counted and is never a class. The questions
-of one author depend on each other, so that authors are the units of intervals; with a single author, questions are.
+of one author depend on each other, so that authors are the units of intervals; in the log of a single author, questions
+are.
 """
 
 from __future__ import annotations
@@ -41,10 +42,14 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question with its text, the author's first answer, and the answers of annotators by group and name."""
+    """A question with its text, the author's first answer, and the answers of annotators by group and name.
+
+    ``unit`` names its independent unit: the author of the text, or the question itself if the log has one author.
+    """
 
     question: Question
     source: Submission
+    unit: str
     author: Answer | None = None
     annotators: Mapping[str, Mapping[str, Answer]] = field(default_factory=dict)
 
@@ -66,8 +71,15 @@ def asked_questions(log: Iterable[Entry]) -> dict[str, AskedQuestion]:
             authors.setdefault(entry.question_id, entry)
         elif isinstance(entry, Answer):
             others[entry.question_id][entry.group][entry.by] = entry
+    several = len({source.author for _, source in asked.values()}) > 1
     return {
-        id: AskedQuestion(question, source, authors.get(id), {group: dict(by) for group, by in others[id].items()})
+        id: AskedQuestion(
+            question,
+            source,
+            source.author if several else id,
+            authors.get(id),
+            {group: dict(by) for group, by in others[id].items()},
+        )
         for id, (question, source) in asked.items()
     }
 
@@ -108,8 +120,8 @@ def collection(log: Sequence[Entry]) -> Collection:
         answered=len(answered) - len(abstained),
         abstained=len(abstained),
         declined=sum(asked.author is not None and asked.author.declined for asked in questions),
-        completion=_hit_share(questions, answered),
-        abstention=_hit_share(answered, abstained),
+        completion=hit_share(questions, answered),
+        abstention=hit_share(answered, abstained),
         seconds=median(times) if times else None,
     )
 
@@ -165,8 +177,8 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         labels=len(labelled),
         abstained=sum(answer.abstention is not None for answer in answers),
         unresolved=sum(answer.choice is None and answer.abstention is None for answer in answers),
-        accuracy=_hit_share([asked for asked, _ in chosen], right),
-        kappa=mean_kappa([_positions(asked, group) for asked in questions], _units(questions)),
+        accuracy=hit_share([asked for asked, _ in chosen], right),
+        kappa=mean_kappa([_positions(asked, group) for asked in questions], [asked.unit for asked in questions]),
         kl_meaning=_divergence(
             [normalise(asked.question.options[asked.truth or 0]) for asked in questions],
             [normalise(asked.question.options[place]) for asked, place in chosen],
@@ -218,7 +230,7 @@ def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ..
             if option == asked.truth:
                 right[agreeing].append(asked)
     return tuple(
-        Stratum(agreeing, len(stratum), _hit_share(stratum, right[agreeing]))
+        Stratum(agreeing, len(stratum), hit_share(stratum, right[agreeing]))
         for agreeing, stratum in sorted(strata.items(), reverse=True)
     )
 
@@ -230,21 +242,9 @@ def _divergence(reference: Sequence[object], chosen: Sequence[object]) -> float 
     return None if math.isnan(nats) else nats
 
 
-def _hit_share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> Estimate:
-    """Return the share of hits among cells; both may repeat a question."""
-    units = dict(zip((asked.question.id for asked in cells), _units(cells), strict=True))
-    return share_of_units([units[asked.question.id] for asked in cells], [units[asked.question.id] for asked in hits])
-
-
-def _units(questions: Sequence[AskedQuestion]) -> list[str]:
-    """Return the independent unit of each question: the author of its text, or itself if there is one author."""
-    several = len({asked.source.author for asked in questions}) > 1
-    return [asked.source.author if several else asked.question.id for asked in questions]
-
-
-def share_of_units(cells: Sequence[str], hits: Sequence[str]) -> Estimate:
-    """Return the share of hits among cells, each given by the name of its independent unit."""
-    cell_counts, hit_counts = Counter(cells), Counter(hits)
+def hit_share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> Estimate:
+    """Return the share of hits among cells; both may repeat a question, and those of one unit depend on each other."""
+    cell_counts, hit_counts = (Counter(asked.unit for asked in some) for some in (cells, hits))
     return ratio([hit_counts[unit] for unit in cell_counts], list(cell_counts.values()), Design())
 
 
@@ -273,9 +273,9 @@ class PredictivityTask:
 def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[PredictivityTask, ...]:
     """Return the predictions to make: for each question with ``EARLIER`` earlier ones, source of labels and repeat.
 
-    Only the labels differ between sources: all see the latest five questions of the author that were asked before. Of
-    a group of annotators, one that answered is drawn for each question and repeat. Sources without a label for one of
-    the five are left out of that prediction. Source: Ma et al. 2025, section 5.3.
+    Only the labels differ between sources: all see the latest five questions that the author answered with an option
+    before. Of a group of annotators, one that answered is drawn for each question and repeat. Sources without a label
+    for one of the five are left out of that prediction. Source: Ma et al. 2025, section 5.3.
     """
     usable = [asked for asked in questions if asked.truth is not None]
     groups = dict.fromkeys(group for asked in usable for group in asked.annotators)
@@ -359,5 +359,5 @@ def _predictivity(source: str, predictions: Sequence[tuple[PredictivityTask, str
         accuracy=mean(means),
         deviation=stdev(means) if len(means) > 1 else None,
         by_same={same: mean(results) for same, results in sorted(by_same.items())},
-        interval=ends(_hit_share([task.asked for task, _ in predictions], hits).interval),
+        interval=ends(hit_share([task.asked for task, _ in predictions], hits).interval),
     )

@@ -68,20 +68,18 @@ def author_report(session: ProjectSession) -> AuthorReport:
 
 def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
     reports = []
-    several = len({one.source.author for one in current.asked.values()}) > 1
     for feature in current.features:
         effects = [effect for effect in current.learned.effects.values() if effect.question.item == feature.item]
         given = [effect for effect in effects if effect.loss is not None]
         chosen = [effect for effect in given if effect.question.options and effect.question.predicted is not None]
         asked = sum(one.question.item == feature.item for one in current.asked.values())
-        ids = [effect.question.id for effect in chosen]
-        units = [current.asked[id].source.author if several else id for id in ids]
-        right = [unit for unit, effect in zip(units, chosen, strict=True) if effect.loss == 0]
+        posed = [current.asked[effect.question.id] for effect in chosen]
+        right = [current.asked[effect.question.id] for effect in chosen if effect.loss == 0]
         doubt = current.learned.selector.score(feature.item, Prediction("", 0.5)).uncertainty
         reports.append(
             FeatureReport(
                 feature.name, asked, len(given), sum(bool(effect.answer.abstention) for effect in effects),
-                comparison.share_of_units(units, right), doubt,
+                comparison.hit_share(posed, right), doubt,
                 keywords(current.learned.examples.get(feature.item, ())),
             )
         )  # fmt: skip

@@ -55,6 +55,16 @@ def test_accuracy_strata_kappa_and_divergence_match_hand_counts() -> None:
     assert (report.seconds, report.cost_usd) == (1.0, pytest.approx(0.1))
 
 
+def test_questions_of_one_of_several_authors_are_one_case() -> None:
+    own = [entries(n, "calm", "calm", ("calm", "sad")[n % 2]) for n in range(1, 6)]
+    other = entries(6, "calm", author="bo")
+    (report,) = group_reports(asked_questions([entry for some in own for entry in some]).values())
+    assert report.accuracy.interval is not None, "with a single author, questions are independent"
+    (report,) = group_reports(asked_questions([entry for some in [*own, other] for entry in some]).values())
+    assert report.accuracy == Estimate(7 / 10, None), "both annotators read texts of the same author"
+    assert [one.accuracy.interval for one in report.strata] == [None, None]
+
+
 def test_completion_counts_abstentions_as_answers() -> None:
     log = [*entries(1, "calm"), *entries(2, None), *entries(3, "sad")[:1]]
     found = collection(log)
