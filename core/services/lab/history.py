@@ -72,11 +72,11 @@ def codebook_history(session: ProjectSession) -> tuple[VersionRow, ...]:
         VersionRow(name, name, parent, version.note, version is versions[-1])
         for name, parent, version in zip(names, ["", *names], versions, strict=False)
     ]
-    marks = {name: codebook_mark(version.codebook) for name, version in zip(names, versions, strict=True)}
+    marks = {name: codebook_mark(version.codebook.closed) for name, version in zip(names, versions, strict=True)}
     status = codebooks.codebook_status(session)
     if status.dirty and versions:
         rows.append(VersionRow("draft", "draft", names[-1], is_draft=True))
-        marks["draft"] = codebook_mark(status.codebook)
+        marks["draft"] = codebook_mark(status.codebook.closed)
     return _with_runs(session, DEFINITIONS, "", rows, marks)
 
 

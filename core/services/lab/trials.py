@@ -122,7 +122,7 @@ def definition_change(session: ProjectSession, plan: planning.Plan | None = None
     """Return the change from the latest saved codebook to its draft. Raises CodebookError without a saved one."""
     settings = base_settings(session, plan)
     now = codebooks.codebook_status(session)
-    draft = now.codebook.require_labels()
+    draft = now.codebook.closed.require_labels()
     after = settings.model_copy(
         update={"codebook": draft, "codebook_version": 0 if now.dirty else settings.codebook_version}
     )

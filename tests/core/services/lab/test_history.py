@@ -111,3 +111,17 @@ def test_versions_are_scored_against_remapped_gold(session):
     assert after.score.n < before.score.n or after.score.value.value == 0
     now = document_samples.holdout_split(session)
     assert (now.development + now.held_out, sizes.development + sizes.held_out) == (30, len(ids))
+
+
+def test_definitions_are_tested_without_open_labels(session):
+    book = codebooks.current(session)
+    grown, feeling = codebooks.add_label(book, "Feeling")
+    labels = [label.model_copy(update={"open": "word"}) if label.id == feeling else label for label in grown.labels]
+    codebooks.save(session, grown.model_copy(update={"labels": tuple(labels)}))
+    assert trials.definition_change(session).unchanged
+    now = codebooks.current(session)
+    codebooks.save_draft(session, codebooks.change_label(now, book.labels[0].id, keywords=["nothing"]))
+    trial = finish(session, trials.definition_change(session), document_samples.project_sample(session, 5))
+    assert session.run(trial.after_run).settings.codebook.names == book.names
+    *_, saved, draft = history.codebook_history(session)
+    assert (saved.score.n, draft.score.n) == (5, 5)
