@@ -94,11 +94,32 @@ const editKey = (node, field) => `${node.id}/${field}`;
 
 /** @param {Pick<CellParams, "node" | "data" | "column">} params */
 export function getValue({ node, data, column }) {
-  const field = column.getColId();
+  return currentValue(node, data, column.getColId());
+}
+
+/** @param {RowNode} node @param {RowData} data @param {string} field */
+function currentValue(node, data, field) {
   const edit = edits.get(editKey(node, field));
   if (edit && data._read_at < edit.read) return edit.value;
   edits.delete(editKey(node, field));
   return data[field];
+}
+
+/**
+ * Show a value until the rows show the result of its action, which this function returns a receiver for.
+ *
+ * @param {RowNode} node
+ * @param {string} field
+ * @param {CellValue} value
+ * @returns {(read: number | null) => void}
+ */
+function editCell(node, field, value) {
+  const edit = { value, read: Infinity };
+  edits.set(editKey(node, field), edit);
+  return (read) => {
+    if (read === null) edits.delete(editKey(node, field));
+    else edit.read = read;
+  };
 }
 
 /** @param {CellParams} params */
@@ -106,14 +127,9 @@ export function setValue({ api, node, data, column, newValue }) {
   const field = column.getColId();
   data[field] = newValue;
   if (field === "_revision") return true;
-  const edit = { value: newValue, read: Infinity };
-  edits.set(editKey(node, field), edit);
   const { kind } = contextOf(api);
   const value = kind === "multilabel" ? newValue === "1" : kind === "rating" ? Number(newValue) : newValue;
-  act(api, "set", { document: node.id, item: field.slice(2), value }, (read) => {
-    if (read === null) edits.delete(editKey(node, field));
-    else edit.read = read;
-  });
+  act(api, "set", { document: node.id, item: field.slice(2), value }, editCell(node, field, newValue));
   return true;
 }
 
@@ -262,21 +278,17 @@ function displayedNodes(api) {
  */
 function submitRow(api, node) {
   const nodes = displayedNodes(api);
-  const rows = nodes.map(({ data }) => ({
-    status: data._status,
+  const rows = nodes.map((row) => ({
+    status: currentValue(row, row.data, "_status"),
     skipped: false, // such a row is at the end of the queue and has no record
-    sampling: data._sampling ? JSON.parse(data._sampling) : null,
+    sampling: row.data._sampling ? JSON.parse(row.data._sampling) : null,
   }));
   const sampling = samplingOf(rows, rows[nodes.indexOf(node)]);
   const { data } = node;
-  const before = data._status;
   const isComplete = contextOf(api).fields.every(
     (field) => getValue({ node, data, column: api.getColumn(field) }) !== "?",
   );
-  if (isComplete) data._status = "Submitted";
-  act(api, "submit", { document: node.id, sampling }, (read) => {
-    if (read === null) data._status = before;
-  });
+  act(api, "submit", { document: node.id, sampling }, isComplete ? editCell(node, "_status", "Submitted") : undefined);
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { beforeEach, test } from "node:test";
 import "./dom.js";
-import { fitColumns, handleKey, setValue, start } from "../../app/components/review_grid.js";
+import { fitColumns, getValue, handleKey, setValue, start } from "../../app/components/review_grid.js";
 
 /** Columns with these widths by id, and the ids of the visible ones after they were fitted to a width. */
 function fit(
@@ -57,9 +57,11 @@ test("a digit selects the label of a single choice", () => {
   ]);
 });
 
-test("rows that were read before an action do not replace its result", async () => {
-  /** @type {{ message: any, answer: (body: unknown) => void }[]} */
-  const requests = [];
+/** Requests to the studio, which `answerNext` answers in order. @type {{ message: any, answer: (body: unknown) => void }[]} */
+let requests = [];
+
+beforeEach(() => {
+  requests = [];
   globalThis.fetch = /** @type {any} */ (
     (/** @type {string} */ _address, /** @type {{ body: string }} */ { body }) =>
       new Promise((resolve) => {
@@ -68,35 +70,75 @@ test("rows that were read before an action do not replace its result", async () 
         requests.push({ message: JSON.parse(body), answer });
       })
   );
-  const answerNext = async (/** @type {string} */ kind, /** @type {unknown} */ content) => {
-    const request = requests.shift();
-    assert.ok(request?.message[kind], kind);
-    request.answer(content);
-    await new Promise((resolve) => setTimeout(resolve));
-  };
-  const saved = { answers: [{ saved: "14:05", touched: ["d1"] }], read: 7 };
-  const column = { getColId: () => "v_a" };
-  const data = { _id: "d1", _status: "Pending", _quotes: "", _read_at: 0, v_a: "0" };
-  const node = { id: "d1", rowIndex: 0, data, setDataValue() {} };
+});
+
+async function answerNext(/** @type {string} */ kind, /** @type {unknown} */ content) {
+  const request = requests.shift();
+  assert.ok(request?.message[kind], kind);
+  request.answer(content);
+  await new Promise((resolve) => setTimeout(resolve));
+  return request.message[kind];
+}
+
+const column = { getColId: () => "v_a" };
+
+/** Start a grid with rows of these ids, and return its interface and rows. */
+function startGrid(/** @type {string[]} */ ...ids) {
+  const nodes = ids.map((id, rowIndex) => ({
+    id,
+    rowIndex,
+    data: { _id: id, _status: "Pending", _sampling: '{"how": "drawn"}', _quotes: "", _read_at: 0, v_a: "0" },
+    setDataValue() {},
+  }));
   const context = { kind: "multilabel", fields: ["v_a"], address: "/", head: {}, focus: null };
   const api = {
     getGridOption: () => context,
     getColumn: () => column,
-    getDisplayedRowCount: () => 1,
-    getDisplayedRowAtIndex: () => node,
-    getRowNode: () => node,
+    getDisplayedRowCount: () => nodes.length,
+    getDisplayedRowAtIndex: (/** @type {number} */ index) => nodes[index],
+    getRowNode: (/** @type {string} */ id) => nodes.find((node) => node.id === id),
     refreshCells() {},
     refreshHeader() {},
     setFocusedCell() {},
     ensureIndexVisible() {},
   };
   start(/** @type {any} */ ({ api }));
-  setValue(/** @type {any} */ ({ api, node, data, column, newValue: "1" }));
+  const press = (/** @type {unknown} */ node) =>
+    handleKey(/** @type {any} */ ({ api, node, column, event: new window.KeyboardEvent("keydown", { key: "Enter" }) }));
+  return { api, nodes, press };
+}
+
+const statusOf = (/** @type {any} */ node) =>
+  getValue(/** @type {any} */ ({ node, data: node.data, column: { getColId: () => "_status" } }));
+
+test("rows that were read before an action do not replace its result", async () => {
+  const saved = { answers: [{ saved: "14:05", touched: ["d1"] }], read: 7 };
+  const { api, nodes, press } = startGrid("d1");
+  const [node] = nodes;
+  setValue(/** @type {any} */ ({ api, node, data: node.data, column, newValue: "1" }));
   await answerNext("actions", saved);
-  handleKey(/** @type {any} */ ({ api, node, column, event: new window.KeyboardEvent("keydown", { key: "Enter" }) }));
-  await answerNext("query", { cells: [{ ...data, _status: "Draft" }] });
-  assert.equal(data._status, "Submitted");
+  press(node);
+  await answerNext("query", { cells: [{ ...node.data, _status: "Draft" }] });
+  assert.equal(statusOf(node), "Submitted");
   await answerNext("actions", saved);
-  await answerNext("query", { cells: [{ ...data, _quotes: "1 of 1" }] });
-  assert.deepEqual([data._status, data._quotes], ["Submitted", "1 of 1"]);
+  await answerNext("query", { cells: [{ ...node.data, _status: "Submitted", _quotes: "1 of 1" }] });
+  assert.deepEqual([statusOf(node), node.data._quotes], ["Submitted", "1 of 1"]);
+});
+
+test("the next row counts as drawn although the page has rows from before the submission", async () => {
+  const { nodes, press } = startGrid("d2", "d3");
+  press(nodes[0]);
+  const [first] = await answerNext("actions", { answers: [{ saved: "14:05", touched: [] }], read: 7 });
+  for (const node of nodes) node.data = { ...node.data, _status: "Pending", _read_at: 5 };
+  press(nodes[1]);
+  const [second] = await answerNext("actions", { answers: [{ saved: "14:05", touched: [] }], read: 9 });
+  assert.deepEqual([first.sampling, second.sampling], [{ how: "drawn" }, { how: "drawn" }]);
+});
+
+test("a submission that the studio refuses leaves the row waiting", async () => {
+  const { nodes, press } = startGrid("d4", "d5");
+  press(nodes[0]);
+  assert.equal(statusOf(nodes[0]), "Submitted");
+  await answerNext("actions", { answers: [{ problem: "No.", remedy: "" }], read: 7 });
+  assert.equal(statusOf(nodes[0]), "Pending");
 });

@@ -511,6 +511,7 @@ def _status_columns(js: Any) -> list[dict[str, Any]]:
             "headerName": "status",
             "width": 82,
             "pinned": "right",
+            "valueGetter": js("moot.callback('getValue')"),
             "cellClassRules": {"muted": js("moot.callback('isPending')")},
         },
         {
