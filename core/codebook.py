@@ -32,7 +32,6 @@ OpenForm: TypeAlias = Literal["", "options", "word"]
 MAX_LABELS = 1_000
 MAX_STEPS = 1_001
 """Most values of a rating scale: 0 to 1,000."""
-RESERVED_NAMES = frozenset({"none"})
 CHOICE_ITEM = "label"
 """The only item of a choice codebook; its value is a label id."""
 
@@ -58,6 +57,11 @@ def normalise(name: str) -> str:
     """
     text = _STRIPPED.sub("", _HIDDEN.sub("", unicodedata.normalize("NFKC", name)))
     return _SPACE.sub(" ", text).strip().casefold()
+
+
+def is_reserved(name: str, kind: Kind) -> bool:
+    """Return True for "none", which means that a document has no label. A label of a choice may be named so."""
+    return kind != "choice" and normalise(name) == "none"
 
 
 def _one_line(text: str) -> str:
@@ -119,8 +123,6 @@ class Label(_Frozen):
         name = _DOUBLE_QUOTE.sub("'", name)  # a double one would open a quotation wherever it is named
         if not normalise(name):
             raise ValueError("a label needs a name")
-        if normalise(name) in RESERVED_NAMES:
-            raise ValueError(f"'{name}' is reserved for 'no label at all'; choose another name")
         return name
 
     @field_validator("include", "exclude", "keywords")
@@ -162,6 +164,8 @@ class Codebook(_Frozen):
             if name in seen:
                 raise ValueError(f"two labels have the same name: '{seen[name]}' and '{label.name}'; rename one")
             seen[name] = label.name
+            if is_reserved(name, self.kind):
+                raise ValueError(f"'{label.name}' is reserved for documents without labels; choose another name")
         if self.kind != "rating" and (self.scale is not None or any(label.scale for label in self.labels)):
             raise ValueError("a scale belongs to kind rating")
         if self.kind != "multilabel" and any(label.open for label in self.labels):

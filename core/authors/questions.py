@@ -21,7 +21,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from core.codebook import CHOICE_ITEM, RESERVED_NAMES, Codebook, Label, OpenForm, normalise
+from core.codebook import CHOICE_ITEM, Codebook, Label, OpenForm, normalise
 from core.documents import Value
 from core.hashing import digest
 
@@ -42,7 +42,7 @@ Abstention: TypeAlias = Literal["not sure", "none of these"]
 ABSTENTIONS: tuple[Abstention, ...] = ("not sure", "none of these")
 """Answers that name no value. They are kept as a signal of their own and never counted as a class (section 2.1)."""
 
-_NO_OPTIONS = {"", *ABSTENTIONS, *RESERVED_NAMES}
+_NO_OPTIONS = {"", "none", *ABSTENTIONS}
 
 
 @dataclass(frozen=True, slots=True)

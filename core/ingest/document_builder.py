@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal
 
-from core.codebook import RESERVED_NAMES, Codebook, normalise, parse_codebook
+from core.codebook import Codebook, Kind, is_reserved, normalise, parse_codebook
 from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
 from core.ingest.gold import CellReader, cell_reader, choice_name, is_blank, normalise_cell, parse_rating, split_list
@@ -372,8 +372,8 @@ def codebook_from_gold(table: Table, mapping: ColumnMapping, *, name: str = "Fro
     """Return a codebook with the labels of the gold: the label columns, or the values of a list or label column.
 
     Columns of numbers beyond 0 and 1 make it a rating codebook with the scales they span. Values are ordered by number
-    if all are numbers, else by how often they occur; ``none`` is not a label. UsageError without gold columns, for
-    columns of different kinds, and for a column with more than ``MAX_LABELS`` values.
+    if all are numbers, else by how often they occur; ``none`` is a label of a choice only. UsageError without gold
+    columns, for columns of different kinds, and for a column with more than ``MAX_LABELS`` values.
     """
     check_mapping(table, mapping, None)
     kinds = {source.kind for source in mapping.gold}
@@ -393,7 +393,7 @@ def codebook_from_gold(table: Table, mapping: ColumnMapping, *, name: str = "Fro
         data["labels"] = [{"name": names[key], "scale": scales.get(key)} for key in reversed(names)]
     else:
         data["kind"] = "choice" if kind == "choice" else "multilabel"
-        data["labels"] = _labels(table, mapping)
+        data["labels"] = _labels(table, mapping, data["kind"])
     return parse_codebook(data, where=f"the gold columns of {table.name}")
 
 
@@ -426,7 +426,7 @@ def _span(numbers: Sequence[float]) -> tuple[int, int]:
     return min(1, math.floor(min(numbers))), math.ceil(max(numbers))
 
 
-def _labels(table: Table, mapping: ColumnMapping) -> list[dict[str, Any]]:
+def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, Any]]:
     counts: Counter[str] = Counter()
     spelling: dict[str, str] = {}
     for source in mapping.gold:
@@ -434,7 +434,7 @@ def _labels(table: Table, mapping: ColumnMapping) -> list[dict[str, Any]]:
             names = split_list(cell) if source.kind == "list" else (choice_name(cell),)
             for name in names:
                 folded = normalise(name)
-                if folded and folded not in RESERVED_NAMES and not is_blank(name):
+                if folded and not is_reserved(folded, kind) and not is_blank(name):
                     counts[folded] += 1
                     spelling.setdefault(folded, name)
         if len(counts) > MAX_LABELS:

@@ -207,9 +207,9 @@ def _parse_gold_text(text: str, table: Table, codebook: Codebook | None) -> Gold
 def parse_value_option(texts: Sequence[str], codebook: Codebook) -> dict[str, Value | None]:
     """Parse the values of ``--gold-value``: ``TEXT=VALUE``, split at the last ``=``, as a value map.
 
-    VALUE is ``none`` (no gold), and by the codebook's kind ``present`` or ``absent`` (a label's name in a list), a
-    number on the scale, or a label's name or code. Without TEXT, empty cells are meant: those of a multilabel codebook
-    can be absent or have no gold. UsageError for anything else.
+    VALUE is ``none`` (no gold, unless that is a label's name), and by the codebook's kind ``present`` or ``absent`` (a
+    label's name in a list), a number on the scale, or a label's name or code. Without TEXT, empty cells are meant:
+    those of a multilabel codebook can be absent or have no gold. UsageError for anything else.
     """
     return dict(_parse_value(text, codebook) for text in texts)
 
@@ -223,7 +223,7 @@ def _parse_value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
         raise UsageError(
             f"'{text}' is not a gold value.", "Write TEXT=VALUE, for example --gold-value 'rather good=4'."
         )
-    if normalise(meaning) == "none":
+    if normalise(meaning) == "none" and codebook.find(meaning) is None:
         return cell, None
     if codebook.kind == "rating":
         number = parse_rating(meaning)

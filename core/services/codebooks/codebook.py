@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from core import baseline, refi_qda, resources
-from core.codebook import CHOICE_ITEM, COLOURS, RESERVED_NAMES, Codebook, Label, dump_yaml, load_yaml, normalise
+from core.codebook import CHOICE_ITEM, COLOURS, Codebook, Label, dump_yaml, is_reserved, load_yaml, normalise
 from core.errors import CodebookError
 from core.export import replacing
 from core.hashing import digest
@@ -195,7 +195,7 @@ def check_name(codebook: Codebook, name: str, label_id: str = "") -> str:
     name = " ".join(name.split())
     if not normalise(name):
         raise CodebookError("A label needs a name.", "The previous name is kept.")
-    if normalise(name) in RESERVED_NAMES:
+    if is_reserved(name, codebook.kind):
         raise CodebookError(f"'{name}' is reserved for documents without labels.", "Choose another name.")
     other = codebook.find(name)
     if other is not None and other.id != label_id:

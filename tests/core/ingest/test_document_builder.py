@@ -647,6 +647,16 @@ def test_codebook_from_lists_and_choices() -> None:
     assert [(label.name, label.code) for label in choice.labels] == [("2", 2), ("10", 10)]  # sorted by number
 
 
+def test_none_is_a_label_of_a_choice() -> None:
+    data, gold = "text,stance\na,NONE\nb,FAVOR\nc,NONE\n", (GoldSource("stance", "choice"),)
+    codebook = codebook_from_gold(table(data), ColumnMapping("text", gold=gold))
+    assert codebook.names == ("NONE", "FAVOR")
+    none, favor = (label.id for label in codebook.labels)
+    found = [document.gold[GOLD_RATER]["label"] for document in build(data, codebook, gold=gold).documents]
+    assert found == [none, favor, none]
+    assert parse_value_option(["neither=none"], codebook) == {"neither": "NONE"}
+
+
 def test_codebook_from_unsuitable_gold_is_refused() -> None:
     many = "text,t\n" + "".join(f"a{n},v{n}\n" for n in range(300))
     with pytest.raises(UsageError, match="more than 200 different values"):

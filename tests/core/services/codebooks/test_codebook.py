@@ -6,6 +6,7 @@ import pytest
 
 from core import baseline
 from core.codebook import CHOICE_ITEM, Codebook, Label, Scale, dump_yaml, load_yaml
+from core.debate.reading.parse import read
 from core.documents import Document
 from core.errors import CodebookError
 from core.services import document_samples, projects
@@ -56,6 +57,12 @@ def test_invalid_label_names_are_rejected(name: str, message: str) -> None:
     if name:
         with pytest.raises(CodebookError):
             codebooks.add_label(BOOK, name)
+
+
+def test_label_of_a_choice_may_be_named_none() -> None:
+    stance, _ = codebooks.add_label(Codebook(kind="choice", labels=(Label(name="Favor"),)), "None")
+    assert stance.names == ("Favor", "None")
+    assert read("The label is NONE", stance).values == {CHOICE_ITEM: stance.labels[1].id}
 
 
 def test_case_of_a_label_name_can_be_changed() -> None:
