@@ -189,17 +189,22 @@ async def look_up(
 ) -> tuple[str, Reply | None]:
     """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.
 
-    An unreadable reply is skipped once for each of the run's ``retries``.
+    An unreadable reply is skipped once for each of the run's ``retries``, and for a readable one to a later retry, so
+    that a rerun gives what a retried run gave.
     """
-    for retry in range(retries + 1):
+    unreadable: tuple[str, Reply] | None = None
+    retry = 0
+    while True:
         key = pending.key(retry)
         stored = await store.fetch(key) if store.contains(key) else None
         if stored is None:
-            break
+            return unreadable or (key, None)
         reply = read_reply(stored, pending, settings)
-        if retry == retries or pending.request.form == "text" or reply.reading.readable:
+        if pending.request.form == "text" or reply.reading.readable:
             return key, reply
-    return key, None
+        if retry >= retries and unreadable is None:
+            unreadable = key, reply
+        retry += 1
 
 
 def read_reply(reply: Reply, pending: PendingTurn, settings: RunSettings) -> Reply:

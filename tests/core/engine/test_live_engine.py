@@ -144,6 +144,10 @@ def test_retrying_unresolved_documents_repeats_unreadable_requests_only() -> Non
     status = drive(world, count=1, retry=1)
     assert status.verdicts == 1
     assert world.requested == [("d0", "judge")]
+    world.verdicts.clear()
+    status = drive(world, count=1)
+    assert status.verdicts == 1, "a rerun uses the reply to the retry"
+    assert world.requested == [("d0", "judge")]
 
 
 def test_persistent_fault_is_retried_and_then_fails_the_document() -> None:
