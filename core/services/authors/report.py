@@ -14,7 +14,7 @@ from core.authors.questions import Answer, Prediction
 from core.authors.recommendation import ClickRate, click_rates
 from core.authors.selection import keywords
 from core.debate.context import run_parallel
-from core.errors import ContextTooLong, Refused
+from core.errors import ContextTooLong, EmptyReply, LengthLimit, Refused, Runaway
 from core.services.authors.labelling import BUILT_IN, AuthorLabelling, load_labelling, model_group, run_step
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -93,7 +93,7 @@ Progress = Callable[[int, int], None]
 """Called with the work done and all work."""
 
 
-UNANSWERABLE = (Refused, ContextTooLong)
+UNANSWERABLE = (Refused, ContextTooLong, EmptyReply, LengthLimit, Runaway)
 """Errors that concern one question, and do not stop the others."""
 
 
@@ -105,8 +105,9 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
     """Let a model answer every question with options as its author would, and return the number of new labels.
 
     Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. The built-in
-    model answers once, because its copies would agree. A question that the model refuses, or that is too long for it,
-    is unresolved. Raises UsageError for an unknown model and the ModelError that stopped it; answers so far are stored.
+    model answers once, because its copies would agree. A question that the model refuses or gives no complete reply to,
+    or that is too long for it, is unresolved. Raises UsageError for an unknown model and the ModelError that stopped
+    it; answers so far are stored.
     """
     group = model_group(spec)
     if group == BUILT_IN:

@@ -22,7 +22,7 @@ from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.cli.invoking import moot
 from tests.servers import faults
-from tests.servers.scripted import Scripted, reply_with
+from tests.servers.scripted import Behaviour, Scripted, reply_with
 
 SAMPLE = resources.folder("sample_data") / files.SAMPLE.data
 
@@ -143,17 +143,18 @@ def test_command_prints_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     moot("authors", "--project", project, "--annotate", "nowhere/x", code=2)
 
 
-def test_refused_question_is_unresolved_and_the_others_are_answered(workspace: Workspace, tmp_path: Path) -> None:
+@pytest.mark.parametrize("failure", [faults.answer(400, "content_filter"), reply_with("")], ids=["refused", "empty"])
+def test_question_without_reply_is_unresolved_and_the_others_are_answered(
+    workspace: Workspace, tmp_path: Path, failure: Behaviour
+) -> None:
     session = workspace.open(tmp_path / "chats.duckdb")
     files.load_sample(session)
     questions = [one.question for one in load_labelling(session).asked.values() if one.question.options]
-    refused = questions[0].text
+    failing = questions[0].text
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        is_refused = refused in json.dumps(body, ensure_ascii=False)
-        return await (faults.answer(400, "content_filter") if is_refused else reply_with("The label is 1"))(
-            request, body
-        )
+        fails = failing in json.dumps(body, ensure_ascii=False)
+        return await (failure if fails else reply_with("The label is 1"))(request, body)
 
     with Scripted(behave) as server:
         session.models.add(parse_connection("lab", server.url))
