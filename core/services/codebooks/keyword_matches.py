@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core import baseline
+from core.annotations import majority_reference
 from core.baseline.evidence import find_evidence
 from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
@@ -120,8 +121,7 @@ def count_matches(
 ) -> KeywordMatches:
     """Return the matches of a label's keywords in up to ``LOOKED_AT`` documents, by the rules of the built-in model.
 
-    With several raters a label is present if most raters who gave a value for it say present. The label of a choice is
-    the most frequent one, none on a tie.
+    The gold of several raters is their majority. A document on which they tie has no gold.
     """
     store = session.store.documents
     looked = _sample(session)
@@ -170,17 +170,10 @@ def _texts(session: ProjectSession) -> list[_SampledDocument]:
 
 
 def _present(document: Document) -> dict[str, bool]:
-    votes: dict[str, list[bool]] = {}
-    chosen: Counter[str] = Counter()
-    for judged in document.gold.values():
-        for item, value in judged.items():
-            if isinstance(value, bool):
-                votes.setdefault(item, []).append(value)
-            elif item == CHOICE_ITEM:
-                chosen[str(value)] += 1
-    most = [label for label, count in chosen.items() if count == max(chosen.values())]
-    winner = {most[0]: True} if len(most) == 1 else {}
-    return {item: 2 * sum(each) > len(each) for item, each in votes.items()} | winner
+    items = dict.fromkeys(item for judged in document.gold.values() for item in judged)
+    majority = majority_reference(document.gold, items)
+    chosen = {str(value): True for item, value in majority.items() if item == CHOICE_ITEM}
+    return {item: value for item, value in majority.items() if isinstance(value, bool)} | chosen
 
 
 @cached_by_documents
@@ -253,13 +246,14 @@ def with_keywords(codebook: Codebook, proposals: Sequence[KeywordProposal]) -> C
 def _known_labels(
     session: ProjectSession, codebook: Codebook, sample: Sequence[_SampledDocument]
 ) -> list[tuple[str, dict[str, bool]]]:
-    """Return the text and the known labels of documents of a sample: the reviewed ones, else gold."""
+    """Return the text and the known labels of documents of a sample, not held out: the reviewed ones, else gold."""
     if codebook.kind == "rating":
         return []
     reviewed = reviewed_labels(session, codebook)
+    held_out = held_out_among(session, list(reviewed))
     known = []
     for one in sample:
-        _, decided = reviewed.get(one.id, ("", {}))
+        _, decided = ("", {}) if one.id in held_out else reviewed.get(one.id, ("", {}))
         if labels := one.labels(codebook) | decided:
             known.append((one.text, labels))
     return known

@@ -24,7 +24,7 @@ TEXTS = (
     "A city tax and a cleaning fee appear at checkout. Nothing else.",
     "They wanted a cleaning fee again.",
     "The staff sang.",
-    "The gardener sang, and we slept.",
+    "The gondolier sang, and we slept.",
 )
 
 
@@ -101,10 +101,10 @@ def test_example_extends_the_latest_codebook_after_a_label_was_deleted(session: 
     with pytest.raises(CodebookError, match="no longer in the codebook"):
         codebook_examples.add_example(session, run, CodebookExample("d0", PRICE, "exclude", "a cleaning fee"))
     (missed,) = _suggested(session, run, "d3")
-    codebook_examples.add_example(session, run, CodebookExample("d3", missed.label_id, "include", "gardener"))
+    codebook_examples.add_example(session, run, CodebookExample("d3", missed.label_id, "include", "gondolier"))
     saved = session.store.codebooks.latest()
     assert saved is not None
-    assert saved.codebook == codebooks.extend_label(latest, STAFF, "include", "gardener")
+    assert saved.codebook == codebooks.extend_label(latest, STAFF, "include", "gondolier")
 
 
 def test_codebook_of_another_kind_gets_no_examples(session: ProjectSession) -> None:
