@@ -194,27 +194,28 @@ TONES: dict[str, Tone] = {
 
 def project_list(workspace: Workspace, shown: Path | None) -> None:
     """Draw the recent projects, the latest first, the archived ones and the bin. ``shown`` is the tab's project."""
-    for column, (head, kind) in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
-        column.html(f'<div class="moot-th{kind}">{head}</div>')
-    for number, row in enumerate(projects.recent(workspace)):
-        with st.container(key=f"recent-{number}"):
-            cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
-            cells[0].html(
-                f'<div class="moot-cell" title="{escape(str(row.path), quote=True)}"><b>{escape(row.name)}</b></div>'
-            )
-            counts = ("" if count is None else f"{count:,}" for count in (row.documents, row.reviewed))
-            opened = format_date(row.opened_at) if row.opened_at else ""
-            texts = (*counts, _run_html(row), opened, format_bytes(row.size))
-            for cell, (_, kind), text in zip(cells[1:6], HEADS[1:6], texts, strict=True):
-                cell.html(f'<div class="moot-cell{kind}">{text}</div>')
-            if row.path == shown:
-                cells[6].html('<div class="moot-cell">current</div>')
-            else:
-                opening = (projects.open_project, workspace, row.path)
-                cells[6].button("Open", key=f"open-recent-{number}", on_click=_open, args=opening)
-            key = f"manage-{number}-{state.data.project_actions}"
-            with cells[7], icon_popover("more_horiz", f"Manage {literal(row.name)}", key):
-                _manage(workspace, row, shown, number)
+    with st.container(key="projects"):
+        for column, (head, kind) in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
+            column.html(f'<div class="moot-th{kind}">{head}</div>')
+        for number, row in enumerate(projects.recent(workspace)):
+            with st.container(key=f"recent-{number}"):
+                cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
+                cells[0].html(
+                    f'<div class="moot-cell" title="{escape(str(row.path), quote=True)}"><b>{escape(row.name)}</b></div>'
+                )
+                counts = ("" if count is None else f"{count:,}" for count in (row.documents, row.reviewed))
+                opened = format_date(row.opened_at) if row.opened_at else ""
+                texts = (*counts, _run_html(row), opened, format_bytes(row.size))
+                for cell, (_, kind), text in zip(cells[1:6], HEADS[1:6], texts, strict=True):
+                    cell.html(f'<div class="moot-cell{kind}">{text}</div>')
+                if row.path == shown:
+                    cells[6].html('<div class="moot-cell">current</div>')
+                else:
+                    opening = (projects.open_project, workspace, row.path)
+                    cells[6].button("Open", key=f"open-recent-{number}", on_click=_open, args=opening)
+                key = f"manage-{number}-{state.data.project_actions}"
+                with cells[7], icon_popover("more_horiz", f"Manage {literal(row.name)}", key):
+                    _manage(workspace, row, shown, number)
     _archived(workspace)
     _bin(workspace)
 
