@@ -58,9 +58,11 @@ def sentence(found: AcceptedLessons) -> str:
         f1 = f", {found.measure} {format_points(change)} points"
         if interval is not None and interval.low != interval.high:
             f1 += f" ({format_interval(interval, 'points', named=True)})"
+    if result.left_out and (fixed or broken):
+        f1 += f"; {found.measure} leaves out {format_count(result.left_out, 'document')} without a verdict"
     advice = ""
     if (fixed or broken) and not result.change.clear:
-        advice = " No significant difference."
+        advice = f" No significant difference in {found.measure}."
     elif (change or 0.0) < 0:
         advice = ' <span class="bad">Undo them, or change their words.</span>'
     tested, left_out = f"all {format_count(result.n, 'labelled document')}", ""

@@ -31,9 +31,9 @@ PRICE = BOOK.labels[0].id
 NONE = Estimate(None, None)
 
 
-def _lessons_sentence(change: Estimate, labelled: int = 21) -> str:
+def _lessons_sentence(change: Estimate, labelled: int = 21, left_out: int = 0) -> str:
     label = LabelResult("Staff", 1, 1, 3, change, None)
-    result = TrialResult((), (label,), 21, 0, NONE, NONE, change)
+    result = TrialResult((), (label,), 21, left_out, NONE, NONE, change)
     return lessons.sentence(AcceptedLessons((), "macro F1", labelled, result=result))
 
 
@@ -41,13 +41,21 @@ def test_lessons_are_advised_against_only_after_a_significant_loss() -> None:
     loss = _lessons_sentence(Estimate(-0.1, Interval(-0.2, -0.01)))
     assert "on all 21 labelled documents: corrects 1 error, introduces 3" in loss
     assert "Undo them" in loss
-    assert _lessons_sentence(Estimate(-0.1, Interval(-0.2, 0.1))).endswith("No significant difference.")
+    assert _lessons_sentence(Estimate(-0.1, Interval(-0.2, 0.1))).endswith("difference in macro F1.")
     assert _lessons_sentence(Estimate(0.1, Interval(0.01, 0.2))).endswith("1.0 to 20.0).")
 
 
 def test_lessons_state_which_labelled_documents_were_not_used() -> None:
     sentence = _lessons_sentence(Estimate(0.1, Interval(0.01, 0.2)), labelled=800)
     assert "on 21 of 800 labelled documents (at most 500, without held-out ones and sources of examples): " in sentence
+
+
+def test_lessons_state_which_documents_the_score_leaves_out() -> None:
+    sentence = _lessons_sentence(Estimate(0.0, Interval(0.0, 0.0)), left_out=2)
+    assert sentence.endswith(
+        "corrects 1 error, introduces 3, macro F1 0.0 points; macro F1 leaves out 2 documents without a verdict. "
+        "No significant difference in macro F1."
+    )
 
 
 def _estimate(**fields: object) -> AccuracyEstimate:
