@@ -151,9 +151,9 @@ class GroupReport:
     kl_position: float | None
     strata: tuple[Stratum, ...]
     seconds: float | None
-    """Mean seconds per label."""
+    """Mean seconds per answer, abstentions and unresolved replies included."""
     cost_usd: float | None
-    """Mean cost per label, None if one is unknown."""
+    """Mean cost per answer, None if one is unknown."""
 
 
 def group_reports(questions: Iterable[AskedQuestion]) -> tuple[GroupReport, ...]:

@@ -112,7 +112,7 @@ def _print_labels(labels: dict[str, Any]) -> None:
 def _print_annotators(annotators: dict[str, Any]) -> None:
     as_number = partial(format_number, digits=2)
     console.print_table(
-        ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per label", "cost per label"),
+        ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per answer", "cost per answer"),
         [
             (
                 name, str(row["labels"]), _format_share(row["accuracy"]["value"], row["accuracy"]["interval"]),

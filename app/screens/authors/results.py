@@ -91,7 +91,7 @@ def comparison_panel(session: ProjectSession) -> None:
                 for one in found.groups
             ]
             table(
-                ("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/label", "Cost/label"),
+                ("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/answer", "Cost/answer"),
                 rows,
             )
             strata = [
@@ -110,7 +110,7 @@ def comparison_panel(session: ProjectSession) -> None:
 
 
 def _cost(group: GroupReport) -> str:
-    """Return the cost per label; without a time, the labels came from a file that states neither."""
+    """Return the cost per answer; without a time, the answers came from a file that states neither."""
     return "–" if group.cost_usd is None and group.seconds is None else format_money(group.cost_usd)
 
 
