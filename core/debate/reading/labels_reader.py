@@ -85,9 +85,7 @@ class LabelsReader(Reader):
     def _read_unmarked(self) -> Reading | None:
         headings = [
             marker for marker in self.marked.weak
-            if marker.kind == "heading" and not is_reported(self.marked, marker.start)
-            # "Results: yes" is the answer for a label of this name
-            and self.names.find(self.marked.lines[marker.start : marker.end].rstrip(" :_=>→-–—")) is None
+            if marker.kind == "heading" and not self._is_name(marker) and not is_reported(self.marked, marker.start)
         ]  # fmt: skip
         if len(headings) == 1 and (reading := self._read_marked_labels(headings[0], headings[0].end)) is not None:
             return reading
@@ -217,6 +215,11 @@ class LabelsReader(Reader):
             return False
         comment = words[found.end() :]
         return not _NO_TEXT.search(comment) and is_comment(comment, self.names, implicit=False)
+
+    def _is_name(self, heading: Marker) -> bool:
+        """Return True if a heading is a label's name, as in "Results: yes"."""
+        words = without_bullet(self.marked.lines[heading.start : heading.end])
+        return self.names.find(words.rstrip(" :_=>→-–—")) is not None
 
     def _read_list_below(self, statements: Statements, start: int, next_marker: int) -> int | None:
         """Read the list from ``start`` on, at most up to the next marker; return as ``_read_lines``."""

@@ -343,6 +343,9 @@ class _Sentence:
         return self._kind(1) == "link" or (self.prefixed and self._kind() == "mark")
 
     def _remark(self, token: Token, own: str) -> None:
+        if [inner.kind for inner in token.inner[:3]] == ["absent", "link", "none"]:
+            self.position += 1
+            return  # "Food, Price (absent: none)"
         value = _sole_answer(token.inner)
         shade = len(token.inner) == 1 and token.inner[0].text in _SHADES
         words = self.text[token.start : token.end]

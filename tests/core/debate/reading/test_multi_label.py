@@ -414,10 +414,22 @@ def test_numbered_names_are_read_with_and_without_their_numbers(style: str, text
     assert [codebook.label(item).name for item in found.present] == [labels[0]]
 
 
-def test_label_named_like_a_heading_has_its_answer() -> None:
-    labels = [{"name": name} for name in ("Background", "Results", "Conclusions")]
-    found = reading(
-        "Background: no\nResults: yes\nConclusions: no", parse_codebook({"kind": "multilabel", "labels": labels})
-    )
+@pytest.mark.parametrize(
+    ("text", "present"),
+    [
+        ("Background: no\nResults: yes\nConclusion: no", ["Results"]),
+        ("- Results\n- Conclusion", ["Results", "Conclusion"]),
+        ("1. Conclusion\n2. Background", ["Background", "Conclusion"]),
+    ],
+)
+def test_label_named_like_a_heading_is_a_label(text: str, present: list[str]) -> None:
+    labels = [{"name": name} for name in ("Background", "Results", "Conclusion")]
+    codebook = parse_codebook({"kind": "multilabel", "labels": labels})
+    found = reading(text, codebook)
     assert found.problem == ""
-    assert list(found.values.values()) == [False, True, False]
+    assert {codebook.label(item).name for item in found.present} == set(present)
+
+
+def test_bracket_that_nothing_is_absent_takes_nothing_back() -> None:
+    assert present("Final Decision: The present aspects are: Food, Service (absent: none)") == {"Food", "Service"}
+    assert present("Final Decision: Food, Service (absent: Q: Price)") == {"Food", "Service"}
