@@ -49,7 +49,18 @@ def example_pool(store: Store, run: RunRow) -> dict[str, dict[str, Value]]:
             kept.pop(held, None)
         store.precedents.freeze(run.run_id, kept)
     debated = set(store.runs.document_ids(run.run_id))  # a run may get further documents later
-    return {document: labels for document, labels in kept.items() if document not in debated}
+    items = set(run.settings.codebook.items)  # a copied pool may have others
+    return {
+        document: {item: value for item, value in labels.items() if item in items}
+        for document, labels in kept.items()
+        if document not in debated
+    }
+
+
+def copy_pool(store: Store, source: str, target: str) -> None:
+    """Give a run that has not started the pool of another run, if that has started."""
+    if (pool := store.precedents.frozen(source)) is not None:
+        store.precedents.freeze(target, pool)
 
 
 def example_warnings(store: Store, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ from core.engine.debate_runner import Debate, read_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
 from core.runs import RunRow, RunSettings, total_cost
-from core.services import prompt_templates, result_cache
+from core.services import few_shot_examples, prompt_templates, result_cache
 from core.services.codebooks import codebook as codebooks
 from core.services.document_samples import Sample
 from core.services.evaluation import run_data
@@ -179,6 +179,8 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
         _find_or_create_run(session, settings.model_copy(update={"pace": pace}), asked, sample, known)
         for settings, asked in zip((change.before, change.after), asks, strict=True)
     )
+    few_shot_examples.copy_pool(session.store, before, after)  # labels may have changed since an earlier trial
+    few_shot_examples.copy_pool(session.store, after, before)
     same = (
         trial
         for trial in reversed(known)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from core.debate import protocols
 from core.errors import UsageError
 from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
-from core.services import prompt_templates
+from core.services import few_shot_examples, prompt_templates
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.configuration import propose_name
@@ -81,11 +81,16 @@ def _parameters(settings: RunSettings) -> tuple[object, ...]:
 
 
 def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:
-    """Create a queued run with these settings on the documents of another run, or on the first ``limit`` of them."""
+    """Create a queued run with these settings on the documents of another run, or on the first ``limit`` of them.
+
+    It shows examples of the same labelled documents.
+    """
     settings = session.trainer.pin_classifier(settings)
     ids = session.store.runs.document_ids(before.run_id)
     details = RunDetails(name=propose_name(settings, len(ids[:limit]), session.runs()))
-    return session.store.runs.create(settings, ids[:limit], rejected=before.rejected, details=details)
+    run = session.store.runs.create(settings, ids[:limit], rejected=before.rejected, details=details)
+    few_shot_examples.copy_pool(session.store, before.run_id, run.run_id)
+    return run
 
 
 def plan_from_run(run: RunRow) -> Plan:

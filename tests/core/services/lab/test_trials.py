@@ -13,10 +13,12 @@ from core.services import document_samples as draws
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data import sample_projects
+from core.services.few_shot_examples import example_pool
 from core.services.lab import history, trials
 from core.services.lab.trials import forecast_trial
 from core.services.runs import planning
 from tests.core.services.sessions import studio, until
+from tests.core.store.helpers import set_gold
 from tests.servers.scripted import Scripted, debating, role_of
 
 
@@ -174,6 +176,23 @@ def test_source_of_an_example_in_either_codebook_has_no_reference(tmp_path):
         trial = finish_trial(session, trials.start_trial(session, change, sample)).trial
         found = trials.trial_result(session, trial)
         assert (len(found.documents), found.n) == (5, 3)
+
+
+def test_run_after_a_change_shows_the_examples_of_an_earlier_run_before_it(tmp_path):
+    with studio(tmp_path, documents=6) as (_, session):
+        book = codebooks.current(session)
+        values = {label.id: True for label in book.labels}
+        set_gold(session.store, {"d5": {"gold": values}})
+        plan = planning.Plan(protocol="single", params={"shots": 1})
+        sample = draws.Sample({"d0": "random"}, 0)
+        for number in (1, 2):
+            words = ("word", f"word {number}")
+            codebooks.save_draft(session, codebooks.change_label(book, book.labels[0].id, keywords=words))
+            trial = trials.start_trial(session, trials.definition_change(session, plan), sample)
+            finish_trial(session, trial)
+            pools = [example_pool(session.store, session.run(id)) for id in (trial.before_run, trial.after_run)]
+            assert pools == [{"d5": values}] * 2
+            set_gold(session.store, {id: {"gold": values} for id in ("d2", "d3")})
 
 
 def test_new_label_of_a_choice_counts_as_a_wrong_decision(tmp_path):

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from core.runs import RoleModel
+from core.services.few_shot_examples import example_pool
 from core.services.project_session import ProjectSession
 from core.services.runs import planning, rerun
-from tests.core.services.sessions import queue_runs, studio
+from tests.core.services.sessions import BOOK, queue_runs, studio
+from tests.core.store.helpers import set_gold
 
 
 @pytest.fixture
@@ -57,3 +59,14 @@ def test_rerun_keeps_the_current_budget_and_the_documents(session: ProjectSessio
     assert session.store.runs.document_ids(again.run_id) == session.store.runs.document_ids(run.run_id)
     assert again.documents == 3
     assert again.settings.codebook == run.settings.codebook
+
+
+def test_rerun_shows_the_examples_of_the_run(session: ProjectSession) -> None:
+    clean, service = (label.id for label in BOOK.labels)
+    (run,) = queue_runs(session, planning.Plan(protocol="single", params={"shots": 2}, limit=3))
+    set_gold(session.store, {"d3": {"gold": {clean: False, service: True}}})
+    pool = example_pool(session.store, run)
+    assert pool == {"d3": {clean: False, service: True}}
+    set_gold(session.store, {f"d{n}": {"gold": {clean: True, service: True}} for n in range(4)})
+    again = rerun.create_rerun(session, run, run.settings, limit=1)
+    assert example_pool(session.store, again) == pool, "neither new gold nor documents that are left out change it"
