@@ -417,21 +417,26 @@ def _earlier_definitions(now: Codebook, versions: Iterable[CodebookVersion]) -> 
 def version_seen(session: ProjectSession, settings: RunSettings) -> int:
     """Return the version whose definitions a reviewer of this run sees.
 
-    This is the latest version if it has all items of the run, otherwise the version of the run; 0 if neither was saved.
+    This is the latest version if it fits the run (``fits``), otherwise the version of the run; 0 if neither was saved.
     """
     latest = session.store.codebooks.latest()
     return latest.version if latest and fits(latest.codebook, settings.codebook) else settings.codebook_version
 
 
 def shown(session: ProjectSession, codebook: Codebook) -> Codebook:
-    """Return the codebook to show beside a run's verdicts: the latest if it has all items of the run, else its own."""
+    """Return the codebook to show beside a run's verdicts: the latest if it fits the run, else the run's own."""
     latest = session.store.codebooks.latest()
     return latest.codebook if latest and fits(latest.codebook, codebook) else codebook
 
 
 def fits(latest: Codebook, own: Codebook) -> bool:
-    """Return True if ``latest`` has the kind and all labels of ``own``, so that its decisions can be shown there."""
-    return latest.kind == own.kind and {label.id for label in own.labels} <= {label.id for label in latest.labels}
+    """Return True if ``latest`` has the kind, labels and scales of ``own``, so that it can be shown instead."""
+    ids = {label.id for label in own.labels}
+    return (
+        latest.kind == own.kind
+        and ids <= {label.id for label in latest.labels}
+        and (own.kind != "rating" or all(latest.scale_of(id) == own.scale_of(id) for id in ids))
+    )
 
 
 def _definition_hashes(codebook: Codebook) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from core.services.codebooks.diff import compare, words
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.reviews import Decision, ReviewChange
-from tests.core.store.helpers import set_gold
+from tests.core.store.helpers import make_settings, set_gold
 
 BOOK = load_yaml(
     """
@@ -243,6 +243,17 @@ def test_ratings_are_outdated_by_another_scale_of_their_dimension(session: Proje
     )  # fmt: skip
     codebooks.save(session, one_wider)
     assert codebooks.outdated(session) == ((PRICE, 1),), "the other dimension has the same scale as before"
+
+
+def test_ratings_of_a_run_are_reviewed_under_its_own_scale(session: ProjectSession) -> None:
+    book = Codebook(kind="rating", labels=BOOK.labels)
+    for latest, fits in (
+        (codebooks.change_label(book, PRICE, description="Otherwise."), True),
+        (codebooks.change(book, scale={"min": 1, "max": 7}), False),
+    ):
+        codebooks.save(session, latest)
+        seen = codebooks.version_seen(session, make_settings(book, codebook_version=0))
+        assert (seen > 0, codebooks.shown(session, book) == latest) == (fits, fits)
 
 
 def test_reviews_of_a_deleted_label_are_not_counted_as_outdated(session: ProjectSession) -> None:
