@@ -136,7 +136,7 @@ export function formRows(document, info, focused, onChange) {
     const isRating = info.kind === "rating";
     const control = isRating ? ratingControl(value, info.scales[label.id], change) : presenceSwitch(value, change);
     const notes = [...voteTiles(label.id, document, info), ...itemRemarks(label.id, document, info.labels)];
-    return formRow(label, isRating ? "" : label.digit, notes, control, index === focused);
+    return formRow(label, isRating ? null : label.digit, notes, control, index === focused);
   });
 }
 
@@ -164,14 +164,15 @@ function choiceRows(labels, document, info, focused, onChange) {
 
 /**
  * @param {Label} label
- * @param {string} digit
+ * @param {string | null} digit An empty text keeps its column free, null omits it.
  * @param {Node[]} notes
  * @param {Node} control
  * @param {boolean} focused
  */
 function formRow(label, digit, notes, control, focused) {
   const name = el("div", "name", labelName(label), notes.length ? el("div", "votes", ...notes) : null);
-  const node = el("div", `form-row l${label.colour}`, digit ? keyHint(digit) : el("span"), name, control);
+  const key = digit === null ? null : digit ? keyHint(digit) : el("span");
+  const node = el("div", `form-row l${label.colour}`, key, name, control);
   node.classList.toggle("focused", focused);
   node.dataset.label = label.id;
   return node;
