@@ -312,7 +312,8 @@ def _proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) ->
         if len(own) > 1 and st.button(f"Add these {len(own)}", key="propose-all"):
             add(own)
         every, words = len(found.proposals), ", ".join(one.word for one in found.proposals[:30])
-        if every > len(own) and st.button(f"Add all {every} for all labels", key="propose-every", help=words):
+        button = f"Add {format_count(every, 'keyword')} to {'all' if own else 'other'} labels"
+        if every > len(own) and st.button(button, key="propose-every", help=words):
             add(found.proposals)
     if found.proposals and found.net is not None:
         st.html(f'<div class="moot-line q xs">All of them together. {escape(str(found.net))}.</div>')
