@@ -199,10 +199,13 @@ _PRELOAD = component("preload")
 
 _PRELOADED = (
     "ArrowVegaLiteChart", "ButtonGroup", "DownloadButton", "DataFrame", "TextInput", "Checkbox", "TextArea",
-    "Multiselect", "NumberInput",
+    "Multiselect", "NumberInput", "Radio", "Slider",
 )  # fmt: skip
 """Streamlit's modules of the elements that pages show first, in the order in which the browser loads them while idle
 (names of 1.67)."""
+_PRELOADED_COMPONENTS = (
+    "document_drawer", "review_focus", "live_run", "leaderboard", "label_list", "document_list", "confusion_matrix",
+)  # fmt: skip
 
 
 @cache
@@ -210,8 +213,7 @@ def _preloaded_modules() -> list[str]:
     """Return the paths of scripts that pages need: Streamlit's, without those that are missing, and Moot's."""
     static = Path(st.__file__).parent / "static"
     found = [path for name in _PRELOADED for path in static.glob(f"static/js/{name}.*.js")]
-    drawn = ("document_drawer", "document_list", "confusion_matrix")
-    return [*(path.relative_to(static).as_posix() for path in found), *map(module_address, drawn)]
+    return [*(path.relative_to(static).as_posix() for path in found), *map(module_address, _PRELOADED_COMPONENTS)]
 
 
 STEP_PAGES = ("run", "review")

@@ -212,7 +212,7 @@ def test_every_script_loaded_ahead_exists():
     """The names are Streamlit's, and another version may have others."""
     streamlit = Path(st.__file__).parent / "static"
     addresses = frame._preloaded_modules()
-    assert len(addresses) == len(frame._PRELOADED) + 3
+    assert len(addresses) == len(frame._PRELOADED) + len(frame._PRELOADED_COMPONENTS)
     for address in addresses:
         if address.startswith("static/"):
             assert (streamlit / address).is_file()
