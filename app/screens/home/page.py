@@ -200,9 +200,8 @@ def project_list(workspace: Workspace, shown: Path | None) -> None:
         for number, row in enumerate(projects.recent(workspace)):
             with st.container(key=f"recent-{number}"):
                 cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
-                cells[0].html(
-                    f'<div class="moot-cell" title="{escape(str(row.path), quote=True)}"><b>{escape(row.name)}</b></div>'
-                )
+                path = escape(str(row.path), quote=True)
+                cells[0].html(f'<div class="moot-cell" title="{path}"><b>{escape(row.name)}</b></div>')
                 counts = ("" if count is None else f"{count:,}" for count in (row.documents, row.reviewed))
                 opened = format_date(row.opened_at) if row.opened_at else ""
                 texts = (*counts, _run_html(row), opened, format_bytes(row.size))
