@@ -15,7 +15,7 @@ import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +27,7 @@ from core.engine.event_loop import gather_all
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
 from core.engine.model_calls import PaidCall
 from core.engine.replaying_engine import ReplayingEngine
+from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.llm.batch_api import (
     MOST_BYTES,
@@ -195,23 +196,21 @@ class BatchEngine(ReplayingEngine):
             self.pause(StopReason("errors", str(error)))
             return
         await self._jobs.submitted(job.name, remote)
-        self._track(BatchJob(job.name, job.run_id, job.role_model, job.keys, remote))
+        self._track(replace(job, remote_id=remote))
 
     async def _submit(self, server: BatchServer, path: Path, name: str) -> str:
         """Submit a file; after an error check first whether it arrived."""
-        left, wait = MAX_ATTEMPTS, MIN_POLL
-        while True:
+
+        async def attempt() -> str:
             try:
                 return await server.submit(path, name)
-            except ModelError as error:
+            except ModelError:
                 with suppress(ModelError):
                     if (remote := await server.find(name)) is not None:
                         return remote
-                left -= 1
-                if not (error.retryable and left):
-                    raise
-            await asyncio.sleep(wait)
-            wait *= 4
+                raise
+
+        return await with_retries(attempt, MAX_ATTEMPTS)
 
     async def _server(self, role_model: RoleModel) -> BatchServer:
         return await self._batches.server(role_model, self.settings.engine.batch_dir)
@@ -229,7 +228,7 @@ class BatchEngine(ReplayingEngine):
                 await self._jobs.close_job(job.name, "never submitted")
                 return
             await self._jobs.submitted(job.name, remote)
-            job = BatchJob(job.name, job.run_id, job.role_model, job.keys, remote)
+            job = replace(job, remote_id=remote)
         self._track(job)
 
     def _track(self, job: BatchJob) -> None:
