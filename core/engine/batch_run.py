@@ -130,7 +130,7 @@ class BatchEngine(ReplayingEngine):
 
     async def _submit_stage(self, ids: Sequence[str], folder: Path) -> None:
         """Replay the debates on these documents and submit their next requests."""
-        files = BatchFiles(folder, self.run_id, self._most, self._new_name, self._send)
+        files = BatchFiles(folder, self.run_id, self._most, self._send)
         self._deferred = {}
         try:
             for start in range(0, len(ids), LOADED_AT_ONCE):
@@ -175,9 +175,6 @@ class BatchEngine(ReplayingEngine):
         if pending.document.id not in waiting.documents:
             waiting.documents[pending.document.id] = None
             self._requests[pending.document.id] += 1
-
-    async def _new_name(self) -> str:
-        return f"{self.run_id}-{await self._jobs.count(self.run_id) + 1}-{uuid.uuid4().hex[:8]}"
 
     async def _send(self, job: BatchJob, part: Path) -> None:
         """Submit a complete file. The job is recorded first, so that it is never submitted twice."""
@@ -405,12 +402,10 @@ class BatchEngine(ReplayingEngine):
 
 
 Send = Callable[[BatchJob, Path], Awaitable[None]]
-Name = Callable[[], Awaitable[str]]
 
 
 @dataclass(slots=True)
 class _OpenFile:
-    name: str
     role_model: RoleModel
     path: Path
     file: IO[bytes]
@@ -424,11 +419,10 @@ class BatchFiles:
     A file has a temporary name until it is complete, so that no server answers a part of it.
     """
 
-    def __init__(self, folder: Path, run_id: str, most: int, name: Name, send: Send) -> None:
+    def __init__(self, folder: Path, run_id: str, most: int, send: Send) -> None:
         self._folder = folder
         self._run_id = run_id
         self._most = most
-        self._name = name
         self._send = send
         self._open: dict[tuple[str, str, str], _OpenFile] = {}
 
@@ -440,10 +434,10 @@ class BatchFiles:
             await self._close(self._open.pop(series))
             file = None
         if file is None:
-            name = await self._name()
+            name = f"{self._run_id}-{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}"
             path = self._folder / f"{name}.part"
             bare = RoleModel(connection=role_model.connection, model=role_model.model, base_url=role_model.base_url)
-            file = self._open[series] = _OpenFile(name, bare, path, path.open("wb"))
+            file = self._open[series] = _OpenFile(bare, path, path.open("wb"))
         file.file.write(line)
         file.keys.append(key)
         file.size += len(line)
@@ -462,4 +456,4 @@ class BatchFiles:
 
     async def _close(self, file: _OpenFile) -> None:
         file.file.close()
-        await self._send(BatchJob(file.name, self._run_id, file.role_model, tuple(file.keys)), file.path)
+        await self._send(BatchJob(file.path.stem, self._run_id, file.role_model, tuple(file.keys)), file.path)

@@ -113,9 +113,6 @@ class BatchJobs(Protocol):
     async def open_jobs(self) -> Sequence[BatchJob]:
         """Return the jobs of all runs that have not been collected."""
 
-    async def count(self, run_id: str) -> int:
-        """Return how many jobs a run has ever had."""
-
     async def begin(self, job: BatchJob) -> None:
         """Return once it is on disk that this job is about to be submitted."""
 

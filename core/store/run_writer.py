@@ -218,11 +218,6 @@ class BatchJobStore(Repository):
             for name, run_id, connection, model, url, remote_id, keys in rows
         ]
 
-    async def count(self, run_id: str) -> int:
-        """Return how many jobs a run has ever had."""
-        rows = await asyncio.to_thread(self._connection.rows, "SELECT count(*) FROM batches WHERE run_id = ?", [run_id])
-        return int(rows[0][0])
-
     async def begin(self, job: BatchJob) -> None:
         """Return once it is on disk that this job is about to be submitted."""
 
