@@ -236,7 +236,7 @@ class BatchLibrary:
 
     async def server(self, role_model: RoleModel, folder: str) -> BatchServer:
         """Return the batch server of a role model: its Batch API, or a folder that is answered by hand."""
-        connection = self._connection_of(role_model)
+        connection = self._library.connection_of(role_model)
         name = (folder or connection.name, connection.base_url)
         if name not in self._servers:
             if not folder:
@@ -250,9 +250,8 @@ class BatchLibrary:
 
     def body(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, Any]:
         """Return the body of a live call, adapted to the server and not streamed."""
-        connection = self._connection_of(role_model)
-        model_request = self._library.build_request(connection, None, role_model, request, settings)
-        capabilities = self._library.capabilities.of(connection, role_model.model)
+        model_request = self._library.build_request(None, role_model, request, settings)
+        capabilities = self._library.capabilities.of(model_request.connection, role_model.model)
         refused = {*capabilities.refused_params, "stream", "stream_options"}
         optional = {name: value for name, value in openai_chat.optional(model_request).items() if name not in refused}
         return openai_chat.body(model_request, capabilities, optional, model_request.schema_for(capabilities))
@@ -266,9 +265,8 @@ class BatchLibrary:
         prompt_characters: int,
     ) -> Reply:
         """Return the reply in a row, at half the list price. Raises ModelError."""
-        connection = self._connection_of(role_model)
         key = self._keys.get(role_model.base_url)
-        request = self._library.build_request(connection, key, role_model, Request("", (), form=form), settings)
+        request = self._library.build_request(key, role_model, Request("", (), form=form), settings)
         builder = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
         try:
             openai_chat.take(body_of(row, role_model), role_model, builder)
@@ -299,6 +297,3 @@ class BatchLibrary:
         servers, self._servers = list(self._servers.values()), {}
         for server in servers:
             await server.close()
-
-    def _connection_of(self, role_model: RoleModel) -> Connection:
-        return self._library.connection(role_model.connection).model_copy(update={"base_url": role_model.base_url})

@@ -113,7 +113,7 @@ class ModelLibrary:
         """Send one request and return its reply, without retries. Raises ModelError."""
         if self.connection(role_model.connection).dialect == "builtin":
             return await self._ask_builtin(role_model.model, request, settings, document, on_delta)
-        return await self._send(self._connection_of(role_model), role_model, request, settings, on_delta)
+        return await self._send(role_model, request, settings, on_delta)
 
     async def _ask_builtin(
         self, model: str, request: Request, settings: RunSettings, document: Document, on_delta: OnDelta
@@ -139,11 +139,11 @@ class ModelLibrary:
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
         """Record if a role's model answered a probe in the requested form."""
         if role_model.connection != BUILTIN:
-            self.capabilities.of(self._connection_of(role_model), role_model.model).in_format = in_format
+            self.capabilities.of(self.connection_of(role_model), role_model.model).in_format = in_format
 
     async def look_up(self, role_model: RoleModel) -> ModelCapabilities:
         """Return the capabilities of a role's model, updated with published information. Never fails."""
-        connection = self._connection_of(role_model)
+        connection = self.connection_of(role_model)
         capabilities = self.capabilities.of(connection, role_model.model)
         published = await probe.fetch_model_info(self.session, connection, await self.key(connection), role_model.model)
         capabilities.context = published.context or capabilities.context
@@ -152,7 +152,7 @@ class ModelLibrary:
 
     async def examine(self, role_model: RoleModel, settings: RunSettings) -> ModelCapabilities:
         """Probe the capabilities of a role's model with four short requests; those of failed probes stay unknown."""
-        connection = self._connection_of(role_model)
+        connection = self.connection_of(role_model)
         capabilities = self.capabilities.of(connection, role_model.model)
         if connection.dialect == "builtin":
             return capabilities
@@ -160,30 +160,29 @@ class ModelLibrary:
 
         async def send(request: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply:
             probed = role_model.model_copy(update={"sampling": sampling})
-            return await self._send(
-                connection, probed, request, probe_settings, lambda _text, _is_reasoning: None, more
-            )
+            return await self._send(probed, request, probe_settings, lambda _text, _is_reasoning: None, more)
 
         await probe.examine(send, capabilities)
         return await self.look_up(role_model)
 
-    def _connection_of(self, role_model: RoleModel) -> Connection:
+    def connection_of(self, role_model: RoleModel) -> Connection:
+        """Return the connection of a role model, with the address that the role model keeps. Raises UsageError."""
         return self.connection(role_model.connection).model_copy(update={"base_url": role_model.base_url})
 
     async def _send(
         self,
-        connection: Connection,
         role_model: RoleModel,
         request: Request,
         settings: RunSettings,
         on_delta: OnDelta,
         more: Mapping[str, Any] = _NOTHING,
     ) -> Reply:
+        connection = self.connection_of(role_model)
         key = await self.key(connection)
         capabilities = self.capabilities.of(connection, role_model.model)
         if capabilities.logprobs and request.form != "text":
             more = {**more, "logprobs": True}
-        model_request = self.build_request(connection, key, role_model, request, settings, more)
+        model_request = self.build_request(key, role_model, request, settings, more)
         dialect: chat.Dialect = ollama_chat if connection.dialect == "ollama" else openai_chat
 
         def on_redacted_delta(text: str, is_reasoning: bool) -> None:
@@ -205,7 +204,6 @@ class ModelLibrary:
 
     def build_request(
         self,
-        connection: Connection,
         key: str | None,
         role_model: RoleModel,
         request: Request,
@@ -213,7 +211,7 @@ class ModelLibrary:
         more: Mapping[str, Any] = _NOTHING,
     ) -> ModelRequest:
         """Return the request for a server, with ``more`` parameters by name."""
-        seed = role_model.sampling.seed
+        seed, connection = role_model.sampling.seed, self.connection_of(role_model)
         return ModelRequest(
             connection=connection,
             key=key,
