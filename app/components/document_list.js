@@ -1,4 +1,5 @@
-// List of the documents that a number counts. A click opens a document in the drawer.
+// List of the documents that a number counts. A click opens a document in the drawer. The arrow keys move between
+// documents, so that the tab key passes a long list at once.
 
 import { button, el, focusedIn } from "./dom.js";
 import { announceListing, markShownRow, openDocument } from "./open_document.js";
@@ -50,10 +51,31 @@ export default function (component) {
   const focused = focusedIn(root)?.dataset.id;
   root.replaceChildren(el("table", "", columns, el("tr", "", ...headings), ...rows));
   root.scrollTop = scrollTop;
-  const again = [...root.querySelectorAll("button")].find(({ dataset }) => focused && dataset.id === focused);
+  const buttons = [...root.querySelectorAll("button")];
+  moveByArrows(buttons);
+  const again = buttons.find(({ dataset }) => focused && dataset.id === focused);
   again?.focus({ preventScroll: true });
   markShownRow(root, "tr[data-id]");
   announceListing(listing);
+}
+
+/**
+ * Let the arrow keys move the focus between the buttons, and the tab key reach only the last one that had the focus.
+ *
+ * @param {HTMLButtonElement[]} buttons
+ */
+function moveByArrows(buttons) {
+  buttons.forEach((button, index) => {
+    button.tabIndex = index ? -1 : 0;
+    button.onfocus = () => {
+      for (const each of buttons) each.tabIndex = each === button ? 0 : -1;
+    };
+    button.onkeydown = (event) => {
+      if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+      event.preventDefault();
+      buttons[index + (event.key === "ArrowDown" ? 1 : -1)]?.focus();
+    };
+  });
 }
 
 /**

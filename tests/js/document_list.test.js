@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import "./dom.js";
+import draw from "../../app/components/document_list.js";
+
+function show(/** @type {string[]} */ ids) {
+  const rows = ids.map((id) => ({ id, excerpt: `Text of ${id}` }));
+  const data = { rows, title: "Id", note: "Text", heading: "", roles: [], listing: "Documents" };
+  draw({ data, parentElement: document.querySelector("aside") });
+  return [...document.querySelectorAll("button")];
+}
+
+function press(/** @type {string} */ key) {
+  document.activeElement.dispatchEvent(new window.KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  return /** @type {HTMLElement} */ (document.activeElement).dataset.id;
+}
+
+test("the tab key reaches one document, and the arrow keys move between documents", () => {
+  globalThis.CustomEvent = window.CustomEvent;
+  document.body.innerHTML = '<aside><div class="moot"></div></aside>';
+  const buttons = show(["d1", "d2", "d3"]);
+  assert.deepEqual(
+    buttons.map(({ tabIndex }) => tabIndex),
+    [0, -1, -1],
+  );
+  buttons[0].focus();
+  assert.equal(press("ArrowUp"), "d1");
+  assert.equal(press("ArrowDown"), "d2");
+  assert.deepEqual(
+    show(["d1", "d2"]).map(({ tabIndex }) => tabIndex),
+    [-1, 0],
+  );
+});
