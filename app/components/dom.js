@@ -1,6 +1,6 @@
 // Build DOM nodes. Texts of documents and models reach the page through text nodes only, never as HTML.
 
-export const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 /** Icons: paths in a square of 24 units, drawn as outlines. */
 const ICONS = {
@@ -17,8 +17,6 @@ const ICONS = {
   play: "M8 5.500v13l10.500-6.500z",
   stop: "M7 7h10v10H7z",
   pause: "M8.500 6v12M15.500 6v12",
-  picture: "M4.500 5.500h15v13h-15zM4.500 15.500l4-4 3.500 3.500 2.500-2.500 5 4.500M14.500 8.800v.1",
-  download: "M12 4.500v10M7.500 10.500l4.500 4.500 4.500-4.500M5 19.500h14",
   search: "M10.500 4.500a6 6 0 1 0 0 12 6 6 0 0 0 0-12zM15 15l5 5",
 };
 
@@ -38,22 +36,6 @@ export function el(tag, properties, ...children) {
   const node = document.createElement(tag);
   Object.assign(node, typeof properties === "string" ? properties && { className: properties } : properties);
   for (const child of children) if (child !== null && child !== undefined && child !== false) node.append(child);
-  return node;
-}
-
-/**
- * Create an SVG element.
- *
- * @template {keyof SVGElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Record<string, string | number>} attributes
- * @param {string} [text]
- * @returns {SVGElementTagNameMap[Tag]}
- */
-export function svgEl(tag, attributes, text) {
-  const node = document.createElementNS(SVG_NAMESPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
-  if (text !== undefined) node.textContent = text;
   return node;
 }
 
@@ -104,13 +86,14 @@ export function focusedIn(root) {
  * @param {IconName} name
  * @param {string} [className]
  */
-export function icon(name, className) {
-  const svg = svgEl("svg", {
-    viewBox: "0 0 24 24",
-    class: className ? `icon ${className}` : "icon",
-    "aria-hidden": "true",
-  });
-  svg.append(svgEl("path", { d: ICONS[name] }));
+export function icon(name, className = "") {
+  const path = document.createElementNS(SVG_NAMESPACE, "path");
+  path.setAttribute("d", ICONS[name]);
+  const svg = document.createElementNS(SVG_NAMESPACE, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", `icon ${className}`.trim());
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(path);
   return svg;
 }
 
