@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -40,13 +40,16 @@ def example_library(store: Store, models: ModelLibrary, documents: LoadDocuments
     return _ExampleIndex(example_pool(store, run), documents, embed, shots).find
 
 
-def example_pool(store: Store, run: RunRow) -> dict[str, dict[str, Value]]:
-    """Return the known labels of each document that the run may show, freezing the pool if necessary."""
+def example_pool(store: Store, run: RunRow, without: Collection[str] = ()) -> dict[str, dict[str, Value]]:
+    """Return the known labels of each document that the run may show, freezing the pool if necessary.
+
+    A pool that is frozen now has no documents of ``without``.
+    """
     kept = store.precedents.frozen(run.run_id)
     if kept is None:
         kept = store.precedents.known(run.settings.codebook.items, outside=run.run_id)
-        for held in _held_out_ids(store):
-            kept.pop(held, None)
+        for left_out in (*_held_out_ids(store), *without):
+            kept.pop(left_out, None)
         store.precedents.freeze(run.run_id, kept)
     debated = set(store.runs.document_ids(run.run_id))  # a run may get further documents later
     items = set(run.settings.codebook.items)  # a copied pool may have others

@@ -10,7 +10,7 @@ Progress is stored in the project, so that a sweep resumes after a pause, a cras
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
@@ -23,7 +23,7 @@ from core.debate import protocols
 from core.engine.base_engine import OUT_OF_BUDGET
 from core.errors import MootError, ProjectError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
-from core.services import document_samples, prompt_templates
+from core.services import document_samples, few_shot_examples, prompt_templates
 from core.services.lab import history, trials
 from core.services.lab.history import RunScore
 from core.services.project_session import ProjectSession
@@ -203,14 +203,14 @@ class _SweepRunner:
         for rung, size in enumerate(rung_sizes(len(grid), self.spec.size)):
             scores: dict[int, float | None] = {}
             for number in remaining:
-                run = self._run_cell(rung, grid[number], ids[:size])
+                run = self._run_cell(rung, grid[number], ids, size)
                 scores[number] = None if run is None else _sort_value(history.score_run(self.session, run))
             remaining = survivors(scores)
             self.progress["remaining"] = list(remaining)
             self._save_progress()
 
-    def _run_cell(self, rung: int, cell: Cell, ids: list[str]) -> RunRow | None:
-        """Return the finished run of a cell on a rung; None if it cannot be created or failed."""
+    def _run_cell(self, rung: int, cell: Cell, ids: list[str], size: int) -> RunRow | None:
+        """Return the finished run of a cell on the first documents; None if it cannot be created or failed."""
         if self.stop_event.is_set():
             raise _Paused("paused by the user")
         store = self.session.store.runs
@@ -222,7 +222,8 @@ class _SweepRunner:
                 settings = cell_settings(self.session, self.spec, cell).model_copy(
                     update={"budget_usd": self._remaining_budget()}
                 )
-                row = store.create(settings, ids, purpose="lab")
+                row = store.create(settings, ids[:size], purpose="lab")
+                self._freeze_examples(row, known.values(), ids)
                 known[key] = row.run_id
             elif row.state != "done" and (left := self._remaining_budget()) is not None:
                 store.raise_budget(row.run_id, (row.cost_usd or 0.0) + left)
@@ -244,6 +245,13 @@ class _SweepRunner:
                 raise _BudgetSpent(self._describe_cost())
             raise _Paused(ended.message or ended.state)
         return ended
+
+    def _freeze_examples(self, run: RunRow, earlier: Iterable[str], ids: Sequence[str]) -> None:
+        """Let all runs of the sweep show the same examples, none of the documents with these ids."""
+        if protocols.of(run.settings).shots(run.settings.params):
+            for run_id in earlier:
+                few_shot_examples.copy_pool(self.session.store, run_id, run.run_id)
+            few_shot_examples.example_pool(self.session.store, run, without=ids)
 
     def _remaining_budget(self) -> float | None:
         """Return the rest of the budget in dollars, None without a budget. Raises _BudgetSpent if nothing is left."""

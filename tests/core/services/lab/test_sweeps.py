@@ -11,9 +11,11 @@ from core.errors import UsageError
 from core.runs import RoleModel
 from core.services import document_samples, models, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
+from core.services.few_shot_examples import example_pool
 from core.services.lab import sweeps
 from core.services.lab.sweeps import MAX_CELLS, SPEC, SweepSpec, count_debates, grid_cells, rung_sizes, survivors
 from tests.core.services.sessions import studio, until
+from tests.core.store.helpers import set_gold
 from tests.servers.scripted import Scripted, debating
 
 ROLE_MODEL = RoleModel(connection="builtin", model="lexical")
@@ -94,6 +96,22 @@ def test_ranking_counts_the_documents_that_were_scored(tmp_path):
         assert 0 < scored < len(sample) < 20
         for cell in sweeps.rank_cells(session, sweeps.find_sweep(session, row.sweep)):
             assert (cell.documents, cell.score.n) == (len(sample), scored)
+
+
+def test_all_runs_of_a_sweep_show_the_same_examples(tmp_path):
+    with studio(tmp_path, documents=40) as (_, session):
+        values = {label.id: True for label in codebooks.current(session).labels}
+        ids = session.store.documents.ids()
+        set_gold(session.store, {id: {"gold": values} for id in ids})
+        row = sweeps.start_sweep(
+            session, spec(protocol="single", params={"method": ["few_shot"], "shots": [1, 2, 3]}, size=16)
+        )
+        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+        runs = [session.run(run_id) for run_id in sweeps.find_sweep(session, row.sweep).progress["runs"].values()]
+        assert [run.documents for run in runs] == [8, 8, 8, 16, 16]
+        pool = set(ids) - set(document_samples.project_sample(session, 16).ids)
+        pool -= set(document_samples.labelled_ids(session, held_out=True))
+        assert [set(example_pool(session.store, run)) for run in runs] == [pool] * 5
 
 
 def test_sweep_over_an_unknown_parameter_does_not_start(session):

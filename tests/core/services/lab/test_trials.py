@@ -183,7 +183,7 @@ def test_run_after_a_change_shows_the_examples_of_an_earlier_run_before_it(tmp_p
         book = codebooks.current(session)
         values = {label.id: True for label in book.labels}
         set_gold(session.store, {"d5": {"gold": values}})
-        plan = planning.Plan(protocol="single", params={"shots": 1})
+        plan = planning.Plan(protocol="single", params={"method": "few_shot", "shots": 1})
         sample = draws.Sample({"d0": "random"}, 0)
         for number in (1, 2):
             words = ("word", f"word {number}")

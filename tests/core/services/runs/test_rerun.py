@@ -63,7 +63,7 @@ def test_rerun_keeps_the_current_budget_and_the_documents(session: ProjectSessio
 
 def test_rerun_shows_the_examples_of_the_run(session: ProjectSession) -> None:
     clean, service = (label.id for label in BOOK.labels)
-    (run,) = queue_runs(session, planning.Plan(protocol="single", params={"shots": 2}, limit=3))
+    (run,) = queue_runs(session, planning.Plan(protocol="single", params={"method": "few_shot", "shots": 2}, limit=3))
     set_gold(session.store, {"d3": {"gold": {clean: False, service: True}}})
     pool = example_pool(session.store, run)
     assert pool == {"d3": {clean: False, service: True}}
