@@ -21,7 +21,7 @@ from core.store.database import Cursor
 Columns: TypeAlias = Mapping[str, npt.NDArray[np.object_]]
 """Cells by column. DuckDB reads them as fast as Arrow, which imports pandas to convert Python values."""
 
-_SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 
 def clean(text: str) -> str:
@@ -31,12 +31,10 @@ def clean(text: str) -> str:
 
 def dump(value: Any) -> str:
     """Return plain data as JSON text, with keys in the given order; NaN and infinities become null."""
-    return _dumps(value, orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
-
-
-def canonical(value: Any) -> str:
-    """Return plain data as JSON text with sorted keys, so that equal values give equal text."""
-    return _dumps(value, _SORTED)
+    try:
+        return orjson.dumps(value, default=_plain, option=_OPTIONS).decode()
+    except (orjson.JSONEncodeError, UnicodeEncodeError):
+        return orjson.dumps(_cleaned(value), default=_plain, option=_OPTIONS).decode()
 
 
 def load(text: str) -> Any:
@@ -61,13 +59,6 @@ def value_of(text: str | None) -> Value | None:
 def text_hash(text: str) -> str:
     """Return the key of a text in ``texts``."""
     return digest(text)
-
-
-def _dumps(value: Any, option: int) -> str:
-    try:
-        return orjson.dumps(value, default=_plain, option=option).decode()
-    except (orjson.JSONEncodeError, UnicodeEncodeError):
-        return orjson.dumps(_cleaned(value), default=_plain, option=option).decode()
 
 
 def _plain(value: Any) -> Any:

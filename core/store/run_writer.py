@@ -15,13 +15,13 @@ from core.annotations import VERDICT
 from core.debate.events import VerdictReached
 from core.debate.turns import Turn
 from core.engine.interfaces import BatchJob, FailedAttempt
+from core.hashing import canonical
 from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 from core.store.database import Connection, Cursor
 from core.store.row_conversion import (
     add_row,
     append,
     append_keyed,
-    canonical,
     clean,
     columns_of,
     dump,
@@ -154,7 +154,7 @@ def _turn_row(turn: Turn) -> tuple[Any, ...]:
     return (
         turn.run_id, turn.document_id, turn.turn, reply.key, turn.role, turn.form, turn.retry,
         _role_model_text(turn.role_model), dump(messages), turn.cached, dump(reply.reading),
-        None if turn.values is None else canonical(turn.decided), dump(reply.evidence), len(reply.evidence),
+        None if turn.values is None else canonical(turn.decided).decode(), dump(reply.evidence), len(reply.evidence),
         sum(quote.supported for quote in reply.evidence), False, turn.round, dump(turn.replies_to), turn.item,
     )  # fmt: skip
 
@@ -177,10 +177,8 @@ def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictReached], keys_ma
 
 def _verdict_row(reached: VerdictReached) -> tuple[Any, ...]:
     verdict = reached.verdict
-    decided = {item: value for item, value in verdict.values.items() if value is not None}
-    return (
-        reached.run_id, reached.document_id, verdict.status, dump(verdict), canonical(decided), reached.unix_time,
-    )  # fmt: skip
+    decided = canonical({item: value for item, value in verdict.values.items() if value is not None}).decode()
+    return reached.run_id, reached.document_id, verdict.status, dump(verdict), decided, reached.unix_time
 
 
 def _added(
