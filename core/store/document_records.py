@@ -13,7 +13,7 @@ from core.debate.turns import ReplyError
 from core.documents import Document, Value
 from core.store.database import Reader, translate_error
 from core.store.documents import document_of
-from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, review_of, second_readings
+from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, second_readings
 from core.store.row_conversion import load, scalar, value_of, values_by_key
 
 SLAB = 10_000
@@ -34,7 +34,8 @@ spoken AS (
 ),
 reviewed AS (
     SELECT document_id,
-           list([item, value, actor, unix_time::VARCHAR, codebook_version::VARCHAR] ORDER BY item) AS reviews
+           list({{'item': item, 'value': value, 'actor': actor, 'at': unix_time, 'codebook_version': codebook_version}}
+                ORDER BY item) AS reviews
     FROM {decided} WHERE true {narrowed} GROUP BY document_id
 ),
 golden AS (
@@ -188,7 +189,7 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
         error=ReplyError(**stored["error"]) if stored["error"] else None,
         roles={role["role"]: load(role["values"]) for role in roles or () if role["values"] is not None},
         evidence={role["role"]: tuple(Evidence(**quote) for quote in load(role["evidence"])) for role in roles or ()},
-        reviews={cells[0]: _review(cells) for cells in reviews or ()},
+        reviews={row["item"]: Review(**row | {"value": load(row["value"])}) for row in reviews or ()},
         review_status=standing or PENDING,
         people=_people(people or ()),
     )
@@ -198,11 +199,6 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
         record, document=replace(record.document, gold={}), values={}, unresolved={}, notes=(), error=None, roles={},
         evidence={}, second_reading=True,
     )  # fmt: skip
-
-
-def _review(cells: Sequence[str]) -> Review:
-    item, value, actor, at, version = cells
-    return review_of((item, value, actor, float(at), None if version is None else int(version)))
 
 
 def _people(decisions: Sequence[Sequence[Any]]) -> dict[str, PersonReview]:

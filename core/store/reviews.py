@@ -15,7 +15,7 @@ import numpy.typing as npt
 from core.documents import Value
 from core.store.database import Connection, Cursor, Reader
 from core.store.events import COLUMNS, SELECT_EVENTS, Event, NewEvent, event_of, record
-from core.store.row_conversion import clean, load, value_of, values_by_key
+from core.store.row_conversion import clean, load, values_by_key
 from core.store.write_queue import Repository
 
 ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]
@@ -257,12 +257,6 @@ def second_readings(connection: Connection, actor: str, document_ids: Sequence[s
         {"ids": list(document_ids), "actor": clean(actor)},
     )
     return frozenset(found)
-
-
-def review_of(row: Sequence[object]) -> Review:
-    """Return the review in a row of (item, value, actor, time, codebook version)."""
-    item, value, actor, at, version = row
-    return Review(item, value_of(value), actor, at, version)  # type: ignore[arg-type]
 
 
 def _statuses(cursor: Cursor, actor: str, ids: list[str]) -> dict[str, str]:

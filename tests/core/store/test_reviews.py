@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, Label
 from core.store.project import Project
-from core.store.reviews import Decision, Mark, ReviewChange, review_of
+from core.store.reviews import Decision, Mark, Review, ReviewChange
+from core.store.row_conversion import load
 from tests.core.store.helpers import make_documents, make_settings, record_review, set_status, store_debate
 
 
@@ -23,7 +24,8 @@ def reviews(project):
 
 def current(reviews, document_id):
     sql = "SELECT item, value, actor, unix_time, codebook_version FROM current_reviews WHERE document_id = ?"
-    return {row[0]: review_of(row) for row in reviews._connection.rows(sql, [document_id])}
+    rows = reviews._connection.rows(sql, [document_id])
+    return {item: Review(item, load(value), *rest) for item, value, *rest in rows}
 
 
 def values(reviews, document_id):
