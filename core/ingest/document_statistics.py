@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
+from statistics import median
 
 from core.documents import Document, Value
 
@@ -63,18 +62,13 @@ def summarise_lengths(documents: Mapping[int, int]) -> LengthSummary:
     """
     if not documents:
         return LengthSummary()
-    ordered = sorted(documents)
-    reached = list(accumulate(documents[length] for length in ordered))
-
-    def ranked(rank: int) -> int:
-        return ordered[bisect_left(reached, rank)]
-
-    low, high, total = ordered[0], ordered[-1], reached[-1]
-    width = max(1, math.ceil((ranked(math.ceil(0.99 * total)) - low + 1) / BINS))
+    lengths = sorted(Counter(documents).elements())
+    low, high = lengths[0], lengths[-1]
+    width = max(1, math.ceil((lengths[math.ceil(0.99 * len(lengths)) - 1] - low + 1) / BINS))
     bars: Counter[int] = Counter()
     for length, count in documents.items():
         bars[min((length - low) // width, BINS - 1)] += count
     last = max(bars)
     bins = [Bin(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(last)]
     bins.append(Bin(low + last * width, max(high, low + last * width), bars[last]))
-    return LengthSummary(low, (ranked((total + 1) // 2) + ranked(total // 2 + 1)) / 2, high, tuple(bins))
+    return LengthSummary(low, median(lengths), high, tuple(bins))
