@@ -20,6 +20,7 @@ from core.ingest.label_studio import is_task, task_rows
 from core.ingest.table import MAX_COLUMNS, Format, RowLog, Table, TableSource, check_width, clean_columns, clean_value
 
 _LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
+_NEXT_OBJECT = re.compile(r"[^\s,]")
 _KINDS = {type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text"}
 Element: TypeAlias = tuple[int, Any, str, str]
 """Number of the line or element, its value, and when it could not be read the reason with what stood there."""
@@ -52,29 +53,20 @@ def parse_json(text: str) -> Any:
         raise ValueError(f"{error.msg[:1].lower()}{error.msg[1:]} ({place}character {error.colno})") from None
 
 
-_OBJECT_GAP = re.compile(r"[\s,]*")
-
-
 def parse_objects(text: str) -> list[Any]:
     """Parse JSON objects that follow each other, with or without commas and line breaks; ValueError for other texts."""
     decoder, values = json.JSONDecoder(), []
-    place = _start(text, 0)
-    while place < len(text):
+    place = 0
+    while found := _NEXT_OBJECT.search(text, place):
+        place = found.start()
         if text[place] != "{":
             raise ValueError(f"no object at character {place + 1}")
         try:
-            value, end = decoder.raw_decode(text, place)
+            value, place = decoder.raw_decode(text, place)
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
         values.append(clean_value(value))
-        place = _start(text, end)
     return values
-
-
-def _start(text: str, place: int) -> int:
-    """Return where the next object starts."""
-    found = _OBJECT_GAP.match(text, place)
-    return found.end() if found is not None else place
 
 
 def _rounded(value: Any) -> bool:

@@ -33,19 +33,15 @@ def read_text_file(source: bytes | Path, name: str) -> str:
 
 
 def serve_text(stream: BinaryIO, name: str) -> Iterator[str]:
-    """Yield the text of a file."""
-    yield parse_text(stream.read(), name)
-
-
-def parse_text(source: bytes, name: str) -> str:
-    """Return the text of a file like ``read_text_file``, but in this process, without limits on memory and time."""
+    """Yield the text of a file like ``read_text_file``, but in this process, without limits on memory and time."""
+    source = stream.read()
     is_pdf = name.lower().endswith(".pdf")
     text = _pdf(source, name) if is_pdf else _plain(source, name)
     text = storable(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     if not any(map(str.isalpha, text)):
         why = "It may be scanned: use one with text in it." if is_pdf else "Use another."
         raise InputError(f"{name} has no words.", why)
-    return text[:MAX_CHARACTERS]
+    yield text[:MAX_CHARACTERS]
 
 
 def _plain(source: bytes, name: str) -> str:

@@ -247,16 +247,13 @@ def _zip_type(stream: BinaryIO) -> FileType:
 
 
 def _is_binary(head: bytes) -> bool:
-    wide = detect_utf16_or_32(head)
-    return is_binary(head if wide is None else head.decode(wide, "ignore").encode("utf-8", "ignore"))
+    """Return True if the bytes cannot be text in any encoding: too many control characters, including NULs.
 
-
-def is_binary(head: bytes) -> bool:
-    """Return whether the bytes cannot be text in any encoding: too many control characters, including NULs.
-
-    UTF-16 and UTF-32 must be excluded before (see ``detect_utf16_or_32``). A text with a few NULs passes: up to a
-    tenth of the bytes in a small file, up to a fiftieth in a larger one. Random bytes hold 11% control characters.
+    A text with a few NULs passes: up to a tenth of the bytes in a small file, up to a fiftieth in a larger one. Random
+    bytes hold 11% control characters.
     """
+    if (wide := detect_utf16_or_32(head)) is not None:
+        head = head.decode(wide, "ignore").encode("utf-8", "ignore")
     if not head:
         return False
     control = len(head) - len(head.translate(None, _CONTROL))
