@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import mean, median, stdev
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -249,10 +249,6 @@ def hit_share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> 
 
 
 # -- predictivity
-
-
-Labels: TypeAlias = Mapping[str, str]
-"""Option given to each question, by its id."""
 
 
 @dataclass(frozen=True, slots=True)
