@@ -58,10 +58,6 @@ class Replies(Repository):
         """Return True if a reply with this key is on disk; from memory."""
         return key in self._keys
 
-    def keys(self) -> frozenset[str]:
-        """Return the keys of all replies on disk."""
-        return frozenset(self._keys)
-
     def get(self, key: str) -> Reply | None:
         """Return the reply with this key, or None."""
         if key not in self._keys:

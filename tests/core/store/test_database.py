@@ -402,7 +402,7 @@ def test_foreign_reply_log_is_skipped(path, content):
     Project.open(path).close()
     path.with_name(path.name + ".replies").write_bytes(content)
     with Project.open(path) as project:
-        assert not project.turn_store.keys()
+        assert not project.turn_store._keys
 
 
 @pytest.mark.parametrize(
