@@ -89,11 +89,11 @@ class ModelLibrary:
         Raises UsageError for an unknown connection or unavailable vectors, NoSuchModel for an unknown built-in model.
         """
         connection = self.connection(role_model.connection)
-        if connection.dialect == "builtin" and role_model.model.partition("@")[0] not in BUILTIN_MODELS:
+        name, _, vectors = role_model.model.partition("@")
+        if connection.dialect == "builtin" and name not in BUILTIN_MODELS:
             raise NoSuchModel(
                 f"The built-in model '{role_model.model}' does not exist.", f"Choose {' or '.join(BUILTIN_MODELS)}."
             )
-        name, _, vectors = role_model.model.partition("@")
         if connection.dialect == "builtin" and name in PLAIN:
             embeddings.embedder(vectors, self.connections)
         return role_model.model_copy(update={"base_url": connection.base_url})

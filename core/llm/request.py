@@ -23,7 +23,7 @@ class ModelRequest:
 
     ``seed`` is the seed of the iteration, ``schema`` the schema of the reply, ``silence`` the longest wait for the next
     byte and ``deadline`` the longest time for the reply, both in seconds. ``price`` returns dollars for tokens, or
-    None. ``more`` are further parameters by name.
+    None.
     """
 
     connection: Connection
