@@ -35,6 +35,7 @@ from core.ingest import child_process
 from core.runs import RunRow
 from core.services import export
 from core.services.project_session import ProjectSession, check_output_path
+from core.store import migrations
 from core.store.bundle_tables import ROWS_AT_ONCE, restore
 from core.store.document_records import DocumentRecord
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS
@@ -70,7 +71,7 @@ def write_bundle(session: ProjectSession, path: Path) -> Path:
         manifest = {
             "layout": LAYOUT,
             "moot": core.__version__,
-            "schema": session.store.dump.schema,
+            "schema": migrations.newest(),
             "project": session.name,
             "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "tables": counts,

@@ -29,11 +29,6 @@ Tables: TypeAlias = "Iterable[tuple[str, Iterable[pa.RecordBatch]]]"
 class Dump(Reader):
     """Reader of all tables, for any thread. Reads one consistent state of the file, even during writes."""
 
-    @property
-    def schema(self) -> int:
-        """The schema version of the tables."""
-        return migrations.newest()
-
     def tables(self) -> Generator[tuple[str, pa.RecordBatchReader], None, None]:
         """Yield every table by name, in batches. Read each reader to its end before requesting the next."""
         import pyarrow as pa

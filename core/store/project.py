@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn, Self
 
 from core.errors import ProjectError, ProjectGone, StorageFull
-from core.store import bundle_tables
+from core.store import bundle_tables, migrations
 from core.store.annotations import Annotations
 from core.store.annotators import LatentLabels
 from core.store.authors import AuthorLog
@@ -116,7 +116,7 @@ class Project:
         for folder in (self.path.parent, Path.home()):
             copy = self._free_name(folder)
             try:
-                bundle_tables.restore(copy, self.store.dump.schema, self.store.dump.tables())
+                bundle_tables.restore(copy, migrations.newest(), self.store.dump.tables())
             except (ProjectError, OSError) as error:
                 failed = error
             else:
