@@ -14,7 +14,7 @@ from core.formatting import MISSING, format_number, format_percent, join_names
 from core.stats.intervals import Estimate, Interval, format_estimate, format_interval
 from core.stats.metrics import Metric as ScoreMetric
 from core.stats.metrics import metrics
-from core.stats.scoring import Scores
+from core.stats.scoring import CORRELATED, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,23 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
     rows = _label_rows(scores, each)
     if whole := [metric.key for metric in metrics(scores.kind) if metric.key in AGREEMENT]:
         rows.append(["All labels", *(estimate_html(scores[name]) for name in whole)])
-    undefined = [name for name, label in scores.labels.items() if any(label[key].value is None for key in AGREEMENT)]
     with layout.panel("Agreement", f"of verdict and {reference}, corrected for chance", counted=counted, key=key):
         elements.table(["Label", *(metric.name for metric in each)], rows)
-        if undefined:
-            same = f"all verdicts and all of {reference} are the same"
-            elements.line(f"{join_names(undefined)}: undefined ({MISSING}), because {same}.")
+        for reason in undefined_agreement(scores, reference):
+            elements.line(reason)
+
+
+def undefined_agreement(scores: Scores, reference: str) -> list[str]:
+    """Return the reasons why labels lack chance-corrected agreement; empty if none does."""
+    undefined = [name for name, label in scores.labels.items() if any(label[key].value is None for key in AGREEMENT)]
+    counts = {name: scores.counts[name] for name in undefined}
+    same = [name for name, each in counts.items() if not each.fp + each.fn and not (each.tp and each.tn)]
+    few = f"fewer than {CORRELATED} of the sampled documents have the label"
+    reasons = (
+        (same, f"undefined ({MISSING}), because all verdicts and all of {reference} are the same"),
+        ([name for name in undefined if name not in same], f"not estimated ({MISSING}), because {few}"),
+    )
+    return [f"{join_names(names)}: {reason}." for names, reason in reasons if names]
 
 
 def dimension_table(scores: Scores) -> None:

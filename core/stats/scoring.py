@@ -40,10 +40,11 @@ _STEP = 1e-5
 """Change of weight by which an influence is measured."""
 _CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
 _MANY = 5_000  # patterns above which fewer groups are formed, to save time
-_CORRELATED = 10  # dependent or sampled units below which a correlation on a label has no interval
 _JUMP = 1e3  # a larger influence is a step, such as that from a precision without predictions
 _PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
+CORRELATED = 10
+"""Dependent or sampled units below which a correlation on a label has no interval."""
 SWAPS = 2000
 """Number of random exchanges of two annotators in ``swap_test``."""
 
@@ -467,7 +468,7 @@ class _Patterns:
                 variance += self.design.floor(self.units, weight)
             if not self.design.plain:
                 quantile = self.design.quantile(int(units[column]), self.level)
-                if metric.interval == "correlation" and units[column] < _CORRELATED and quantile != 0:
+                if metric.interval == "correlation" and units[column] < CORRELATED and quantile != 0:
                     quantile = None
             spreads.append(Spread(variance, quantile, float(documents[column]), float(units[column]), self.level))
         return spreads

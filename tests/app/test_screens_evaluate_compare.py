@@ -11,14 +11,18 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.widgets.metric_tables import undefined_agreement
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.formatting import format_number
 from core.runs import RunDetails
 from core.services.evaluation import report
+from core.stats.metric_intervals import Design
+from core.stats.scoring import score
 from tests.app.studio import studio
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
+from tests.core.stats.samples import uniform_sample
 from tests.core.store.helpers import make_settings, store_debate
 
 SCREENS = Path(__file__).parents[2] / "app" / "screens"
@@ -150,6 +154,17 @@ def test_scores_explain_labels_without_precision_recall_or_f1(session, project):
     assert "Staff: never present in a verdict, so precision is 0 by convention." in shown
     assert "Pool: never present in a verdict, so precision is undefined (–)." in shown
     assert "Pool: undefined (–), because all verdicts and all of gold are the same." in shown
+
+
+def test_agreement_that_few_sampled_documents_cannot_show_is_explained():
+    reference, verdicts = np.full((60, 2), np.nan), np.zeros((60, 2))
+    reference[:20], reference[:3, 0], verdicts[1:4, 0] = 0, 1, 1
+    design = Design(sample=uniform_sample([True] * 20, 60), order=np.arange(20))
+    scores = score("multilabel", reference, verdicts, ["Food", "Pool"], design=design)
+    assert undefined_agreement(scores, "review") == [
+        "Pool: undefined (–), because all verdicts and all of review are the same.",
+        "Food: not estimated (–), because fewer than 10 of the sampled documents have the label.",
+    ]
 
 
 def test_key_metrics_equal_those_of_the_report(session, project):
