@@ -129,7 +129,7 @@ class ModelError(MootError):
 
         Zeros if nothing was received.
         """
-        self.said = ""
+        self.server_text = ""
         """The message of the server, if it sent one."""
 
 

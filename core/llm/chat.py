@@ -64,16 +64,16 @@ async def ask(
                 session, dialect, request, body, builder, request.unsent(capabilities, optional_params)
             )
         except errors.BadRequest as error:
-            if not capabilities.learn(error.said, request.sent(body, schema)):
+            if not capabilities.learn(error.server_text, request.sent(body, schema)):
                 raise
             refused, refusal = body, error
         except errors.ContextTooLong as error:
-            if not capabilities.learn_context(error.said, body):
+            if not capabilities.learn_context(error.server_text, body):
                 raise
             refused, refusal = body, error
         except errors.ServerFault as error:
             refused, refusal = body, error
-            if capabilities.learn_system(error.said, request.sent(body, schema)):
+            if capabilities.learn_system(error.server_text, request.sent(body, schema)):
                 continue
             if schema is None or capabilities.schema:
                 raise

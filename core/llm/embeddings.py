@@ -186,8 +186,8 @@ class MiniLM:
         )
         scores = query @ key.transpose(0, 1, 3, 2) / np.float32(np.sqrt(WIDTH // HEADS)) + ignored
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        heard = (scores / scores.sum(axis=-1, keepdims=True)) @ value
-        joined = heard.transpose(0, 2, 1, 3).reshape(hidden.shape)
+        attention = (scores / scores.sum(axis=-1, keepdims=True)) @ value
+        joined = attention.transpose(0, 2, 1, 3).reshape(hidden.shape)
         attended = self._norm(
             f"{name}.attention.output.LayerNorm", hidden + self._dense(f"{name}.attention.output.dense", joined)
         )

@@ -112,7 +112,7 @@ def redacted(text: str, key: str | None) -> str:
 def hide_key(error: ModelError, key: str | None) -> None:
     """Remove the key from an error and drop its cause, which contains the server's own text."""
     error.message, error.remedy = redacted(error.message, key), redacted(error.remedy, key)
-    error.partial, error.said = redacted(error.partial, key), redacted(error.said, key)
+    error.partial, error.server_text = redacted(error.partial, key), redacted(error.server_text, key)
     error.args = (error.message, error.remedy)
     error.__cause__, error.__suppress_context__ = None, True
 
@@ -149,7 +149,7 @@ def _picked(data: Any) -> tuple[str, str]:
     )
 
 
-def _stated_wait(headers: Mapping[str, str], said: str) -> float | None:
+def _stated_wait(headers: Mapping[str, str], message: str) -> float | None:
     """Return the wait in seconds that the server asks for, which may be negative or infinite, None without any.
 
     Sources are ``retry-after-ms``, ``Retry-After`` (seconds or date), ``X-RateLimit-Reset`` (seconds, or a Unix time in
@@ -165,7 +165,7 @@ def _stated_wait(headers: Mapping[str, str], said: str) -> float | None:
         return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
     if (reset := _number(headers.get("x-ratelimit-reset", ""))) is not None:
         return reset if reset < _EPOCHS[0] else reset / (1 if reset < _EPOCHS[1] else 1000) - now.timestamp()
-    found = _WAIT.search(said)
+    found = _WAIT.search(message)
     parts = re.findall(r"([\d.]+) ?(ms|mi|[hms])", found[1].casefold().replace("milli", "ms")) if found else []
     return sum((_number(number) or 0.0) * _UNITS[unit] for number, unit in parts) if parts else None
 
@@ -190,51 +190,52 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model
 
 def _error(status: int, what: str, text: str, code: str, wait: float | None = None) -> ModelError:
     """Return the error for a status: ``what`` happened, the server's text and code, and the wait that it asks for."""
-    error = _classify(status, as_sentence(f"{what}: {text}" if text else what), f"{text} {code}", wait)
-    error.said = f"{text} {code}".strip()
+    server_text = f"{text} {code}".strip()
+    error = _classify(status, as_sentence(f"{what}: {text}" if text else what), server_text, wait)
+    error.server_text = server_text
     return error
 
 
-def _classify(status: int, said: str, whole: str, wait: float | None) -> ModelError:
-    """Return the error with the message ``said`` for a status and the server's words, with its code in ``whole``."""
+def _classify(status: int, message: str, server_text: str, wait: float | None) -> ModelError:
+    """Return the error for a status and the text of the server with its code; ``message`` describes the error."""
     rejected = status in (400, 403, 412, 422)
     pause = None if wait is None else min(max(wait, 0.0), _PATIENCE)
     # Gemini names its limit per minute a quota, too.
-    passing = status == 429 and wait is not None and wait <= _PATIENCE and "insufficient_quota" not in whole
-    if status == 402 or ((rejected or status == 429) and _QUOTA.search(whole) and not passing):
-        return errors.QuotaSpent(said)
-    if status == 400 and _HTTPS.search(whole):
-        return errors.OtherProtocol(said, "Enter the address with https:// instead of http://.")
-    if rejected and _FILTER.search(whole):
-        return errors.Refused(said)
-    if rejected and _NO_MODEL.search(whole) and not _CONTEXT.search(whole):
-        return errors.NoSuchModel(said)
-    if rejected and _REGION.search(whole):
-        return errors.Unauthorised(said, _REGION_REMEDY)
-    if status in (401, 403) or (status == 400 and _KEY.search(whole)):
-        return errors.Unauthorised(said)
+    passing = status == 429 and wait is not None and wait <= _PATIENCE and "insufficient_quota" not in server_text
+    if status == 402 or ((rejected or status == 429) and _QUOTA.search(server_text) and not passing):
+        return errors.QuotaSpent(message)
+    if status == 400 and _HTTPS.search(server_text):
+        return errors.OtherProtocol(message, "Enter the address with https:// instead of http://.")
+    if rejected and _FILTER.search(server_text):
+        return errors.Refused(message)
+    if rejected and _NO_MODEL.search(server_text) and not _CONTEXT.search(server_text):
+        return errors.NoSuchModel(message)
+    if rejected and _REGION.search(server_text):
+        return errors.Unauthorised(message, _REGION_REMEDY)
+    if status in (401, 403) or (status == 400 and _KEY.search(server_text)):
+        return errors.Unauthorised(message)
     if status in (404, 410):
-        return errors.NoSuchModel(said, "" if _MODEL.search(whole) else ADDRESS_REMEDY)
-    if status == 413 or (status in (400, 422, 429, 500) and _too_long(status, whole)):
-        return errors.ContextTooLong(said)
+        return errors.NoSuchModel(message, "" if _MODEL.search(server_text) else ADDRESS_REMEDY)
+    if status == 413 or (status in (400, 422, 429, 500) and _too_long(status, server_text)):
+        return errors.ContextTooLong(message)
     if status == 429:
-        return errors.RateLimited(said, retry_after=pause)
+        return errors.RateLimited(message, retry_after=pause)
     if status in (408, 409, 424, 425, 498) or (status >= 500 and status != 501):  # 501: never implemented
-        pause = _LOADING_SECONDS if pause is None and _LOADING.search(whole) else pause
-        return errors.ServerFault(said, _remedy(whole), retry_after=pause)
+        pause = _LOADING_SECONDS if pause is None and _LOADING.search(server_text) else pause
+        return errors.ServerFault(message, _remedy(server_text), retry_after=pause)
     if status < 300:
-        return errors.MalformedStream(said, ADDRESS_REMEDY)
-    return errors.BadRequest(said, ADDRESS_REMEDY if status == 405 else "")
+        return errors.MalformedStream(message, ADDRESS_REMEDY)
+    return errors.BadRequest(message, ADDRESS_REMEDY if status == 405 else "")
 
 
-def _too_long(status: int, whole: str) -> bool:
+def _too_long(status: int, server_text: str) -> bool:
     """Return True if the prompt is too long.
 
     Rate limits also mention too many tokens; only a request larger than the whole limit is too long.
     """
     if status == 429:
-        return bool(re.search(r"request too large|must be reduced", whole, re.IGNORECASE))
-    return bool(_CONTEXT.search(whole)) and not _OUTPUT.match(whole)
+        return bool(re.search(r"request too large|must be reduced", server_text, re.IGNORECASE))
+    return bool(_CONTEXT.search(server_text)) and not _OUTPUT.match(server_text)
 
 
 _EVENTS = {
@@ -260,9 +261,9 @@ def from_event(event: Any, role_model: RoleModel) -> ModelError:
     return errors.ServerFault(as_sentence(f"{stopped}: {text}"), _remedy(text))
 
 
-def _remedy(said: str) -> str:
+def _remedy(text: str) -> str:
     """Return the remedy for a server fault if its message shows one, else an empty text."""
-    return _MEMORY_REMEDY if _MEMORY.search(said) else _LOADING_REMEDY if _LOADING.search(said) else ""
+    return _MEMORY_REMEDY if _MEMORY.search(text) else _LOADING_REMEDY if _LOADING.search(text) else ""
 
 
 _UNTRUSTED = {
@@ -287,9 +288,9 @@ def not_connected(server: str, error: BaseException, action: str = "") -> errors
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             meaning, remedy = _UNTRUSTED.get(cause.verify_code, _UNKNOWN_SIGNER)
-            said = server_message(cause.verify_message).rstrip(".")
+            reason = server_message(cause.verify_message).rstrip(".")
             return errors.OtherProtocol(
-                f"{server} shows a certificate that is not trusted: {meaning} ({said}).", remedy
+                f"{server} shows a certificate that is not trusted: {meaning} ({reason}).", remedy
             )
     purpose = f" to {action}" if action else ""
     return errors.Unreachable(f"{server} cannot be reached{purpose} ({describe_cause(error)}).")
@@ -361,10 +362,10 @@ async def _answers_plainly(host: str, port: int) -> bool | None:
         writer.write(b"GET / HTTP/1.0\r\n\r\n")
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                said = await reader.read(5)
+                answer = await reader.read(5)
         except TimeoutError:
             return None
-        return said == b"HTTP/" if said else None
+        return answer == b"HTTP/" if answer else None
 
 
 async def _begins_tls(host: str, port: int) -> bool:

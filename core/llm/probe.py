@@ -173,5 +173,9 @@ async def _json(
         return orjson.loads(await beginning(response, _MOST_BYTES))
 
 
-def _count(told: Any) -> int | None:
-    return told if isinstance(told, int) and not isinstance(told, bool) and 0 < told < _MOST_CONTEXT else None
+def _count(reported: Any) -> int | None:
+    return (
+        reported
+        if isinstance(reported, int) and not isinstance(reported, bool) and 0 < reported < _MOST_CONTEXT
+        else None
+    )

@@ -211,7 +211,7 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
     # Only the message of the server is searched for parameter names; a model can be named "seed-1" and a connection
     # "stream".
     error = from_status(400, b'{"error": {"message": "bad"}}', {}, RoleModel(connection="stream", model="seed-1"))
-    assert error.said == "bad"
+    assert error.server_text == "bad"
 
 
 @pytest.mark.parametrize(
