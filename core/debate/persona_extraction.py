@@ -231,8 +231,8 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
         if not isinstance(entry, dict):
             continue
         name, about = _line(entry.get("name"))[:80], _line(entry.get("characteristics"))
-        told = lookup(entry, "dimensions")
-        for each in told if isinstance(told, list) else ():
+        dimensions = lookup(entry, "dimensions")
+        for each in dimensions if isinstance(dimensions, list) else ():
             dimension = _line(each.get("dimension") if isinstance(each, dict) else each)
             words = str(each.get("evidence") or "").strip()[:MAX_TEXT] if isinstance(each, dict) else ""
             if normalise(name) and dimension:
@@ -250,8 +250,8 @@ def _parse_merged(reply: Reply, found: Sequence[FoundDimension]) -> Iterator[Fou
             continue
         name, about = _line(group.get("name"))[:80], _line(group.get("characteristics"))
         name = spelt.setdefault(normalise(name), name)  # "Parents" and "parents" are one group
-        told = lookup(group, "dimensions")
-        for each in told if isinstance(told, list) else ():
+        dimensions = lookup(group, "dimensions")
+        for each in dimensions if isinstance(dimensions, list) else ():
             numbers = each.get("from") if isinstance(each, dict) else None
             listed = numbers if isinstance(numbers, list) else [numbers]
             numbered = [n for n in listed if isinstance(n, int) and 0 < n <= len(found) and n not in used]
@@ -275,10 +275,10 @@ def _limited(kept: Sequence[FoundDimension], groups: int, dimensions: int) -> li
 
 def _entries(reply: Reply, key: str) -> list[Any] | None:
     """Return the list under ``key`` of a reply's JSON, the JSON itself if it is a list, None without JSON."""
-    told = _json(reply)
-    if isinstance(told, list):
-        return told
-    listed = lookup(told, key) if told is not None else None
+    data = _json(reply)
+    if isinstance(data, list):
+        return data
+    listed = lookup(data, key) if data is not None else None
     return listed if isinstance(listed, list) else None
 
 
