@@ -22,7 +22,7 @@ SLAB = 10_000
 _RECORDS = """
 WITH base AS ({base}),
 decided AS (SELECT document_id, status, verdict FROM verdicts WHERE run_id = $run {narrowed}),
-spoken AS (
+last_turns AS (
     SELECT document_id,
            list({{'role': role, 'values': last.values, 'evidence': last.evidence}} ORDER BY last.turn) AS roles
     FROM (
@@ -36,13 +36,13 @@ reviewed AS (
     SELECT document_id,
            list({{'item': item, 'value': value, 'actor': actor, 'at': unix_time, 'codebook_version': codebook_version}}
                 ORDER BY item) AS reviews
-    FROM {decided} WHERE true {narrowed} GROUP BY document_id
+    FROM {review_rows} WHERE true {narrowed} GROUP BY document_id
 ),
 golden AS (
     SELECT document_id, list([rater, item, value] ORDER BY rater, item) AS gold
     FROM gold WHERE true {narrowed} GROUP BY document_id
 ),
-standing AS (SELECT document_id, {standing} WHERE true {narrowed} GROUP BY document_id),
+review_status AS (SELECT document_id, {status_columns} WHERE true {narrowed} GROUP BY document_id),
 personal AS (
     SELECT document_id, list([actor, item, value, unix_time::VARCHAR, status] ORDER BY seq) AS people
     FROM (
@@ -56,27 +56,27 @@ personal AS (
     GROUP BY document_id
 )
 SELECT id, position, field, text, context, source, group_name, group_order,
-       status, verdict, reviews, standing, people, {debate}, by_others
+       status, verdict, reviews, review_status, people, {debate}, by_others
 FROM documents JOIN base ON base.document_id = id
-LEFT JOIN decided USING (document_id) LEFT JOIN reviewed USING (document_id) LEFT JOIN standing USING (document_id)
+LEFT JOIN decided USING (document_id) LEFT JOIN reviewed USING (document_id) LEFT JOIN review_status USING (document_id)
 LEFT JOIN personal USING (document_id)
 {debate_joins}
 ORDER BY position
 """
 _DEBATE = {
     "debate": "gold, roles",
-    "debate_joins": "LEFT JOIN spoken USING (document_id) LEFT JOIN golden USING (document_id)",
+    "debate_joins": "LEFT JOIN last_turns USING (document_id) LEFT JOIN golden USING (document_id)",
 }
 _NO_DEBATE = {"debate": "NULL, NULL", "debate_joins": ""}
 _ALL = {
-    "decided": "current_reviews",
-    "standing": "any_value(status) AS standing, false AS by_others FROM current_status",
+    "review_rows": "current_reviews",
+    "status_columns": "any_value(status) AS review_status, false AS by_others FROM current_status",
     "personal": "true",
 }
 _OWN = {
-    "decided": "(SELECT * FROM person_reviews WHERE actor = $actor AND kind = 'review' AND value IS NOT NULL)",
-    "standing": (
-        "max(status) FILTER (actor = $actor) AS standing, "
+    "review_rows": "(SELECT * FROM person_reviews WHERE actor = $actor AND kind = 'review' AND value IS NOT NULL)",
+    "status_columns": (
+        "max(status) FILTER (actor = $actor) AS review_status, "
         f"bool_or(status = '{SUBMITTED}' AND actor <> $actor) AS by_others FROM person_status"
     ),
     "personal": "false",
@@ -178,7 +178,7 @@ class DocumentRecords(Reader):
 
 
 def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentRecord:
-    *document, status, verdict, reviews, standing, people, gold, roles, _ = row
+    *document, status, verdict, reviews, review_status, people, gold, roles, _ = row
     stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
     record = DocumentRecord(
         document=document_of(document, values_by_key(gold or ())),
@@ -190,7 +190,7 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
         roles={role["role"]: load(role["values"]) for role in roles or () if role["values"] is not None},
         evidence={role["role"]: tuple(Evidence(**quote) for quote in load(role["evidence"])) for role in roles or ()},
         reviews={row["item"]: Review(**row | {"value": load(row["value"])}) for row in reviews or ()},
-        review_status=standing or PENDING,
+        review_status=review_status or PENDING,
         people=_people(people or ()),
     )
     if not second_reading:

@@ -63,18 +63,20 @@ class NewEvent:
     payload: Mapping[str, Any] | None = None
 
 
-def record(cursor: Cursor, actor: str, deeds: Sequence[NewEvent]) -> list[Event]:
+def record(cursor: Cursor, actor: str, events: Sequence[NewEvent]) -> list[Event]:
     """Append events as one act inside a transaction of the writer, and return them with time and number."""
-    if not deeds:
+    if not events:
         return []
     at = time.time()
-    seqs = [int(seq) for (seq,) in cursor.execute("SELECT nextval('event_seq') FROM range(?)", [len(deeds)]).fetchall()]
+    seqs = [
+        int(seq) for (seq,) in cursor.execute("SELECT nextval('event_seq') FROM range(?)", [len(events)]).fetchall()
+    ]
     rows = [
         (
-            seq, seqs[0], at, clean(actor), deed.kind, deed.document_id, deed.run_id, deed.codebook_version, deed.item,
-            value_text(deed.before), value_text(deed.after), deed.target, dump(deed.payload or {}),
+            seq, seqs[0], at, clean(actor), event.kind, event.document_id, event.run_id, event.codebook_version,
+            event.item, value_text(event.before), value_text(event.after), event.target, dump(event.payload or {}),
         )
-        for seq, deed in zip(seqs, deeds, strict=True)
+        for seq, event in zip(seqs, events, strict=True)
     ]  # fmt: skip
     (append if len(rows) <= FEW else insert)(cursor, "events", COLUMNS, rows)
     return [event_of(row) for row in rows]

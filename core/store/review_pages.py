@@ -30,7 +30,7 @@ roles differ; runs with the same codebook differ.
 _DERIVE = """
 INSERT INTO review_reasons
 WITH changed AS MATERIALIZED ({changed}),
-spoken AS MATERIALIZED (
+last_turns AS MATERIALIZED (
     SELECT document_id, role, min(turn) AS first_turn,
            arg_max(hash(values), turn) FILTER (values IS NOT NULL) AS values,
            arg_max(evidence_total, turn + if(values IS NULL, 0, 1000000)) AS total,
@@ -38,19 +38,19 @@ spoken AS MATERIALIZED (
     FROM turns SEMI JOIN changed USING (document_id)
     WHERE run_id = $run AND NOT superseded GROUP BY document_id, role
 ),
-heard AS (
+roles AS (
     SELECT document_id, min(values) <> max(values) AS disagree, arg_min(values, first_turn) AS first_values,
            sum(total)::INTEGER AS total, sum(supported)::INTEGER AS supported,
            sum(total - supported)::INTEGER AS lost
-    FROM spoken GROUP BY document_id
+    FROM last_turns GROUP BY document_id
 ),
 wrong AS (
     SELECT DISTINCT document_id
     FROM (SELECT document_id, item, value FROM annotations SEMI JOIN changed USING (document_id)
-          WHERE run_id = $run AND annotator = 'verdict') AS said
+          WHERE run_id = $run AND annotator = 'verdict') AS verdict
     JOIN gold_labels AS truth USING (document_id, item)
-    WHERE coalesce(abs(try_cast(said.value AS DOUBLE) - try_cast(truth.value AS DOUBLE)) >= 1,
-                   said.value <> truth.value)
+    WHERE coalesce(abs(try_cast(verdict.value AS DOUBLE) - try_cast(truth.value AS DOUBLE)) >= 1,
+                   verdict.value <> truth.value)
 ),
 split AS (
     SELECT document_id FROM verdicts SEMI JOIN changed USING (document_id)
@@ -66,7 +66,7 @@ SELECT $run, document_id,
        + if(lost > 0, 8, 0) + if(status = 'verdict' AND values <> first_values, 16, 0) + if(disagree, 32, 0)
        + if(split.document_id IS NULL, 0, 64),
        coalesce(total, 0), coalesce(supported, 0), changed.seen
-FROM changed LEFT JOIN decided USING (document_id) LEFT JOIN heard USING (document_id)
+FROM changed LEFT JOIN decided USING (document_id) LEFT JOIN roles USING (document_id)
 LEFT JOIN wrong USING (document_id) LEFT JOIN split USING (document_id)
 """
 _SEEN = """

@@ -145,8 +145,8 @@ class Reviews(Repository):
     def status_counts(self) -> dict[str, int]:
         """Return documents of the project by status; a status without any is left out."""
         rows = self._connection.rows(
-            "SELECT coalesce(status, $pending) AS standing, count(*) FROM documents LEFT JOIN current_status "
-            "ON document_id = id GROUP BY standing ORDER BY standing",
+            "SELECT coalesce(status, $pending) AS status, count(*) FROM documents LEFT JOIN current_status "
+            "ON document_id = id GROUP BY ALL ORDER BY status",
             {"pending": PENDING},
         )
         return dict(rows)

@@ -41,8 +41,8 @@ WITH asked AS (
 ), replied AS (
     SELECT run_id, count(*) AS turns FROM turns WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), spent AS (
-    -- A reply is paid for by the run that asked for it, once, however many of its turns heard it; what a try was billed
-    -- that came to no reply counts, too.
+    -- The run that requested a reply pays for it once, even if several of its turns use the reply. Failed attempts that
+    -- were billed count, too.
     SELECT run_id, sum(calls) AS calls, sum(prompt_tokens) AS prompt_tokens,
            sum(completion_tokens) AS completion_tokens, sum(cached_tokens) AS cached_tokens,
            bool_or(cost_usd IS NULL) AS priceless, sum(cost_usd) AS cost_usd
@@ -56,7 +56,7 @@ WITH asked AS (
 )
 SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce(documents, 0) AS documents,
        coalesce(verdicts, 0) AS verdicts, coalesce(unresolved, 0) AS unresolved, coalesce(failed, 0) AS failed,
-       -- A process that died may have left replies whose turns were not written: they will be when the run goes on.
+       -- A process that died may have left replies without turns, which are written when the run resumes.
        greatest(coalesce(replied.turns, 0), coalesce(spent.calls, 0)) AS turns, coalesce(calls, 0) AS calls,
        greatest(0, coalesce(replied.turns, 0) - coalesce(spent.calls, 0)) AS cached_calls,
        coalesce(prompt_tokens, 0)::BIGINT AS prompt_tokens, coalesce(completion_tokens, 0)::BIGINT AS completion_tokens,
@@ -219,14 +219,14 @@ class Runs(Repository):
         The budget is stored as an event beside the frozen settings. Raises NoSuchRun for an unknown run.
         """
         before = self.known(run_id).budget_usd
-        deed = NewEvent(BUDGET, before=before, after=budget_usd, run_id=run_id)
-        self._writer.do(lambda cursor: record(cursor, actor, [deed]))
+        event = NewEvent(BUDGET, before=before, after=budget_usd, run_id=run_id)
+        self._writer.do(lambda cursor: record(cursor, actor, [event]))
         return self.known(run_id)
 
     def describe(self, changes: Mapping[str, RunDetails], *, actor: str = "") -> None:
         """Set the details of these runs as one act. Raises NoSuchRun for an unknown run."""
         before = {run_id: self.known(run_id).details for run_id in changes}
-        deeds = [
+        events = [
             NewEvent(
                 DETAILS,
                 before=before[run_id].model_dump(mode="json"),
@@ -236,7 +236,7 @@ class Runs(Repository):
             for run_id, details in changes.items()
             if details != before[run_id]
         ]
-        self._writer.do(lambda cursor: record(cursor, actor, deeds))
+        self._writer.do(lambda cursor: record(cursor, actor, events))
 
     def latest_id(self) -> str | None:
         """Return the id of the run created last, without deleted runs and runs of the Lab; None before the first."""
