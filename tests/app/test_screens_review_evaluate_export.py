@@ -271,8 +271,13 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
         actions.edit(session, run_id, ["d0"], "a", True, actions.Attribution(actor))
         actions.edit(session, run_id, ["d0"], "b", value, actions.Attribution(actor))
         actions.submit(session, run_id, ["d0"], actions.Attribution(actor))
+    for item in ("a", "b"):
+        actions.edit(session, run_id, ["d1"], item, True, actions.Attribution("cyd"))
+    actions.submit(session, run_id, ["d1"], actions.Attribution("cyd"))
     app = screen("review", review_view="Focus")
     app.button(key="review-resolve").click().run()
+    assert "1 document with two or more reviewers: ann (1), bob (1)" in texts(app)
+    assert "Cohen&#39;s kappa" in texts(app)
     assert "1 of 1 disagreements open" in texts(app)
     assert "1 document: too few for a reliable value" in texts(app)
     assert "the truth is inferred from all answers, as if annotators erred independently" in texts(app)

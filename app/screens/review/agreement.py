@@ -77,9 +77,9 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
 
 
 def _numbers(report: AgreementReport, codebook: Codebook) -> None:
-    names = ", ".join(f"{name} ({count:,})" for name, count in report.reviewers.items())
+    names = ", ".join(f"{name} ({count:,})" for name, count in report.compared.items())
     item = "Dimension" if codebook.kind == "rating" else "Label"
-    kappa = "Cohen's kappa" if len(report.reviewers) == 2 else "Fleiss' kappa"
+    kappa = "Cohen's kappa" if len(report.compared) == 2 else "Fleiss' kappa"
     rows = [
         [
             actions.item_name(codebook, agreement.item),

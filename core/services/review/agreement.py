@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,9 +34,9 @@ from core.store.reviews import Decision, ReviewChange, ReviewerValues
 class ItemAgreement:
     """Agreement on one item over ``n`` documents that at least two reviewers decided independently.
 
-    ``observed`` is the share of documents with equal values. ``kappa`` is Cohen's for two reviewers, Fleiss' for more,
-    undefined for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is undefined. The
-    intervals treat the documents of one group as dependent.
+    ``observed`` is the share of documents with equal values. ``kappa`` is Cohen's if two reviewers are compared,
+    Fleiss' for more, undefined for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is
+    undefined. The intervals treat the documents of one group as dependent.
     """
 
     item: str
@@ -73,12 +74,14 @@ class RaterQuality:
 class AgreementReport:
     """Agreement of the reviewers of a run.
 
-    Holds submitted documents by reviewer, the number submitted by two or more, how many of these are ``dependent``,
-    agreement by item, and every disagreement, document by document in the order of the run. On a dependent document a
-    reviewer changed labels while those of another one were visible; it does not count in ``items``.
+    Holds submitted documents by reviewer, those of them that another reviewer also submitted (``compared``), the number
+    submitted by two or more, how many of these are ``dependent``, agreement by item, and every disagreement, document
+    by document in the order of the run. On a dependent document a reviewer changed labels while those of another one
+    were visible; it does not count in ``items``.
     """
 
     reviewers: Mapping[str, int]
+    compared: Mapping[str, int]
     documents: int
     dependent: int
     items: tuple[ItemAgreement, ...]
@@ -132,11 +135,13 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
             disagreements.append(Disagreement(document, item, values, decided, by))
     codes = group_codes(session, run)
     groups = None if codes is None else dict(zip(session.store.runs.document_ids(run.run_id), codes, strict=True))
+    compared = Counter(actor for actor, _ in sorted({(one.actor, one.document_id) for one in annotations}))
     return AgreementReport(
         reviewers=session.store.agreement.submitted(run.run_id),
+        compared=compared,
         documents=len({one.document_id for one in annotations}),
         dependent=len(dependent),
-        items=tuple(_item_agreement(item, independent, codebook, groups) for item in codebook.items),
+        items=tuple(_item_agreement(item, independent, codebook, groups, len(compared)) for item in codebook.items),
         disagreements=tuple(disagreements),
     )
 
@@ -179,7 +184,11 @@ def _share_of_units(part: Ratings, whole: Ratings) -> Share:
 
 
 def _item_agreement(
-    item: str, annotations: Sequence[ReviewerValues], codebook: Codebook, groups: Mapping[str, int] | None
+    item: str,
+    annotations: Sequence[ReviewerValues],
+    codebook: Codebook,
+    groups: Mapping[str, int] | None,
+    compared: int,
 ) -> ItemAgreement:
     own = [one for one in annotations if one.item == item]
     documents = {document: place for place, document in enumerate(dict.fromkeys(one.document_id for one in own))}
@@ -204,7 +213,7 @@ def _item_agreement(
         alpha = estimate(lambda answers, times: krippendorff_alpha(answers, "ordinal", times), ordinal)
         return ItemAgreement(item, len(equal), observed, undefined, alpha)
     alpha = estimate(lambda answers, times: krippendorff_alpha(answers, weights=times), table)
-    if len(reviewers) == 2:
+    if compared == 2:
         kappa = estimate(lambda answers, times: cohen_kappa(answers[:, 0], answers[:, 1], times), table)
     else:
         kappa = estimate(fleiss_kappa, table)

@@ -35,8 +35,10 @@ def test_agreement_of_two_reviewers_matches_hand_counts(session, run):
         submit_review(session, run, "ann", document, a=first, b=True)
         submit_review(session, run, "bob", document, a=second, b=True)
     submit_review(session, run, "ann", "d5", a=True, b=True)  # reviewed once only
+    submit_review(session, run, "cyd", "d6", a=True, b=True)
     report = agreement.agreement_report(session, run)
-    assert (report.reviewers, report.documents) == ({"ann": 5, "bob": 4}, 4)
+    assert (report.reviewers, report.documents) == ({"ann": 5, "bob": 4, "cyd": 1}, 4)
+    assert report.compared == {"ann": 4, "bob": 4}
     alpha, beta = report.items
     assert (alpha.n, alpha.observed.value, alpha.kappa.value) == (4, 0.75, pytest.approx(0.5))
     assert alpha.observed.interval == wilson(3, 4)
