@@ -213,17 +213,16 @@ class Runs(Repository):
 
         return self._writer.do(run)
 
-    def raise_budget(self, run_id: str, budget_usd: float, *, actor: str = "") -> RunRow:
-        """Change the run's budget from its next start on, and return the updated run.
+    def raise_budget(self, run_id: str, budget_usd: float) -> None:
+        """Change the run's budget from its next start on.
 
         The budget is stored as an event beside the frozen settings. Raises NoSuchRun for an unknown run.
         """
         before = self.known(run_id).budget_usd
         event = NewEvent(BUDGET, before=before, after=budget_usd, run_id=run_id)
-        self._writer.do(lambda cursor: record(cursor, actor, [event]))
-        return self.known(run_id)
+        self._writer.do(lambda cursor: record(cursor, "", [event]))
 
-    def describe(self, changes: Mapping[str, RunDetails], *, actor: str = "") -> None:
+    def describe(self, changes: Mapping[str, RunDetails]) -> None:
         """Set the details of these runs as one act. Raises NoSuchRun for an unknown run."""
         before = {run_id: self.known(run_id).details for run_id in changes}
         events = [
@@ -236,7 +235,7 @@ class Runs(Repository):
             for run_id, details in changes.items()
             if details != before[run_id]
         ]
-        self._writer.do(lambda cursor: record(cursor, actor, events))
+        self._writer.do(lambda cursor: record(cursor, "", events))
 
     def latest_id(self) -> str | None:
         """Return the id of the run created last, without deleted runs and runs of the Lab; None before the first."""

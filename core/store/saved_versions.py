@@ -237,7 +237,7 @@ class PromptDraft:
 class Prompts(Repository):
     """Prompt versions of a project. Reads work in any thread; writes return after the commit."""
 
-    def save(self, slot: str, text: str, *, parent: str, after: int, note: str = "", actor: str = "") -> PromptVersion:
+    def save(self, slot: str, text: str, *, parent: str, after: int, note: str = "") -> PromptVersion:
         """Save a text as a new version of a slot, delete the slot's draft and return the version.
 
         The new number follows the highest saved number and ``after``, the number of the newest shipped version. A text
@@ -252,8 +252,8 @@ class Prompts(Repository):
             top = scalar(cursor, "SELECT coalesce(max(number), 0) FROM prompt_versions WHERE slot = ?", [slot])
             number = max(after, top) + 1
             name = f"{OWN}/{slot}.v{number}"
-            add_row(cursor, "prompt_versions", name, slot, number, parent, text, note, time.time(), actor)
-            record(cursor, actor, [NewEvent(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
+            add_row(cursor, "prompt_versions", name, slot, number, parent, text, note, time.time(), "")
+            record(cursor, "", [NewEvent(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
             return name
 
         name = self._writer.do(run)
@@ -286,11 +286,11 @@ class Prompts(Repository):
         rows = self._connection.rows(_PROMOTED, [PROMOTED])
         return {row[1]: PromptVersion(*row) for row in rows}
 
-    def promote(self, slot: str, name: str | None, *, actor: str = "") -> None:
+    def promote(self, slot: str, name: str | None) -> None:
         """Make new runs use this version of a slot; None restores the shipped version. Recorded as an event."""
 
         def run(cursor: Cursor) -> None:
             now = {row[1]: row[0] for row in cursor.execute(_PROMOTED, [PROMOTED]).fetchall() if row[1] != slot}
-            put_setting(cursor, PROMOTED, now | ({slot: name} if name else {}), actor)
+            put_setting(cursor, PROMOTED, now | ({slot: name} if name else {}), "")
 
         self._writer.do(run)

@@ -16,7 +16,7 @@ SLOT = "ecj/judge"
 def test_prompt_versions_are_numbered_and_immutable(project):
     prompts = project.store.prompts
     prompts.keep_draft(SLOT, "one", parent="ecj/judge.v1")
-    first = prompts.save(SLOT, "one", parent="ecj/judge.v1", after=1, note="shorter", actor="ann")
+    first = prompts.save(SLOT, "one", parent="ecj/judge.v1", after=1, note="shorter")
     assert (first.name, first.number, first.parent, first.note) == ("own/ecj/judge.v2", 2, "ecj/judge.v1", "shorter")
     assert prompts.drafts() == {}
     assert prompts.save(SLOT, "two", parent=first.name, after=1).number == 3
@@ -24,7 +24,7 @@ def test_prompt_versions_are_numbered_and_immutable(project):
     assert prompts.save("ecj/critic", "one", parent="ecj/critic.v4", after=4).name == "own/ecj/critic.v5"
     assert [each.text for each in prompts.versions(SLOT)] == ["one", "two"]
     (event, *_) = reversed(project.store.events.all(kinds=["prompt"]))
-    assert (event.actor, event.item, event.before, event.after) == ("ann", SLOT, "ecj/judge.v1", first.name)
+    assert (event.item, event.before, event.after) == (SLOT, "ecj/judge.v1", first.name)
 
 
 def test_drafts_survive_a_restart(path):

@@ -226,8 +226,9 @@ def test_unfinished_debate_starts_over_when_unresolved_are_retried(project, run_
 
 def test_raised_budget_applies_from_the_next_start(project, run_id):
     assert project.store.runs.work(run_id).run.settings.budget_usd is None
-    project.store.runs.raise_budget(run_id, 2.0, actor="me")
-    run = project.store.runs.raise_budget(run_id, 3.5, actor="me")
+    project.store.runs.raise_budget(run_id, 2.0)
+    project.store.runs.raise_budget(run_id, 3.5)
+    run = project.store.runs.known(run_id)
     assert (run.budget_usd, run.settings.budget_usd) == (3.5, None)
     assert project.store.runs.work(run_id).run.settings.budget_usd == 3.5
     assert [(event.before, event.after) for event in project.store.events.all(kinds=["budget"])] == [
