@@ -32,7 +32,6 @@ class SavedVersion:
     version: int
     note: str
     at: float
-    actor: str
 
 
 class Versions(Repository, Generic[C, V]):
@@ -43,7 +42,7 @@ class Versions(Repository, Generic[C, V]):
     """Kind of the event that records a saved version."""
     draft_name: ClassVar[str]
     """The setting that holds the draft."""
-    version_type: Callable[[int, str, float, str, C], V]
+    version_type: Callable[[int, str, float, C], V]
 
     def latest(self) -> V | None:
         """Return the newest version, None before the first is saved."""
@@ -109,10 +108,10 @@ class Versions(Repository, Generic[C, V]):
         return rows[0] if rows else (0, "")
 
     def _read(self, tail: str, params: Sequence[Any] = ()) -> list[V]:
-        rows = self._connection.rows(f"SELECT version, body, note, unix_time, actor FROM {self.table} {tail}", params)
+        rows = self._connection.rows(f"SELECT version, body, note, unix_time FROM {self.table} {tail}", params)
         return [
-            self.version_type(version, note, at, actor, self._parse(load(body), f"{self.kind} version {version}"))
-            for version, body, note, at, actor in rows
+            self.version_type(version, note, at, self._parse(load(body), f"{self.kind} version {version}"))
+            for version, body, note, at in rows
         ]
 
     @abstractmethod
@@ -187,7 +186,7 @@ PROMOTED = "promoted prompts"
 PROMPT = "prompt"
 """Kind of the event that records a saved version."""
 
-_VERSION = "name, slot, number, parent, text, note, unix_time, actor"
+_VERSION = "name, slot, number, parent, text, note, unix_time"
 _PROMOTED = f"""SELECT {_VERSION} FROM prompt_versions
 WHERE name IN (SELECT unnest(json_extract_string(value, '$.*')) FROM settings WHERE name = ?)"""
 
@@ -206,7 +205,6 @@ class PromptVersion:
     text: str
     note: str = ""
     at: float = 0.0
-    actor: str = ""
 
     @property
     def shipped(self) -> bool:
