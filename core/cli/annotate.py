@@ -111,7 +111,7 @@ def annotate_file(
     if path.exists():
         workspace.open(path, create=False)  # report a locked or foreign file before any call
     if plan.ambiguous:
-        ambiguity.document_ambiguity(
+        ambiguity.difference_rates(
             workspace.open(path, create=False), plan.ambiguous
         )  # fails before anything is written if the prepass does not exist
     for note in (*built.notes, *planning.settings_warnings(settings)):

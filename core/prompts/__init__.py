@@ -28,7 +28,7 @@ OWN = "own"
 """Prefix of the names of versions saved in a project; shipped templates never have it."""
 DRAFT = "draft"
 """Suffix of the name of a template that was tried before it was saved."""
-DEFINITIONS, REASK = "definitions", "reask"
+REASK = "reask"
 BLOCKS = ("definitions", "task", "rules", "decision", "final_decision", "reminder")
 """Shared texts that every template may use as a variable; their text depends on the kind of codebook."""
 

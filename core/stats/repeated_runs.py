@@ -139,34 +139,13 @@ def _counted(places: Codes) -> dict[Consistency, int]:
     return {name: int((places == place).sum()) for place, name in enumerate(CONSISTENCIES)}
 
 
-K, THETA = 5, 0.5
+def difference_rate(answers: Sequence[Value], asked: int) -> float:
+    """Return (count of the most common answer - count of the second one) / ``asked``, from 0 to 1.
 
-
-@dataclass(frozen=True, slots=True)
-class Ambiguity:
-    """Difference rate of a document and of each item; the document has the lowest rate of its items."""
-
-    rate: float
-    items: Mapping[str, float]
-
-    def ambiguous(self, theta: float = THETA) -> bool:
-        """Return True if the rate is at most ``theta``."""
-        return self.rate <= theta
-
-
-def d_rate(answers: Sequence[Value], asked: int) -> float:
-    """Return the difference rate, from 0 to 1: (count of the first answer - count of the second) / K, by frequency.
-
-    ``asked`` is K and includes unreadable answers, which make a document more ambiguous. 0 if no answer could be read.
-    Raises ValueError for more answers than K and for K below 1.
+    ``asked`` includes unreadable answers, which make a document more ambiguous. 0 if no answer could be read. Raises
+    ValueError for more answers than ``asked`` and for ``asked`` below 1.
     """
     if len(answers) > asked or asked < 1:
         raise ValueError(f"{len(answers)} answers to {asked} requests")
     first, second = (*(count for _, count in Counter(answers).most_common(2)), 0, 0)[:2]
     return (first - second) / asked
-
-
-def of_document(answers: Mapping[str, Sequence[Value]], asked: int) -> Ambiguity:
-    """Return the rates of each item and of the document: the lowest rate of its items, 0 without items."""
-    items = {item: d_rate(predicted, asked) for item, predicted in answers.items()}
-    return Ambiguity(min(items.values(), default=0.0), items)

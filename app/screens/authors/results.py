@@ -19,7 +19,6 @@ from core.services.authors.report import AuthorReport
 from core.services.project_session import ProjectSession
 from core.stats.intervals import Estimate, Interval, format_interval
 
-SPEC = "authors-spec"
 ARMS = {"selector": "Selected labels", "keywords": "Keyword baseline"}
 
 

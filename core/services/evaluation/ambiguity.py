@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.stats import scoring
 from core.stats.arrays import Mask
-from core.stats.repeated_runs import THETA, Ambiguity, K, of_document
+from core.stats.repeated_runs import difference_rate
 from core.stats.scoring import Scores
 
 SAMPLED = ("vote", "self_consistency")
@@ -33,14 +33,6 @@ class Part:
     """share of the run's documents in the pre-pass, None if there are none"""
     scores: Scores | None
     """over those with a reference and a verdict; None without documents"""
-
-
-def prepass(plan: Plan, k: int = K) -> Plan:
-    """Return the plan of a pre-pass: one model labels each document ``k`` times without reasoning.
-
-    The plan has no model for a single role, so the default model of the plan is used.
-    """
-    return replace(plan, protocol="single", params={"method": "vote", "k": k}, role_models={}, iterations=1)
 
 
 def is_prepass(settings: RunSettings) -> bool:
@@ -58,8 +50,11 @@ def prepasses(session: ProjectSession) -> list[str]:
     ]
 
 
-def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambiguity]:
-    """Return the ambiguity of each document in a pre-pass. Raises UsageError for any other run."""
+def difference_rates(session: ProjectSession, run_id: str) -> dict[str, float]:
+    """Return the difference rate of each document in a pre-pass: the lowest of its items.
+
+    A document is ambiguous if the rate is at most the threshold theta. Raises UsageError for any other run.
+    """
     run = session.run(run_id)
     if not is_prepass(run.settings):
         raise UsageError(
@@ -72,7 +67,7 @@ def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambigu
     statuses = zip(store.runs.document_ids(run_id), store.annotations.debate_statuses(run_id), strict=True)
     ended = [document for document, status in statuses if status in ("verdict", "unresolved")]
     return {
-        document: of_document({item: predicted.get(document, {}).get(item, [])[:asked] for item in items}, asked)
+        document: min(difference_rate(predicted.get(document, {}).get(item, [])[:asked], asked) for item in items)
         for document in ended
     }
 
@@ -80,12 +75,20 @@ def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambigu
 def select_documents(session: ProjectSession, plan: Plan, document_ids: Sequence[str] | None = None) -> list[str]:
     """Return the ids of the documents that a run of the plan uses, by default out of all documents of the project.
 
-    If the plan is limited to ambiguous documents, only these are kept. Then the first ``limit`` documents are taken.
-    Raises UsageError like ``limited``.
+    If the plan is limited to documents that a pre-pass found ambiguous, only these are kept, in the given order. Then
+    the first ``limit`` documents are taken. Raises UsageError if the run is not a pre-pass, or if no document is
+    ambiguous.
     """
-    document_ids = session.store.documents.ids() if document_ids is None else document_ids
-    ids = ambiguous_only(session, document_ids, plan.ambiguous, plan.theta) if plan.ambiguous else list(document_ids)
-    return ids if plan.limit is None else ids[: plan.limit]
+    ids = session.store.documents.ids() if document_ids is None else list(document_ids)
+    if plan.ambiguous:
+        rates = difference_rates(session, plan.ambiguous)
+        ids = [document for document in ids if document in rates and rates[document] <= plan.theta]
+        if not ids:
+            raise UsageError(
+                f"No document is ambiguous by {plan.ambiguous} at threshold {plan.theta:g}.",
+                "Raise the ambiguity threshold (theta), or run on all documents.",
+            )
+    return ids[: plan.limit]
 
 
 def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -104,29 +107,11 @@ def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, s
     return limits, {name: value for name, value in params.items() if name not in limits}
 
 
-def ambiguous_only(
-    session: ProjectSession, document_ids: Sequence[str], run_id: str, theta: float = THETA
-) -> list[str]:
-    """Return the documents that the pre-pass found ambiguous, in the given order.
-
-    Documents outside the pre-pass are left out. Raises UsageError if the run is not a pre-pass, or if no document is
-    ambiguous.
-    """
-    found = document_ambiguity(session, run_id)
-    chosen = [one for one in document_ids if one in found and found[one].ambiguous(theta)]
-    if not chosen:
-        raise UsageError(
-            f"No document is ambiguous by {run_id} at threshold {theta:g}.",
-            "Raise the ambiguity threshold (theta), or run on all documents.",
-        )
-    return chosen
-
-
 def scores_by_ambiguity(
     session: ProjectSession,
     run_id: str,
     prepass_id: str,
-    theta: float = THETA,
+    theta: float,
     annotator: str = VERDICT,
     reference: Reference = "gold",
 ) -> dict[str, Part]:
@@ -135,13 +120,12 @@ def scores_by_ambiguity(
     Raises NoSuchRun for an unknown run, and UsageError if ``prepass_id`` is not a pre-pass.
     """
     run = session.run(run_id)
-    known = document_ambiguity(session, prepass_id)
+    rates = difference_rates(session, prepass_id)
     loaded = run_data.verdict_arrays(session, run, reference)
-    documents = loaded.documents
     judged, predicted = run_data.paired_arrays(session, run, annotator, reference)
     design = run_data.sampling_design(session, run, reference, loaded)
-    sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents], np.bool_)
-    voted = np.array([document in known for document in documents], np.bool_)
+    rate = np.array([rates.get(document, np.nan) for document in loaded.documents], dtype=np.float64)
+    voted = ~np.isnan(rate)
 
     def part(rows: Mask) -> Part:
         count = int(rows.sum())
@@ -150,14 +134,14 @@ def scores_by_ambiguity(
         scores = score(run.settings.codebook, own, predicted, design=design) if count else None
         return Part(count, count / int(voted.sum()) if voted.any() else None, scores)
 
-    return {"ambiguous": part(voted & ~sure), "normal": part(voted & sure)}
+    return {"ambiguous": part(rate <= theta), "normal": part(rate > theta)}
 
 
 def coverage_by_ambiguity(
     session: ProjectSession, run: RunRow, prepass_id: str, reference: Reference = "gold"
 ) -> Coverage:
     """Return the coverage of the scores of both parts, with the reasons for excluded documents."""
-    known = document_ambiguity(session, prepass_id)
+    known = difference_rates(session, prepass_id)
     loaded = run_data.verdict_arrays(session, run, reference)
     asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)
     scored = asked & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.verdicts).any(axis=1)

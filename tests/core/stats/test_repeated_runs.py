@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.stats.repeated_runs import CONSISTENCIES, d_rate, of_document, repeated, stability
+from core.stats.repeated_runs import CONSISTENCIES, difference_rate, repeated, stability
 
 
 def test_mean_sd_and_interval_by_hand() -> None:
@@ -104,24 +104,15 @@ def test_stability_agrees_with_a_count_by_document(seed: int, iterations: int) -
     ],
 )
 def test_difference_rate_of_the_two_most_common_answers(answers: str, requests: int, rate: float) -> None:
-    assert d_rate(list(answers), requests) == pytest.approx(rate)
-
-
-def test_difference_rate_of_a_document_is_its_highest_rate_of_a_label() -> None:
-    found = of_document({"a": [True] * 5, "b": [True, True, True, False, False]}, 5)
-    assert found.items == {"a": 1.0, "b": pytest.approx(0.2)}
-    assert found.rate == pytest.approx(0.2)
-    assert found.ambiguous()
-    assert not found.ambiguous(0.1)
-    assert of_document({}, 5).rate == 0.0
+    assert difference_rate(list(answers), requests) == pytest.approx(rate)
 
 
 def test_more_answers_than_requests_are_rejected() -> None:
     with pytest.raises(ValueError, match="3 answers to 2 requests"):
-        d_rate(["a", "a", "b"], 2)
+        difference_rate(["a", "a", "b"], 2)
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=9), st.integers(0, 3))
 def test_difference_rate_is_between_0_and_1(answers: list[str], unread: int) -> None:
     requests = max(1, len(answers) + unread)
-    assert 0.0 <= d_rate(answers, requests) <= 1.0
+    assert 0.0 <= difference_rate(answers, requests) <= 1.0

@@ -151,9 +151,9 @@ def test_document_without_a_readable_vote_is_ambiguous(project, session):
         await store_debate(project, vote.run_id, "d1", {"one": None, "two": None}, {"a": None, "b": None})
 
     asyncio.run(debates())
-    found = ambiguity.document_ambiguity(session, vote.run_id)
+    found = ambiguity.difference_rates(session, vote.run_id)
     assert set(found) == {"d0", "d1"}, "d2 waits"
-    assert found["d1"].rate == 0
+    assert found["d1"] == 0
 
 
 def test_canary_run_of_a_prepass_is_not_a_prepass_to_choose(project, session):
@@ -176,7 +176,7 @@ def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
             await store_debate(project, vote.run_id, id, votes, both("a"))
 
     asyncio.run(debates())
-    report = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id)
+    report = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id, 0.5)
     # d1 and d5 are ambiguous. d5 has no gold and d4 no verdict on Alpha, so each part has one scored document.
     parts = [report[name] for name in ("ambiguous", "normal")]
     assert [(part.documents, part.scores.n) for part in parts] == [(2, 1), (2, 1)]
@@ -187,6 +187,6 @@ def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
     found = ambiguity.coverage_by_ambiguity(session, run, vote.run_id)
     assert found == Coverage(2, {"unresolved": 1, "not_voted_on": 4, "no_reference": 1})
     # No document is reviewed, so the reviewed reference scores none.
-    reviewed = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id, reference="reviewed")
+    reviewed = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id, 0.5, reference="reviewed")
     assert reviewed["ambiguous"].scores.n == 0
     assert ambiguity.coverage_by_ambiguity(session, run, vote.run_id, "reviewed").n == 0
