@@ -128,19 +128,19 @@ def _label_rows(scores: Scores, each: Sequence[ScoreMetric]) -> list[list[str]]:
     return [[name, *(estimate_html(label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
 
 
-def score_tables(scores: Scores, *, key: str) -> None:
+def score_tables(scores: Scores) -> None:
     """Draw all metrics, over all labels and per label, in an expander."""
     each = metrics(scores.kind, per_label=True)
-    with st.expander("All metrics", key=key):
+    with st.expander("All metrics", key="evaluate-tables"):
         left, right = st.columns([1, 2.2], gap="small")
         overall = [{"metric": one.name, "value": format_estimate(scores[one.key])} for one in metrics(scores.kind)]
-        left.dataframe(overall, hide_index=True, height="content", key=f"{key}-overall")
+        left.dataframe(overall, hide_index=True, height="content", key="evaluate-tables-overall")
         item = label_noun(scores.kind)
         rows = [
             {item: name, "n": label.n, **{metric.name: format_estimate(label[metric.key]) for metric in each}}
             for name, label in scores.labels.items()
         ]
-        right.dataframe(rows, hide_index=True, height="content", key=f"{key}-labels")
+        right.dataframe(rows, hide_index=True, height="content", key="evaluate-tables-labels")
 
 
 def estimate_html(estimate: Estimate, digits: int = 3) -> Markup:

@@ -35,15 +35,13 @@ NARROW_STEP = 180
 Rows: TypeAlias = list[dict[str, Any]]
 
 
-def flip_flow(
-    flips: FlipTable, titles: Mapping[str, str], sentence: Sequence[tuple[str, bool]], *, height: int, key: str
-) -> None:
+def flip_flow(flips: FlipTable, titles: Mapping[str, str], sentence: Sequence[tuple[str, bool]], height: int) -> None:
     """Draw a bar for each role (correct above, incorrect below) and the flows between consecutive roles.
 
     The flows are corrections, regressions and unchanged labels. ``titles`` are the names of the roles. ``sentence`` is
     the text below the diagram, as pieces with True for bold. ``height`` is the height of the diagram in pixels.
     """
-    draw(_flow(flips, titles, height), flip_rows(flips, titles), key=key)
+    draw(_flow(flips, titles, height), flip_rows(flips, titles), key="evaluate-flips")
     words = "".join(f"<b>{escape(text)}</b>" if strong else escape(text) for text, strong in sentence)
     st.html(f'<div class="moot-sentences"><span>{words}</span></div>')
 

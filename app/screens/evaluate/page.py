@@ -205,14 +205,14 @@ def _scores(session: ProjectSession, found: EvaluationReport) -> None:
             titles = {role: debate.titles.get(role, role) for role in score_bars.other_roles(roles, debate)}
             with head:
                 layout.role_legend(titles)
-            score_bars.draw_score_bars(found, roles, debate, key="evaluate-scores")
+            score_bars.draw_score_bars(found, roles, debate)
             for reason in _undefined_scores(found):
                 line(reason)
     if right is not None:
         with right:
             _flow(session, found, debate)
     agreement(found.scores, reference_names(reference).noun, on, key="evaluate-agreement")
-    score_tables(found.scores, key="evaluate-tables")
+    score_tables(found.scores)
     confusion.confusion_panel(session, found, debate)
 
 
@@ -240,7 +240,7 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
         # As high as the bars beside it, within limits.
         height = min(480, max(190, score_bars.ROW * (len(found.scores.labels) + 2) - 66))
         text = summary(debate)
-        flips.flip_flow(flip_table, debate.titles, text, height=height, key="evaluate-flips")
+        flips.flip_flow(flip_table, debate.titles, text, height)
 
 
 # -- scores of ratings

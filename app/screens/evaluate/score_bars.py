@@ -36,13 +36,13 @@ class ScoreRow:
     roles: Mapping[str, tuple[Estimate, ...]]
 
 
-def draw_score_bars(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect, *, key: str) -> None:
+def draw_score_bars(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
     """Draw the scores as small multiples, with one row per label.
 
     The mark is the value, the light bar is the interval, and triangles are the other roles.
     """
     rows = _rows(found, other_roles(roles, debate))
-    draw(_score_bars(rows, debate.titles), _numbers(rows, debate.titles), key=key)
+    draw(_score_bars(rows, debate.titles), _numbers(rows, debate.titles), key="evaluate-scores")
 
 
 def preload(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:

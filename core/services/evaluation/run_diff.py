@@ -95,12 +95,11 @@ def outcome_page(
     kinds: Sequence[Outcome],
     *,
     label: str = "",
-    offset: int = 0,
     limit: int = 50,
 ) -> tuple[tuple[ChangedDocument, ...], int]:
-    """Return a page of the documents with one of these outcomes, and their total number.
+    """Return the first ``limit`` documents with one of these outcomes, and their total number.
 
-    ``label`` limits the page to documents with a correction or regression in this label.
+    ``label`` limits them to documents with a correction or regression in this label.
     """
     column = outcomes.names.index(label) if label in outcomes.names else None
     rows = [
@@ -109,7 +108,7 @@ def outcome_page(
         if kind in kinds and (column is None or outcomes.corrected[index, column] or outcomes.regressed[index, column])
     ]
     rows.sort(key=lambda index: list(OUTCOMES).index(outcomes.kinds[index]))
-    shown = rows[offset : offset + limit]
+    shown = rows[:limit]
     texts = session.store.documents.texts([outcomes.documents[index] for index in shown])
 
     def named(mask: Mask, index: int) -> tuple[str, ...]:

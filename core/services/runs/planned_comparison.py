@@ -122,7 +122,7 @@ def _prepare_member(session: ProjectSession, plan: Plan, documents: int) -> Comp
         estimate = estimate_run(session, settings, documents, iterations=plan.iterations)
         return ComparedPlan(plan, title, settings, estimate)
     except MootError as error:
-        return ComparedPlan(plan, plan.protocol, None, None, f"{error.message} {error.remedy}".strip())
+        return ComparedPlan(plan, plan.protocol, None, None, str(error))
 
 
 def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan], documents: int) -> int:
