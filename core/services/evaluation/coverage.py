@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from core.annotations import VERDICT, Reference
 from core.formatting import format_count
@@ -18,7 +17,7 @@ from core.services.evaluation.reference import reference_names
 from core.services.evaluation.run_data import AnnotationArrays
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
-from core.stats.arrays import Mask
+from core.stats.arrays import Codes, Mask
 
 Reason: TypeAlias = str
 """Key of ``REASONS``."""
@@ -38,7 +37,6 @@ REASONS: Mapping[Reason, str] = {
 _ORDER = tuple(REASONS)
 _COUNTS = -1
 """Code of a document that counts; others have the index of their reason in ``REASONS``."""
-_ReasonCodes: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +183,7 @@ def merge(coverages: Sequence[Coverage]) -> Coverage:
     return Coverage(sum(coverage.n for coverage in coverages), left_out, runs, pooled=True)
 
 
-def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, predicted: Mask) -> _ReasonCodes:
+def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, predicted: Mask) -> Codes:
     """Return for each document the code of the reason for its exclusion, ``_COUNTS`` if it counts.
 
     ``predicted`` is True where all compared values are present.
@@ -200,7 +198,7 @@ def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, pr
     return codes
 
 
-def _count_codes(codes: _ReasonCodes) -> Coverage:
+def _count_codes(codes: Codes) -> Coverage:
     totals = np.bincount(codes - _COUNTS, minlength=len(_ORDER) + 1).tolist()
     left_out = {name: count for name, count in zip(_ORDER, totals[1:], strict=True) if count}
     return Coverage(totals[0], left_out)

@@ -103,7 +103,7 @@ def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = 
 
 
 @cached_until_commit
-def group_codes(session: ProjectSession, run: RunRow) -> npt.NDArray[np.int64] | None:
+def group_codes(session: ProjectSession, run: RunRow) -> Codes | None:
     """Return the group of each document of the run as a code, None if no two documents are in one group.
 
     A document without a group is a group of its own.
@@ -166,7 +166,7 @@ def sampling_design(
 
 def _draws(
     session: ProjectSession, run: RunRow, row_of: Mapping[str, int], represented: Mask, counted: Mask
-) -> tuple[Sample, npt.NDArray[np.int64]]:
+) -> tuple[Sample, Codes]:
     """Return the submitted documents that count, as a sample of the represented documents, and their rows.
 
     The masks are ``[document]`` of the run. ``row_of`` gives the row of a document.

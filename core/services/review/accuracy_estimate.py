@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from core.codebook import Codebook, Scale
 from core.runs import RunRow
@@ -15,6 +13,7 @@ from core.services.evaluation.scores import score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats import sampling
+from core.stats.arrays import Numbers
 from core.stats.debate_rounds import is_right
 from core.stats.intervals import Estimate
 from core.stats.panels import normalised
@@ -22,8 +21,6 @@ from core.stats.sampling import Sample
 
 TARGET_WIDTH = 0.06
 """Target width of the accuracy interval: 3 points to either side."""
-
-_Numbers: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +115,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     )
 
 
-def _expand(codebook: Codebook, values: _Numbers) -> _Numbers:
+def _expand(codebook: Codebook, values: Numbers) -> Numbers:
     """Return ``[document, label]`` from 0 to 1: one column per label for a choice, ratings scaled to 0 to 1."""
     if codebook.kind == "rating":
         return normalised(values, [(scale.min, scale.max) for scale in codebook.scales])

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from core.annotations import VERDICT
 from core.codebook import Codebook
@@ -21,7 +20,7 @@ from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.stats import sampling
-from core.stats.arrays import Mask
+from core.stats.arrays import Mask, Numbers
 from core.store.review_pages import Viewpoint
 from core.store.sampling_frames import SamplingFrame
 
@@ -95,7 +94,7 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
     )
 
 
-def draw_sizes(codebook: Codebook, known: Signals, even: float, focus: str | None) -> npt.NDArray[np.float64]:
+def draw_sizes(codebook: Codebook, known: Signals, even: float, focus: str | None) -> Numbers:
     """Return the sizes of the documents, ``[document]``, for all labels or for the one with the id ``focus``."""
     given, apart = known.given, known.apart
     if focus is not None:
@@ -110,7 +109,7 @@ def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Gri
     return run_data.verdict_arrays(session, other).verdicts_on(run_data.verdict_arrays(session, run).documents)
 
 
-def comparison_sizes(apart: Mask, even: float) -> npt.NDArray[np.float64]:
+def comparison_sizes(apart: Mask, even: float) -> Numbers:
     """Return the sizes for a comparison of two runs: documents on which they differ (``apart``) decide it."""
     return sampling.draw_sizes(apart[:, None], apart[:, None], even)
 
