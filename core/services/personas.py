@@ -101,13 +101,8 @@ def read_personas(path: Path) -> PersonaSet:
     return personas.load_yaml(read_text(path), where=str(path))
 
 
-def read_sources(paths: Sequence[Path]) -> tuple[SourceDocument, ...]:
-    """Read source documents from files. InputError for a file that cannot be read."""
-    return tuple(SourceDocument(name, text) for name, text in _read_texts([(path.name, path) for path in paths]))
-
-
 def _read_texts(files: Sequence[tuple[str, bytes | Path]]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of files. Repeated names get a number."""
+    """Yield names and texts of files. Repeated names get a number. InputError for a file that cannot be read."""
     names = [one_line(name) for name, _ in files]
     for unique, name, (_, source) in zip(unique_names(names, ()), names, files, strict=True):
         yield unique, read_text_file(source, name)
@@ -181,7 +176,7 @@ def with_personas(
         return plan, []
     panel = protocols.find(PANEL)
     params = panel.parse_params({name: plan.params[name] for name in (*LIMITS, PRESET) if name in plan.params})
-    texts = read_sources(sources)
+    texts = [SourceDocument(name, text) for name, text in _read_texts([(path.name, path) for path in sources])]
     making = generate(
         session,
         texts,
