@@ -64,15 +64,6 @@ class Format:
         return path, {path.with_suffix(suffix): make for suffix, make in beside.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The result of an export: ``count`` rows or turns, ``size`` bytes."""
-
-    path: Path
-    count: int
-    size: int
-
-
 GUIDE_SUFFIX = ".README.md"
 _JSON_LINES = "application/x-ndjson"
 PARQUET = "application/vnd.apache.parquet"
@@ -129,13 +120,13 @@ def find_format(name: str) -> Format:
     return found
 
 
-def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> Written:
+def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> int:
     """Write rows (or turns, whichever the format takes) to ``path``, and the format's companions beside it.
 
     An existing file is replaced only after everything is written. A format that makes a folder makes it at ``path``.
     ``items`` is read once, in order, and never held in memory. Raises UsageError for an unknown format and for a path
     that is also a companion's. Raises ExportError if the disk is full or the path cannot be written; the old file is
-    then unchanged.
+    then unchanged. Returns the number of rows or turns.
     """
     chosen = find_format(format)
     place, companions = chosen.places(path)
@@ -158,7 +149,7 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> 
     for companion, make in companions.items():
         with replacing(companion) as file:
             file.write(make(codebook, summary))
-    return Written(path, count, place.stat().st_size)
+    return count
 
 
 @contextlib.contextmanager

@@ -47,7 +47,8 @@ def export(session: ProjectSession, run_id: str, format: str, path: Path, *, oth
     runs = _runs(session, run_id, others)
     with closing(_items(session, runs, find_format(format), _role_names(runs))) as items:
         check_output_path(session.path, path)
-        return write(format, items, runs[0].settings.codebook, path).path
+        write(format, items, runs[0].settings.codebook, path)
+    return path
 
 
 def export_bytes(session: ProjectSession, run_id: str, format: str, *, others: Sequence[str] = ()) -> bytes:
