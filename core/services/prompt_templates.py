@@ -163,7 +163,7 @@ def template_status(session: ProjectSession, slot: Slot, protocol: str) -> Templ
     known = {version.name: version for version in versions(session, slot, protocol)}
     promoted = session.store.prompts.promoted().get(slot.slot)
     default = known[promoted.name] if promoted else next(iter(known.values()))
-    draft = session.store.prompts.drafts().get(slot.slot)
+    draft = session.store.prompts.draft(slot.slot)
     base = known.get(draft.parent, default) if draft else default
     text = draft.text if draft else base.text
     return TemplateStatus(slot, base, default, text, draft.at if draft else None, check_template(slot, text))

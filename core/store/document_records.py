@@ -112,7 +112,6 @@ class DocumentRecord:
     status: str | None
     values: Mapping[str, Value | None]
     unresolved: Mapping[str, str]
-    notes: tuple[str, ...]
     error: ReplyError | None
     roles: Mapping[str, Mapping[str, Value]]
     evidence: Mapping[str, tuple[Evidence, ...]]
@@ -179,13 +178,12 @@ class DocumentRecords(Reader):
 
 def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentRecord:
     *document, status, verdict, reviews, review_status, people, gold, roles, _ = row
-    stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
+    stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "error": None}
     record = DocumentRecord(
         document=document_of(document, values_by_key(gold or ())),
         status=status,
         values=stored["values"],
         unresolved=stored["reasons"],
-        notes=tuple(stored["notes"]),
         error=ReplyError(**stored["error"]) if stored["error"] else None,
         roles={role["role"]: load(role["values"]) for role in roles or () if role["values"] is not None},
         evidence={role["role"]: tuple(Evidence(**quote) for quote in load(role["evidence"])) for role in roles or ()},
@@ -196,7 +194,7 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
     if not second_reading:
         return record
     return replace(
-        record, document=replace(record.document, gold={}), values={}, unresolved={}, notes=(), error=None, roles={},
+        record, document=replace(record.document, gold={}), values={}, unresolved={}, error=None, roles={},
         evidence={}, second_reading=True,
     )  # fmt: skip
 

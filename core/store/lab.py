@@ -20,7 +20,7 @@ SPLIT = "held-out split"
 SweepState: TypeAlias = Literal["running", "paused", "done", "stopped", "failed"]
 
 _TRIAL = "trial, unix_time, subject, before, after, before_run, after_run, before_asks, after_asks, sample, held_out"
-_SWEEP = "sweep, unix_time, spec, progress, state, message"
+_SWEEP = "sweep, spec, progress, state, message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,6 @@ class SweepRow:
     """A stored sweep: its definition and its progress, as plain data."""
 
     sweep: int
-    at: float
     spec: Mapping[str, Any]
     progress: Mapping[str, Any]
     state: SweepState
@@ -190,7 +189,7 @@ class Lab(Repository):
     def sweeps(self) -> list[SweepRow]:
         """Return all sweeps, oldest first."""
         rows = self._connection.rows(f"SELECT {_SWEEP} FROM sweeps ORDER BY sweep")
-        return [SweepRow(number, at, load(spec), load(way), state, why) for number, at, spec, way, state, why in rows]
+        return [SweepRow(number, load(spec), load(done), state, message) for number, spec, done, state, message in rows]
 
 
 _KNOWN = """(SELECT id, position FROM documents

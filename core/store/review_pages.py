@@ -209,8 +209,7 @@ _ENDED = """document_id IN (SELECT base.document_id FROM base LEFT JOIN
 TEXT_START = 240
 """Characters of a text in a line."""
 _COLUMNS = (
-    f"document_id, left(text, {TEXT_START}), words, review_status, changed_at, reasons, quotes, supported, certainty, "
-    "skipped"
+    f"document_id, left(text, {TEXT_START}), review_status, changed_at, reasons, quotes, supported, certainty, skipped"
 )
 
 
@@ -256,7 +255,6 @@ class Line:
 
     document_id: str
     text_start: str
-    words: int
     review_status: ReviewStatus
     changed_at: float | None
     reasons: tuple[Reason, ...]
@@ -489,6 +487,6 @@ def _base(run_id: str | None, among: bool, *, given: bool) -> str:
 
 
 def _line(row: Sequence[Any]) -> Line:
-    id, text_start, words, review_status, changed_at, reasons, quotes, supported, certainty, skipped, _ = row
+    id, text_start, review_status, changed_at, reasons, quotes, supported, certainty, skipped, _ = row
     named = tuple(reason for bit, reason in enumerate(REASONS) if reasons >> bit & 1)
-    return Line(id, text_start, words, review_status, changed_at, named, quotes, supported, certainty, skipped)
+    return Line(id, text_start, review_status, changed_at, named, quotes, supported, certainty, skipped)

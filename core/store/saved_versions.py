@@ -186,7 +186,7 @@ PROMOTED = "promoted prompts"
 PROMPT = "prompt"
 """Kind of the event that records a saved version."""
 
-_VERSION = "name, slot, number, parent, text, note, unix_time"
+_VERSION = "name, slot, number, parent, text, note"
 _PROMOTED = f"""SELECT {_VERSION} FROM prompt_versions
 WHERE name IN (SELECT unnest(json_extract_string(value, '$.*')) FROM settings WHERE name = ?)"""
 
@@ -204,7 +204,6 @@ class PromptVersion:
     parent: str
     text: str
     note: str = ""
-    at: float = 0.0
 
     @property
     def shipped(self) -> bool:
@@ -226,7 +225,6 @@ class PromptVersion:
 class PromptDraft:
     """An unfinished text in a slot, based on the version ``parent``."""
 
-    slot: str
     parent: str
     text: str
     at: float
@@ -274,10 +272,10 @@ class Prompts(Repository):
         """Delete the draft of a slot, if there is one."""
         self._writer.execute("DELETE FROM prompt_drafts WHERE slot = ?", [slot])
 
-    def drafts(self) -> dict[str, PromptDraft]:
-        """Return the drafts by slot."""
-        rows = self._connection.rows("SELECT slot, parent, text, unix_time FROM prompt_drafts ORDER BY slot")
-        return {row[0]: PromptDraft(*row) for row in rows}
+    def draft(self, slot: str) -> PromptDraft | None:
+        """Return the draft of a slot, None without one."""
+        row = self._connection.row("SELECT parent, text, unix_time FROM prompt_drafts WHERE slot = ?", [slot])
+        return PromptDraft(*row) if row else None
 
     def promoted(self) -> dict[str, PromptVersion]:
         """Return the versions that new runs use instead of the shipped ones, by slot."""

@@ -56,7 +56,7 @@ def test_draft_becomes_a_version_and_the_default_is_kept(session, judge):
     assert [version.label for version in own] == ["v2", "v3"]
     prompt_templates.save_draft(session, judge, shipped.text, shipped)  # reset to shipped
     assert prompt_templates.template_status(session, judge, "ecj").text == shipped.text
-    assert session.store.prompts.drafts() == {}
+    assert session.store.prompts.draft(judge.slot) is None
 
 
 def test_template_with_an_error_is_kept_as_draft_only(session, judge):

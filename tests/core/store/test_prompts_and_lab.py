@@ -18,7 +18,7 @@ def test_prompt_versions_are_numbered_and_immutable(project):
     prompts.keep_draft(SLOT, "one", parent="ecj/judge.v1")
     first = prompts.save(SLOT, "one", parent="ecj/judge.v1", after=1, note="shorter")
     assert (first.name, first.number, first.parent, first.note) == ("own/ecj/judge.v2", 2, "ecj/judge.v1", "shorter")
-    assert prompts.drafts() == {}
+    assert prompts.draft(SLOT) is None
     assert prompts.save(SLOT, "two", parent=first.name, after=1).number == 3
     assert prompts.save(SLOT, "one", parent="own/ecj/judge.v3", after=1) == first  # an existing text keeps its version
     assert prompts.save("ecj/critic", "one", parent="ecj/critic.v4", after=4).name == "own/ecj/critic.v5"
@@ -32,9 +32,9 @@ def test_drafts_survive_a_restart(path):
         project.store.prompts.keep_draft(SLOT, "text \ud800", parent="p")
         project.store.prompts.keep_draft(SLOT, "text 2", parent="p")
     with Project.open(path) as project:
-        assert {slot: draft.text for slot, draft in project.store.prompts.drafts().items()} == {SLOT: "text 2"}
+        assert project.store.prompts.draft(SLOT).text == "text 2"
         project.store.prompts.drop_draft(SLOT)
-        assert project.store.prompts.drafts() == {}
+        assert project.store.prompts.draft(SLOT) is None
 
 
 def test_promoting_one_slot_leaves_the_others(project):

@@ -14,8 +14,7 @@ def quote(item: str, words: str) -> Evidence:
 
 def record(roles: dict, evidence: dict) -> DocumentRecord:
     return DocumentRecord(
-        document=Document("d1", {"text": "rates will rise"}), status=None, values={}, unresolved={}, notes=(),
-        error=None,
+        document=Document("d1", {"text": "rates will rise"}), status=None, values={}, unresolved={}, error=None,
         roles=roles, evidence=evidence, reviews={}, review_status="Pending",
     )  # fmt: skip
 
