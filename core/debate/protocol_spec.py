@@ -66,13 +66,17 @@ class DecisionRule:
     tie: str = ""
 
 
-PER_LABEL = DecisionRule(
-    "all labels together: identical lists", "the majority, label by label", "that label is unresolved"
-)
-PER_CHOICE = DecisionRule("the chosen label", "the label that more chose than any other", "unresolved")
-PER_DIMENSION = DecisionRule(
-    "each dimension: ratings within a set distance", "the median, dimension by dimension", "the mean of the middle two"
-)
+VOTE_RULES: Mapping[Kind, DecisionRule] = {
+    "multilabel": DecisionRule(
+        "all labels together: identical lists", "the majority, label by label", "that label is unresolved"
+    ),
+    "choice": DecisionRule("the chosen label", "the label that more chose than any other", "unresolved"),
+    "rating": DecisionRule(
+        "each dimension: ratings within a set distance", "the median, dimension by dimension",
+        "the mean of the middle two",
+    ),
+}  # fmt: skip
+"""Rules of protocols in which several roles vote."""
 
 
 @dataclass(frozen=True, slots=True)

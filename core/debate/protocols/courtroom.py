@@ -37,7 +37,7 @@ from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, run_parallel, run_protocol
 from core.debate.few_shot import format_labels, template_rows
 from core.debate.protocol_spec import (
-    PER_CHOICE,
+    VOTE_RULES,
     DecisionRule,
     Param,
     Params,
@@ -290,7 +290,7 @@ SPEC = ProtocolSpec(
     kinds={
         "multilabel": DecisionRule("each contested label", "the majority of the judges, or the last judge",
                                 "that label is unresolved"),
-        "choice": replace(PER_CHOICE, vote="the majority of the judges, or the last judge"),
+        "choice": replace(VOTE_RULES["choice"], vote="the majority of the judges, or the last judge"),
     },
     unsupported={"rating": "a trial decides between two answers, and a scale has more"},
     params=(

@@ -20,17 +20,7 @@ from core import prompts, yaml_text
 from core.annotations import VERDICT
 from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext, Transcript
-from core.debate.protocol_spec import (
-    PER_CHOICE,
-    PER_DIMENSION,
-    PER_LABEL,
-    DecisionRule,
-    Layout,
-    Param,
-    Params,
-    ProtocolSpec,
-    RequestCount,
-)
+from core.debate.protocol_spec import VOTE_RULES, DecisionRule, Layout, Param, Params, ProtocolSpec, RequestCount
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict, family
 from core.debate.votes import in_consensus, majority_verdict
 from core.errors import UsageError
@@ -88,8 +78,7 @@ def spec(script: str = "") -> ProtocolSpec:
     Raises UsageError for a description with mistakes.
     """
     protocol = read(script) if script.strip() else None
-    rules: dict[Kind, DecisionRule] = {"multilabel": PER_LABEL, "choice": PER_CHOICE, "rating": PER_DIMENSION}
-    one_decides = DecisionRule("the deciding role's reply")
+    rules = VOTE_RULES
     title, summary = "Custom, from a file", "A chain or rounds of roles from a YAML file."
     roles: tuple[Role, ...] = ()
     layout: Layout = "chain"
@@ -101,7 +90,7 @@ def spec(script: str = "") -> ProtocolSpec:
         if len(protocol.deciding_roles) == 1:
             deciding_role = protocol.deciding_roles[0]
     if protocol is None or len(protocol.deciding_roles) == 1:
-        rules = dict.fromkeys(rules, one_decides)
+        rules = dict.fromkeys(rules, DecisionRule("the deciding role's reply"))
     return ProtocolSpec(
         name=NAME,
         title=title,
@@ -165,7 +154,6 @@ _Stage: TypeAlias = Annotated[
     tuple[str, ...], Field(min_length=1), BeforeValidator(lambda data: [data] if isinstance(data, str) else data)
 ]
 """Roles that are asked in parallel."""
-
 
 _Sources: TypeAlias = Annotated[tuple[str, ...] | None, BeforeValidator(lambda data: None if data == "all" else data)]
 

@@ -22,16 +22,7 @@ from string import ascii_lowercase
 
 from core.codebook import Codebook
 from core.debate.context import DebateContext, Transcript
-from core.debate.protocol_spec import (
-    PER_CHOICE,
-    PER_DIMENSION,
-    PER_LABEL,
-    Param,
-    Params,
-    Preset,
-    ProtocolSpec,
-    RequestCount,
-)
+from core.debate.protocol_spec import VOTE_RULES, Param, Params, Preset, ProtocolSpec, RequestCount
 from core.debate.turns import AttributedReply, Request, Role, Step, Verdict
 from core.debate.votes import in_consensus, is_majority, majority_verdict
 
@@ -124,7 +115,7 @@ SPEC = ProtocolSpec(
     roles=_roles,
     request_counts=_request_counts,
     breakdown="one for each annotator, and the same again for each round of discussion",
-    kinds={"multilabel": PER_LABEL, "choice": PER_CHOICE, "rating": PER_DIMENSION},
+    kinds=VOTE_RULES,
     params=(
         Param("annotators", "Annotators", 3, "Number of annotators, each with its own model.", minimum=2, maximum=9),
         Param("rounds", "Maximum rounds", 2, "Rounds of discussion after the first annotation.", minimum=0, maximum=10),

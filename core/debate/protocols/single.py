@@ -27,9 +27,7 @@ from typing import Any
 from core.debate.context import DebateContext
 from core.debate.few_shot import select_examples, template_rows
 from core.debate.protocol_spec import (
-    PER_CHOICE,
-    PER_DIMENSION,
-    PER_LABEL,
+    VOTE_RULES,
     Param,
     Params,
     Preset,
@@ -112,7 +110,7 @@ SPEC = ProtocolSpec(
     deciding_role=lambda params: "verdict" if params["method"] in SAMPLED_METHODS else "annotator",
     request_counts=_request_counts,
     breakdown="one for each sample, three for self-refine",
-    kinds={"multilabel": PER_LABEL, "choice": PER_CHOICE, "rating": PER_DIMENSION},
+    kinds=VOTE_RULES,
     params=(
         Param("method", "Method", "vanilla", "How the model decides.", METHODS),
         Param("k", "Samples", 5, "Number of samples; the majority counts.", minimum=1, maximum=50,
