@@ -160,9 +160,8 @@ def make_question(
     return Question(id, document_id, feature.item, " ".join(text.split()), tuple(options), predicted)
 
 
-Source: TypeAlias = str
-"""Kind of annotator: ``author``, or a group such as ``built-in``, ``models``, ``people`` or a name given in a file."""
-AUTHOR: Source = "author"
+AUTHOR = "author"
+"""The group of an author's own answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +170,14 @@ class Answer:
 
     Exactly one of ``choice`` (text of an option, or the free word), ``abstention`` and ``declined`` is set; an
     annotator whose reply could not be read has none of them. ``seconds`` is the time taken, ``cost_usd`` the price,
-    both None if unknown. ``group`` is the kind of annotator, ``by`` names the annotator.
+    both None if unknown. ``group`` is the kind of annotator: ``author``, or a group such as ``built-in``, ``models``,
+    ``people`` or a name given in a file. ``by`` names the annotator.
     """
 
     question_id: str
     by: str
     at: float
-    group: Source = AUTHOR
+    group: str = AUTHOR
     choice: str | None = None
     abstention: Abstention | None = None
     declined: bool = False
