@@ -8,15 +8,17 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter
 
 from core.annotations import Precedent, Precedents
 from core.debate.events import VerdictReached
 from core.debate.turns import Turn
-from core.documents import Document
+from core.documents import Document, Value
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine
 from core.engine.reply_files import FolderReplyStore, write_attempt
@@ -78,7 +80,7 @@ class DebateWorker:
         ids = [str(one) for one in block["id"]]
         ended: dict[str, VerdictReached] = {}
         if not (self._folder / STOP).exists():
-            documents = {id: _document(id, str(one)) for id, one in zip(ids, block["document"], strict=True)}
+            documents = {id: _DOCUMENT.validate_json(str(one)) for id, one in zip(ids, block["document"], strict=True)}
             examples = {id: precedents_of(str(one)) for id, one in zip(ids, block["precedents"], strict=True)}
             self._store.refresh()
             ended = asyncio.run(self._debate(documents, examples))
@@ -114,28 +116,20 @@ class DebateWorker:
         return sink.ended
 
 
+_DOCUMENT = TypeAdapter(Document)
+_PRECEDENTS = TypeAdapter(tuple[tuple[str, Value, tuple[Precedent, ...]], ...])
+
+
 def document_text(document: Document) -> str:
     """Return a document as JSON for the table, without gold, which no model may see."""
-    return orjson.dumps({"fields": dict(document.fields), "position": document.position}).decode()
+    return _DOCUMENT.dump_json(replace(document, source={}, gold={})).decode()
 
 
 def precedents_text(precedents: Precedents) -> str:
     """Return precedents as JSON for the table."""
-    rows = [
-        [item, value, [[one.document_id, one.text, dict(one.values)] for one in found]]
-        for (item, value), found in precedents.items()
-    ]
-    return orjson.dumps(rows).decode()
+    return _PRECEDENTS.dump_json(tuple((*key, found) for key, found in precedents.items())).decode()
 
 
 def precedents_of(text: str) -> Precedents:
     """Return the precedents from the JSON that ``precedents_text`` made."""
-    return {
-        (item, value): tuple(Precedent(id, words, values) for id, words, values in found)
-        for item, value, found in orjson.loads(text)
-    }
-
-
-def _document(id: str, text: str) -> Document:
-    job = orjson.loads(text)
-    return Document(id, job["fields"], job["position"])
+    return {(item, value): found for item, value, found in _PRECEDENTS.validate_json(text)}
