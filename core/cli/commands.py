@@ -12,6 +12,7 @@ import click
 from core import __version__
 from core.cli import console
 from core.cli.studio import Shown, launch, write_desktop_entry
+from core.errors import MootError
 from core.formatting import format_number
 
 COMMANDS = {
@@ -22,8 +23,8 @@ COMMANDS = {
 """Module of ``core.cli`` by command."""
 
 
-class LazyGroup(console.ErrorReportingGroup):
-    """Command group that imports the module of a command when the command is called or listed."""
+class CommandGroup(click.Group):
+    """Command group that imports the module of a command when it is called or listed, and reports errors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, sorted."""
@@ -35,6 +36,18 @@ class LazyGroup(console.ErrorReportingGroup):
             return super().get_command(ctx, cmd_name)
         module = import_module(f"core.cli.{COMMANDS[cmd_name]}")
         return cast(click.Command, getattr(module, f"{cmd_name.replace('-', '_')}_command"))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the given command. An error gives exit code 2, Ctrl-C outside of a run exit code 3."""
+        console.open_standard_streams()
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            console.print_message("interrupted")
+            raise SystemExit(console.INCOMPLETE) from None
+        except MootError as error:
+            console.print_error(error)
+            raise SystemExit(console.BAD) from error
 
 
 def _studio_options(command: Any) -> Any:
@@ -51,7 +64,7 @@ def _studio_options(command: Any) -> Any:
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=CommandGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog=console.help_examples("moot", "moot demo", "moot annotate reviews.csv --text text --codebook aspects.yaml")

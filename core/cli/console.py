@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
-from core.errors import MootError, ProjectGone, StorageFull, UsageError
+from core.errors import ProjectGone, StorageFull, UsageError
 from core.formatting import CONTROL, format_eta, format_money, printable
 
 if TYPE_CHECKING:
@@ -146,22 +146,6 @@ reference_option = click.option(
 budget_option = click.option(
     "--budget", type=DOLLARS, metavar="USD", help="Pause before a run costs more than this, in dollars."
 )
-
-
-class ErrorReportingGroup(click.Group):
-    """Command group that reports errors as messages."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the given command. An error gives exit code 2, Ctrl-C outside of a run exit code 3."""
-        open_standard_streams()
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            print_message("interrupted")
-            raise SystemExit(INCOMPLETE) from None
-        except MootError as error:
-            print_error(error)
-            raise SystemExit(BAD) from error
 
 
 def open_standard_streams() -> None:
