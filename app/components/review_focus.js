@@ -616,6 +616,8 @@ class FocusView {
     const follows = this.waitingKeys > 0 && (isText || (isPlain && SERIES_KEYS.includes(event.key)));
     if (!follows && !(isText && this.actions.busy) && !this.actionOf(event, source)) return;
     event.preventDefault();
+    // A button elsewhere, such as one of a menu that was closed, must not take an Enter that follows.
+    if (isText && !(source instanceof Node && this.root.contains(source))) this.root.focus();
     if (event.repeat && !REPEATABLE.includes(event.key)) return;
     this.waitingKeys += 1;
     this.actions.add(() =>

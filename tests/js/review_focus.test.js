@@ -37,6 +37,10 @@ async function openView() {
     return this.isConnected; // jsdom has no layout
   };
   window.HTMLElement.prototype.scrollIntoView = () => {};
+  const { matches } = window.Element.prototype;
+  window.Element.prototype.matches = function (selector) {
+    return selector !== ":popover-open" && matches.call(this, selector); // jsdom has no popovers
+  };
   const labels = Object.fromEntries(LABELS.map(({ id }) => [id, true]));
   const stored = { blind: false };
   /** @type {Record<string, any>[]} */
@@ -131,4 +135,18 @@ test("a run of the page that read the settings before the reviewer changed them 
   assert.equal(isOn(), "true");
   await update({ even: 0.5, blind: true });
   assert.ok(isBlind());
+});
+
+test("a key for the document takes the focus from a button elsewhere", async () => {
+  await openView();
+  const outside = document.createElement("button");
+  document.body.append(outside);
+  outside.focus();
+  const press = (/** @type {string} */ key) =>
+    outside.dispatchEvent(new window.KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
+  const focused = () => document.activeElement?.className;
+  press("Tab");
+  assert.equal(focused(), "");
+  press("1");
+  assert.match(focused() ?? "", /review-focus/);
 });
