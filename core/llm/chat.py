@@ -19,7 +19,7 @@ from core.llm.streaming import OnDelta
 from core.runs import RoleModel
 
 
-class Dialect(Protocol):
+class ChatAPI(Protocol):
     """Interface of an API: ``openai_chat`` and ``ollama_chat``."""
 
     PATH: str
@@ -40,7 +40,7 @@ class Dialect(Protocol):
 
 async def ask(
     session: aiohttp.ClientSession,
-    dialect: Dialect,
+    api: ChatAPI,
     request: ModelRequest,
     capabilities: ModelCapabilities,
     on_delta: OnDelta,
@@ -52,17 +52,15 @@ async def ask(
     refused: dict[str, Any] | None = None
     refusal: errors.ModelError | None = None
     while True:
-        optional_params = dialect.optional(request)
+        optional_params = api.optional(request)
         schema = request.schema_for(capabilities)
         optional = {name: value for name, value in optional_params.items() if name not in capabilities.refused_params}
-        body = dialect.body(request, capabilities, optional, schema)
+        body = api.body(request, capabilities, optional, schema)
         if refusal is not None and body == refused:  # learning that changes nothing would repeat forever
             raise refusal
         builder = streaming.ReplyBuilder(on_delta, request.silence, request.output_limit)
         try:
-            reply = await _exchange(
-                session, dialect, request, body, builder, request.unsent(capabilities, optional_params)
-            )
+            reply = await _exchange(session, api, request, body, builder, request.unsent(capabilities, optional_params))
         except errors.BadRequest as error:
             if not capabilities.learn(error.server_text, request.sent(body, schema)):
                 raise
@@ -77,7 +75,7 @@ async def ask(
                 continue
             if schema is None or capabilities.schema:
                 raise
-            return await _without_schema(session, dialect, request, capabilities, on_delta, error)
+            return await _without_schema(session, api, request, capabilities, on_delta, error)
         else:
             if schema is not None:
                 capabilities.took_schema(schema == request.schema)
@@ -86,19 +84,19 @@ async def ask(
 
 async def _exchange(
     session: aiohttp.ClientSession,
-    dialect: Dialect,
+    api: ChatAPI,
     request: ModelRequest,
     body: dict[str, Any],
     builder: streaming.ReplyBuilder,
     unsent: tuple[str, ...],
 ) -> Reply:
     """Make one exchange. A ModelError carries the text received before it, and what was billed."""
-    url = f"{request.connection.base_url}{dialect.PATH}"
+    url = f"{request.connection.base_url}{api.PATH}"
     try:
         clock = asyncio.timeout(request.deadline)
         try:
             async with clock, streaming.post(session, url, body, request, builder) as response:
-                await dialect.receive(response, request.role_model, builder)
+                await api.receive(response, request.role_model, builder)
         except TimeoutError:
             if not clock.expired():
                 raise
@@ -115,7 +113,7 @@ async def _exchange(
 
 async def _without_schema(
     session: aiohttp.ClientSession,
-    dialect: Dialect,
+    api: ChatAPI,
     request: ModelRequest,
     capabilities: ModelCapabilities,
     on_delta: OnDelta,
@@ -128,7 +126,7 @@ async def _without_schema(
     """
     try:
         tried = replace(capabilities, refused_params=set(capabilities.refused_params), schema="none")
-        reply = await ask(session, dialect, request, tried, on_delta)
+        reply = await ask(session, api, request, tried, on_delta)
     except errors.ModelError:
         raise fault from None
     capabilities.without_schema()

@@ -183,13 +183,13 @@ class ModelLibrary:
         if capabilities.logprobs and request.form != "text":
             more = {**more, "logprobs": True}
         model_request = self.build_request(key, role_model, request, settings, more)
-        dialect: chat.Dialect = ollama_chat if connection.dialect == "ollama" else openai_chat
+        api: chat.ChatAPI = ollama_chat if connection.dialect == "ollama" else openai_chat
 
         def on_redacted_delta(text: str, is_reasoning: bool) -> None:
             on_delta(redacted(text, key), is_reasoning)
 
         try:
-            reply = await chat.ask(self.session, dialect, model_request, capabilities, on_redacted_delta)
+            reply = await chat.ask(self.session, api, model_request, capabilities, on_redacted_delta)
         except ModelError as raised:
             # Only before the first reply: a server that has replied uses the protocol of its address.
             error = raised if capabilities.at else await failures.explain_tls_error(raised, connection)
