@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any
 
 from core.documents import Document, Rejected, Value
 from core.store.database import Cursor
@@ -27,9 +27,6 @@ from core.store.write_queue import Repository
 
 CHUNK = 10_000
 """Documents put into one Arrow batch."""
-
-Progress: TypeAlias = Callable[[int], None]
-"""Called with the number of documents read so far."""
 
 _DOCUMENT_COLUMNS = (
     "id",
@@ -80,7 +77,7 @@ class Documents(Repository):
         options: Mapping[str, Any] | None = None,
         rejected: Sequence[Rejected] = (),
         replace: bool = False,
-        progress: Progress | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> Import:
         """Add documents with their gold in one transaction; positions continue after the last document.
 
@@ -88,7 +85,8 @@ class Documents(Repository):
         values that differ from the stored ones are ignored and count as ``gold_conflicts``. With ``replace``, all
         stored documents and gold are deleted in the same transaction; runs and reviews stay. ``counts`` of the returned
         import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``; with ``replace`` also
-        ``replaced``. Nothing is stored if the iterable raises.
+        ``replaced``. ``progress`` is called with the number of documents read so far. Nothing is stored if the iterable
+        raises.
         """
         at = time.time()
         chunks, read = _read_chunks(documents, progress)
@@ -278,7 +276,9 @@ def _search_text(search: str | None) -> str | None:
     return clean(search).lower() if search else None
 
 
-def _read_chunks(documents: Iterable[Document], progress: Progress | None) -> tuple[list[tuple[Columns, Columns]], int]:
+def _read_chunks(
+    documents: Iterable[Document], progress: Callable[[int], None] | None
+) -> tuple[list[tuple[Columns, Columns]], int]:
     """Return the columns of documents and of their gold in chunks, and the number of documents."""
     stream = iter(documents)
     chunks: list[tuple[Columns, Columns]] = []

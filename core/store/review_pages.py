@@ -246,7 +246,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class QueueLine:
     """One document of a queue: the ``text_start`` of its text, status, time of change (Unix seconds), reasons.
 
     Also the number of offered and of supported quotes, the classifier's lowest certainty (None without one), and
@@ -265,15 +265,15 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class QueueLines:
     """Lines of one page, and the number of lines on all pages."""
 
-    rows: tuple[Line, ...]
+    rows: tuple[QueueLine, ...]
     total: int
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReviewProgress:
     """A reviewer's progress with a run.
 
     Numbers of all documents, of submitted ones and of waiting ones with a reason, and the median seconds of the last
@@ -298,7 +298,7 @@ class ReviewPages(Reader):
         search: str | None = None,
         filter: Filter | None = None,
         sort: Sort | Literal["given"] = "position",
-    ) -> Lines:
+    ) -> QueueLines:
         """Return a page of lines.
 
         ``sort`` ``given`` keeps the order of ``filter.ids``; without ids the page is empty. An offset past the end
@@ -310,11 +310,13 @@ class ReviewPages(Reader):
         sql, params = self._choice(view, wanted, search, sort, reasons=not later)
         rows = self._connection.rows(sql, {**params, "limit": limit, "offset": offset})
         if not rows and offset:
-            return Lines((), self.lines(view, limit=1, search=search, filter=filter).total)
+            return QueueLines((), self.lines(view, limit=1, search=search, filter=filter).total)
         if later:
             shown = Filter(ids=tuple(row[0] for row in rows))
-            return Lines(self.lines(view, filter=shown, sort="given", limit=limit).rows, rows[0][-1] if rows else 0)
-        return Lines(tuple(_line(row) for row in rows), rows[0][-1] if rows else 0)
+            lines = self.lines(view, filter=shown, sort="given", limit=limit).rows
+        else:
+            lines = tuple(map(_line, rows))
+        return QueueLines(lines, rows[0][-1] if rows else 0)
 
     def draws(
         self, view: Viewpoint, frame: SamplingFrame, *, seed: str, offset: int, limit: int
@@ -367,7 +369,7 @@ class ReviewPages(Reader):
             self._connection.column(f"WITH {lines} SELECT document_id FROM lines WHERE reasons > 0", params)
         )
 
-    def progress(self, view: Viewpoint) -> Progress:
+    def progress(self, view: Viewpoint) -> ReviewProgress:
         """Return the reviewer's progress."""
         lines, params = self._lines(view)
         counted = self._connection.rows(
@@ -381,7 +383,7 @@ class ReviewPages(Reader):
             {"run": view.run_id, "actor": view.actor},
         )
         documents, submitted, urgent = counted
-        return Progress(documents, submitted, urgent, pace)
+        return ReviewProgress(documents, submitted, urgent, pace)
 
     def _lines(
         self,
@@ -486,7 +488,7 @@ def _base(run_id: str | None, among: bool, *, given: bool) -> str:
     return f"SELECT {id} AS document_id, position AS nth FROM {source} WHERE {' AND '.join(tests)}"
 
 
-def _line(row: Sequence[Any]) -> Line:
+def _line(row: Sequence[Any]) -> QueueLine:
     id, text_start, review_status, changed_at, reasons, quotes, supported, certainty, skipped, _ = row
     named = tuple(reason for bit, reason in enumerate(REASONS) if reasons >> bit & 1)
-    return Line(id, text_start, review_status, changed_at, named, quotes, supported, certainty, skipped)
+    return QueueLine(id, text_start, review_status, changed_at, named, quotes, supported, certainty, skipped)

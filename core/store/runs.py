@@ -352,7 +352,7 @@ def _details(text: str | None) -> RunDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class RoleCost:
     """Cost of the turns of a role in one round, retries included.
 
     Replies count whether or not this run paid for them, so the sum is the cost of another run. ``cost_usd`` is None if
@@ -439,7 +439,7 @@ class RunCosts(Reader):
         """Return the number of debates of a run by path; zeros for a run that is not adaptive."""
         return DecisionPaths(*self._connection.rows(_DECISION_PATHS, {"run": run_id})[0])
 
-    def spent(self, run_id: str, reference: str | None = None, *, superseded: bool = False) -> list[Spent]:
+    def spent(self, run_id: str, reference: str | None = None, *, superseded: bool = False) -> list[RoleCost]:
         """Return the cost of each role in each round, with ``superseded`` also of turns of earlier debates.
 
         With ``reference`` only documents that have this reference count.
@@ -460,7 +460,7 @@ class RunCosts(Reader):
             """,
             params,
         )
-        return [Spent(*row) for row in found]
+        return [RoleCost(*row) for row in found]
 
     def usage(self, run_id: str) -> dict[str, tuple[int, Usage]]:
         """Return the number of turns and their average tokens by role of a run."""

@@ -21,7 +21,7 @@ from core.stats.debate_rounds import Bound, Round, bound, rounds
 from core.stats.flips import Flip, FlipTable, Objections, objections
 from core.stats.intervals import format_interval
 from core.stats.metric_intervals import Design
-from core.store.runs import Spent
+from core.store.runs import RoleCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +167,11 @@ def _on_all(flip: Flip, noun: str) -> str:
     return f"{counted}: {format_points(flip.gain.value)} points{span}."
 
 
-def _prices(flip_table: FlipTable, found: tuple[Stage, ...], spent: list[Spent]) -> dict[str, Price]:
+def _prices(flip_table: FlipTable, found: tuple[Stage, ...], spent: list[RoleCost]) -> dict[str, Price]:
     """Return the cost by step; turns of roles without a list count for the last step."""
     named = {(stage.family, stage.round): stage.name for stage in found}
     last = flip_table.roles[-1]
-    by_name: dict[str, list[Spent]] = {}
+    by_name: dict[str, list[RoleCost]] = {}
     for one in spent:
         name = named.get((family(one.role), one.round), last)
         by_name.setdefault(name if name in flip_table.roles else last, []).append(one)
@@ -180,7 +180,7 @@ def _prices(flip_table: FlipTable, found: tuple[Stage, ...], spent: list[Spent])
     return prices | {"whole": _price(after_first, flip_table.whole.total.net)}
 
 
-def _price(spent: list[Spent], net: int) -> Price:
+def _price(spent: list[RoleCost], net: int) -> Price:
     return Price(
         cost_usd=total_cost(one.cost_usd for one in spent),
         tokens=sum(one.prompt_tokens + one.completion_tokens for one in spent),

@@ -23,7 +23,7 @@ from core.services.review.queue import REASON_NAMES, QueueFilter
 from core.services.runs.configuration import role_titles
 from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
-from core.store.review_pages import Filter, Line
+from core.store.review_pages import Filter, QueueLine
 
 Json: TypeAlias = dict[str, Any]
 MAX_EVENTS = 100
@@ -151,7 +151,7 @@ def is_verdict_hidden(session: ProjectSession, run: RunRow, record: DocumentReco
     return not session.store.reviews.seen(record.document.id, actor, run.run_id)
 
 
-def _row(line: Line, sampling: SamplingRecord | None, *, blind: bool) -> Json:
+def _row(line: QueueLine, sampling: SamplingRecord | None, *, blind: bool) -> Json:
     quiet = blind and line.review_status not in RESOLVED
     return {
         "id": line.document_id,
@@ -164,7 +164,7 @@ def _row(line: Line, sampling: SamplingRecord | None, *, blind: bool) -> Json:
     }
 
 
-def _badges(line: Line) -> list[Json]:
+def _badges(line: QueueLine) -> list[Json]:
     return [
         {"reason": reason, "text": queue.describe_reason(reason, line.certainty), "tone": TONES.get(reason, "")}
         for reason in REASON_NAMES

@@ -19,7 +19,7 @@ from core.services.review.actions import RESOLVED, STATUSES, Status
 from core.services.runs.configuration import role_titles
 from core.stats.sampling import MIN_EVEN, SamplingRecord
 from core.store.document_records import DocumentRecord
-from core.store.review_pages import Filter, Line, Reason, Sort, Viewpoint
+from core.store.review_pages import Filter, QueueLine, Reason, Sort, Viewpoint
 
 PAGE_SIZES = (25, 50, 100)
 SETTING = "review"
@@ -114,7 +114,7 @@ class ReviewPage:
 class QueuePage:
     """Part of the queue for Focus: lines, their sampling records (none outside of queue order), and the total."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[QueueLine, ...]
     draws: Mapping[str, SamplingRecord]
     total: int
 
@@ -242,7 +242,7 @@ def parse_sampling_record(document_id: str, sent: Mapping[str, Any] | None) -> S
     return SamplingRecord(document_id, probability, remaining, frame)
 
 
-def _rows(session: ProjectSession, run: RunRow, lines: Sequence[Line], actor: str | None) -> tuple[ReviewRow, ...]:
+def _rows(session: ProjectSession, run: RunRow, lines: Sequence[QueueLine], actor: str | None) -> tuple[ReviewRow, ...]:
     """Return lines as grid rows, with the values that the reviewer sees."""
     by_id = {line.document_id: line for line in lines}
     records = session.store.document_records.load(run.run_id, list(by_id), actor=actor)
@@ -274,7 +274,7 @@ def _filter(codebook: Codebook, filters: QueueFilter) -> Filter:
     )
 
 
-def _row(record: DocumentRecord, line: Line, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:
+def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:
     reasons = () if record.second_reading else line.reasons
     lists = {role: record.roles.get(role) for role in speakers}
     heard = [says for says in lists.values() if says is not None]
