@@ -62,7 +62,6 @@ class Import:
     id: int
     file_name: str
     at: float
-    options: Mapping[str, Any]
     counts: Mapping[str, Any]
 
 
@@ -104,15 +103,14 @@ class Documents(Repository):
                 "gold_conflicts": conflicts,
                 "rejected": len(rejected),
             } | ({"replaced": True} if replace else {})
-            stored = Import(number, clean(file_name), at, dict(options or {}), counts)
-            add_row(cursor, "imports", number, stored.file_name, at, dump(stored.options), dump(stored.counts))
+            add_row(cursor, "imports", number, file_name, at, dump(options or {}), dump(counts))
             insert(
                 cursor,
                 "rejected_rows",
                 ("import_id", "line", "reason", "raw"),
                 [(number, row.line, row.reason, row.raw) for row in rejected],
             )
-            return stored
+            return Import(number, clean(file_name), at, counts)
 
         return self._writer.do(run)
 
@@ -234,8 +232,8 @@ class Documents(Repository):
 
     def imports(self) -> list[Import]:
         """Return all imports, oldest first."""
-        rows = self._connection.rows("SELECT id, file_name, unix_time, options, counts FROM imports ORDER BY id")
-        return [Import(id, name, at, load(options), load(counts)) for id, name, at, options, counts in rows]
+        rows = self._connection.rows("SELECT id, file_name, unix_time, counts FROM imports ORDER BY id")
+        return [Import(id, name, at, load(counts)) for id, name, at, counts in rows]
 
     def rejected(self, import_id: int, limit: int | None = None) -> list[Rejected]:
         """Return the rejected rows of an import in file order, at most ``limit``."""
