@@ -52,6 +52,11 @@ def differs(value: Value, reference: Value) -> bool:
     return abs(value - reference) >= NEAR
 
 
+def as_rating(number: float) -> int | float:
+    """Return a rating as it is stored: a whole number as int."""
+    return int(number) if number.is_integer() else number
+
+
 def majority_reference(gold: Mapping[str, Mapping[str, Value]], items: Iterable[str]) -> dict[str, Value]:
     """Return one value for each item from the values of several raters, like the view ``gold_labels`` in the file.
 
@@ -62,8 +67,7 @@ def majority_reference(gold: Mapping[str, Mapping[str, Value]], items: Iterable[
         answers = [values[item] for values in gold.values() if item in values]
         numbers = [value for value in answers if not isinstance(value, bool | str)]
         if answers and len(numbers) == len(answers):
-            mean = sum(numbers) / len(numbers)
-            majority[item] = int(mean) if mean == int(mean) else mean
+            majority[item] = as_rating(sum(numbers) / len(numbers))
             continue
         votes = {value: answers.count(value) for value in answers}
         leaders = [value for value, count in votes.items() if count == max(votes.values())]

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from core.annotations import as_rating
 from core.codebook import Codebook
 from core.debate.context import DebateContext
 from core.debate.turns import Reply, Verdict
@@ -102,7 +103,7 @@ def _result(
     if codebook.kind == "rating":
         numbers = [float(value) for value, _ in weighed if not isinstance(value, str)]
         rating = statistics.median(numbers) if average == "median" else statistics.fmean(numbers)
-        return int(rating) if rating == int(rating) else round(rating, 4), ""
+        return as_rating(round(rating, 4)), ""
     totals: Counter[Value] = Counter()
     for value, weight in weighed:
         totals[value] += weight  # type: ignore[assignment]  # a Counter adds up floats as well

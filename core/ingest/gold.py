@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import Any, Literal, TypeAlias
 
+from core.annotations import as_rating
 from core.codebook import CHOICE_ITEM, Codebook, Label, normalise
 from core.documents import GOLD_RATER, Value
 from core.ingest.table import as_text
@@ -119,8 +120,7 @@ def parse_rating(cell: Any) -> int | float | None:
     match = _RATED.fullmatch(as_text(cell).strip())
     if match is None:
         return None
-    number = float(match[1].replace(",", "."))
-    return int(number) if number.is_integer() else number
+    return as_rating(float(match[1].replace(",", ".")))
 
 
 def is_blank(cell: Any) -> bool:

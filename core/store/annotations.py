@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import VERDICT
+from core.annotations import VERDICT, as_rating
 from core.codebook import Codebook
 from core.documents import Value
 from core.runs import CANARY
@@ -306,7 +306,7 @@ def decode_value(codebook: Codebook, number: float) -> Value | None:
         case "choice":
             return codebook.labels[int(number)].id
         case "rating":
-            return float(number) if number % 1 else int(number)
+            return as_rating(float(number))
 
 
 def is_own(annotator: str) -> bool:

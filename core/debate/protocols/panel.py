@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from core import prompts
+from core.annotations import as_rating
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, run_parallel
 from core.debate.persona_extraction import DIMENSIONS, GROUPS, MOST
@@ -371,7 +372,7 @@ def _decide_item(codebook: Codebook, given: Mapping[str, Sequence[Value]]) -> tu
             means = {group: _mean([_number(value) for value in values]) for group, values in given.items()}
             mean = round(_mean(list(means.values())), DIGITS)
             shares_text = ", ".join(f"{group} {mean:.2f}" for group, mean in means.items())
-            return int(mean) if mean == int(mean) else mean, f"{shares_text}; the panel {mean:.2f}"
+            return as_rating(mean), f"{shares_text}; the panel {mean:.2f}"
         case "multilabel":
             share = _mean_share(given, True)
             shares_text = ", ".join(
