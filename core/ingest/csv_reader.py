@@ -34,6 +34,7 @@ from core.ingest.table import (
     REPEATED_HEADER,
     SENTENCE_WORDS,
     Format,
+    Header,
     RowLog,
     Table,
     TableSource,
@@ -139,19 +140,7 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     there are several.
     """
     name = source.name
-    head = _head(source.stream, decoding)
-    escaped = bool(_ESCAPED_INSIDE.search(head)) and not _DOUBLED_INSIDE.search(head)
-    if escaped:
-        head = _double_quotes(head)
-    dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)
-    dialect = replace(dialect, escaped=escaped)
-    header = source.header
-    if header is None:
-        is_list = _is_list_of_texts(name, _first_rows(head, dialect))
-        header = "none" if is_list or _is_data(_first_rows(head, dialect, SAMPLED_ROWS)) else "first line"
-        if is_list and source.delimiter is None and dialect.delimiter == ",":  # the commas of sentences
-            dialect = Dialect(NO_DELIMITER)
-    first_rows = _first_rows(head, dialect)
+    dialect, header, first_rows = _detect(source, decoding, format)
     if csv.field_size_limit() <= source.row_limit:
         csv.field_size_limit(source.row_limit + 1)  # ``LineReader`` refuses such a row before the parser
     with LineReader(source, decoding, mark_end=True) as lines:
@@ -161,10 +150,7 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         if header == "none" and first_rows:
             names = ["text"] if len(first_rows[0]) == 1 else [""] * len(first_rows[0])
         else:
-            place = header_row(first_rows)
-            *titles, names = (_header(lines, reader, name) for _ in range(place + 1))
-            below = [_header(lines, reader, name) for _ in range(further_headers(names, first_rows[place + 1 :]))]
-            names = _as_wide_as(first_rows[place + 1 + len(below) :], names, dialect)
+            titles, names, below = _read_header(lines, reader, first_rows, dialect, name)
         check_width(len(names), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in names_with_options(names, below)])
         if header == "none" and columns[1:]:
@@ -198,6 +184,33 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
             *lines.notes,
         ),
     )
+
+
+def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Dialect, Header, list[list[str]]]:
+    """Return the dialect, where the names of the columns are (both as chosen or detected), and the first rows."""
+    head = _head(source.stream, decoding)
+    escaped = bool(_ESCAPED_INSIDE.search(head)) and not _DOUBLED_INSIDE.search(head)
+    if escaped:
+        head = _double_quotes(head)
+    dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)
+    dialect = replace(dialect, escaped=escaped)
+    header = source.header
+    if header is None:
+        is_list = _is_list_of_texts(source.name, _first_rows(head, dialect))
+        header = "none" if is_list or _is_data(_first_rows(head, dialect, SAMPLED_ROWS)) else "first line"
+        if is_list and source.delimiter is None and dialect.delimiter == ",":  # the commas of sentences
+            dialect = Dialect(NO_DELIMITER)
+    return dialect, header, _first_rows(head, dialect)
+
+
+def _read_header(
+    lines: LineReader, reader: Iterator[list[str]], first_rows: list[list[str]], dialect: Dialect, name: str
+) -> tuple[list[list[str]], list[str], list[list[str]]]:
+    """Read up to the first row of data; return the rows above the header, the header, and the headers below it."""
+    place = header_row(first_rows)
+    *titles, names = (_header(lines, reader, name) for _ in range(place + 1))
+    below = [_header(lines, reader, name) for _ in range(further_headers(names, first_rows[place + 1 :]))]
+    return titles, _as_wide_as(first_rows[place + 1 + len(below) :], names, dialect), below
 
 
 def _is_list_of_texts(name: str, first_rows: list[list[str]]) -> bool:
