@@ -241,7 +241,7 @@ def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, pro
 def test_ranking_of_a_sweep_names_its_score(filled: ProjectSession, kind: Kind, measure: str) -> None:
     codebooks.save(filled, codebooks.change(BOOK, kind=kind))
     filled.store.lab.update_sweep(filled.store.lab.begin_sweep(CELLS).sweep, {}, "done")
-    assert f"<th>{measure}</th>" in html(open_page("lab"))
+    assert f">{measure}</th>" in html(open_page("lab"))
 
 
 def test_hostile_models_and_values_of_a_sweep_are_refused_in_words(filled: ProjectSession) -> None:

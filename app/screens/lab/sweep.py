@@ -154,7 +154,8 @@ def _ranking(places: Sequence[RankedCell], measure: str) -> None:
     head = "".join(f'<th class="l">{escape(name.capitalize())}</th>' for name in varied)
     body = "".join(_line(place, [own[name] for name in varied]) for place, own in zip(places, values, strict=True))
     st.html(
-        f'<table class="moot-table"><tr><th></th>{head}<th>{measure}</th><th>95% interval</th><th>n</th><th>Cost</th>'
+        f'<table class="moot-table"><tr><th></th>{head}<th title="Unresolved documents count as wrong">{measure}</th>'
+        f"<th>95% interval</th><th>n</th><th>Unresolved</th><th>Cost</th>"
         f'<th class="l"></th></tr>{body}</table>'
     )
 
@@ -168,11 +169,13 @@ def _values(place: RankedCell) -> dict[str, str]:
 
 def _line(place: RankedCell, values: Sequence[str]) -> str:
     cells = "".join(f'<td class="l">{escape(value)}</td>' for value in values)
-    score = place.score.value if place.score else Estimate(None, None)
+    score = place.score.strict if place.score else Estimate(None, None)
+    unresolved = place.score.unresolved if place.score else 0
     note = place.problem or ("" if place.remaining else f"stopped after {place.documents}")
     return (
         f"<tr><td>{place.cell.number + 1}</td>{cells}<td><b>{format_number(score.value)}</b></td>"
         f"<td>{format_interval(score.interval)}</td>"
-        f"<td>{place.score.n if place.score else 0}</td><td>{format_price(place.cost_usd)}</td>"
+        f"<td>{place.score.n + unresolved if place.score else 0}</td><td>{unresolved}</td>"
+        f"<td>{format_price(place.cost_usd)}</td>"
         f'<td class="l">{escape(note)}</td></tr>'
     )

@@ -23,12 +23,15 @@ from core.store.lab import Trial, codebook_mark, text_mark
 class RunScore:
     """Score of a run against reviewed labels, or gold where there is no review, on ``n`` documents.
 
-    The score is macro F1, for ratings the share of correct values. Documents without a complete verdict do not count.
+    The score is macro F1, for ratings the share of correct values. The ``unresolved`` documents without a complete
+    verdict do not count, but are wrong in the ``strict`` score.
     """
 
     value: Estimate
     n: int
     cost_usd: float | None
+    strict: Estimate
+    unresolved: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +133,11 @@ def _latest_score(
 @cached_while(lambda session, run: (review_revision(session), run.verdicts))
 def score_run(session: ProjectSession, run: RunRow) -> RunScore:
     """Return the score of a finished run."""
-    codebook = run.settings.codebook
+    codebook, groups = run.settings.codebook, run_data.group_codes(session, run)
     loaded = run_data.load_latest_reference(session.store, run.run_id, codebook)
     kind, key, (true, codes) = comparable_codes(codebook, loaded.reference, loaded.verdicts)
-    design = Design(groups=run_data.group_codes(session, run))
-    scores = scoring.score(kind, true, codes, codebook.names, design=design)
-    return RunScore(scores[key], scores.n, run.cost_usd)
+    scores = scoring.score(kind, true, codes, codebook.names, design=Design(groups=groups))
+    strict = scores[key]
+    if scores.excluded:
+        strict = scoring.strict_scores(kind, true, codes, codebook.names, groups=groups)[key]
+    return RunScore(scores[key], scores.n, run.cost_usd, strict, scores.excluded)

@@ -128,7 +128,9 @@ def sweep_budget(spec: SweepSpec, progress: Mapping[str, Any]) -> float | None:
 
 
 def rank_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]:
-    """Return the cells of a sweep, best first: by rung, then by score.
+    """Return the cells of a sweep, best first: by rung, then by strict score.
+
+    Without its unresolved documents, a cell that leaves difficult ones unresolved would win.
 
     Raises ProjectError for a stored sweep that is not valid: a project file may come from somebody else.
     """
@@ -183,7 +185,7 @@ def cell_settings(session: ProjectSession, spec: SweepSpec, cell: Cell) -> RunSe
 
 
 def _sort_value(score: RunScore | None) -> float:
-    return -1.0 if score is None or score.value.value is None else score.value.value
+    return -1.0 if score is None or score.strict.value is None else score.strict.value
 
 
 @dataclass(slots=True)

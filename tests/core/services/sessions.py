@@ -87,7 +87,7 @@ def decide(
     actions.submit(session, run_id, list(decisions), by)
 
 
-def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until the condition is true; fail after this many seconds."""
     deadline = time.monotonic() + seconds
     while not condition():

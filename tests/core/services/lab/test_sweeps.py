@@ -95,7 +95,9 @@ def test_ranking_counts_the_documents_that_were_scored(tmp_path):
         scored = sum(int(id[1:]) % 2 == 0 for id in sample)
         assert 0 < scored < len(sample) < 20
         for cell in sweeps.rank_cells(session, sweeps.find_sweep(session, row.sweep)):
-            assert (cell.documents, cell.score.n) == (len(sample), scored)
+            assert (cell.documents, cell.score.n, cell.score.unresolved) == (len(sample), scored, len(sample) - scored)
+            assert cell.score.strict.value < cell.score.value.value == 1.0
+            assert sweeps._sort_value(cell.score) == cell.score.strict.value
 
 
 def test_all_runs_of_a_sweep_show_the_same_examples(tmp_path):
