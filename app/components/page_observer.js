@@ -1,4 +1,4 @@
-// Notify the page when the system's theme changes (Moot has no other theme setting), and show the top of each new page.
+// Show the top of each new page, and notify the page when the system's theme changes. Moot has no other theme setting.
 
 import "./pending_input.js"; // this component is on every page
 
@@ -6,7 +6,7 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 
 /** @import { Component } from "./streamlit_bridge.js" */
 
-class ThemeObserver {
+class PageObserver {
   /** @param {HTMLElement} root */
   constructor(root) {
     const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -33,5 +33,5 @@ class ThemeObserver {
 
 /** @param {Component<string>} component Its data are the name of the page. */
 export default function (component) {
-  return mountView(component, null, (root) => new ThemeObserver(root));
+  return mountView(component, null, (root) => new PageObserver(root));
 }

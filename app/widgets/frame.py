@@ -142,8 +142,8 @@ def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage
         with st.container(key="unseen-preload"):
             _PRELOAD(key="preload", data=_preloaded_modules())
     # Rerun the page when the theme is switched, because charts are downloaded in the colours on screen.
-    with st.container(key="unseen-theme"):
-        _THEME(key="theme", data=here.url_path, on_switched_change=lambda: None)
+    with st.container(key="unseen-observer"):
+        _PAGE_OBSERVER(key="observer", data=here.url_path, on_switched_change=lambda: None)
 
 
 def run_status(session: ProjectSession) -> None:
@@ -193,7 +193,7 @@ def script_error(error: Exception) -> None:
         notice("error", head, words)
 
 
-_THEME = component("theme_observer")
+_PAGE_OBSERVER = component("page_observer")
 _PRELOAD = component("preload")
 
 

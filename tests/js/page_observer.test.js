@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
-import draw from "../../app/components/theme_observer.js";
+import draw from "../../app/components/page_observer.js";
 
 window.matchMedia = () => new window.EventTarget();
 globalThis.matchMedia = window.matchMedia;
