@@ -106,7 +106,7 @@ function currentValue(node, data, field) {
 }
 
 /**
- * Show a value until the rows show the result of its action, which this function returns a receiver for.
+ * Show a value until newer rows arrive. Returns a function for the time of the action's answer, null if it was refused.
  *
  * @param {RowNode} node
  * @param {string} field

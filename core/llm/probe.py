@@ -174,8 +174,5 @@ async def _json(
 
 
 def _count(reported: Any) -> int | None:
-    return (
-        reported
-        if isinstance(reported, int) and not isinstance(reported, bool) and 0 < reported < _MOST_CONTEXT
-        else None
-    )
+    is_count = isinstance(reported, int) and not isinstance(reported, bool) and 0 < reported < _MOST_CONTEXT
+    return reported if is_count else None

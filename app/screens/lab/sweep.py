@@ -155,8 +155,7 @@ def _ranking(places: Sequence[RankedCell], measure: str) -> None:
     body = "".join(_line(place, [own[name] for name in varied]) for place, own in zip(places, values, strict=True))
     st.html(
         f'<table class="moot-table"><tr><th></th>{head}<th title="Unresolved documents count as wrong">{measure}</th>'
-        f"<th>95% interval</th><th>n</th><th>Unresolved</th><th>Cost</th>"
-        f'<th class="l"></th></tr>{body}</table>'
+        f'<th>95% interval</th><th>n</th><th>Unresolved</th><th>Cost</th><th class="l"></th></tr>{body}</table>'
     )
 
 
@@ -169,13 +168,14 @@ def _values(place: RankedCell) -> dict[str, str]:
 
 def _line(place: RankedCell, values: Sequence[str]) -> str:
     cells = "".join(f'<td class="l">{escape(value)}</td>' for value in values)
-    score = place.score.strict if place.score else Estimate(None, None)
-    unresolved = place.score.unresolved if place.score else 0
+    score, n, unresolved = Estimate(None, None), 0, 0
+    if place.score is not None:
+        score, unresolved = place.score.strict, place.score.unresolved
+        n = place.score.n + unresolved
     note = place.problem or ("" if place.remaining else f"stopped after {place.documents}")
     return (
         f"<tr><td>{place.cell.number + 1}</td>{cells}<td><b>{format_number(score.value)}</b></td>"
-        f"<td>{format_interval(score.interval)}</td>"
-        f"<td>{place.score.n + unresolved if place.score else 0}</td><td>{unresolved}</td>"
+        f"<td>{format_interval(score.interval)}</td><td>{n}</td><td>{unresolved}</td>"
         f"<td>{format_price(place.cost_usd)}</td>"
         f'<td class="l">{escape(note)}</td></tr>'
     )

@@ -74,8 +74,8 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     found = session.store.annotations.decision_certainty(run.run_id, decider, items)
     sure[found["row"], found["column"]] = found["value"]
     if not np.isnan(sure).all():
-        spoken = f"log probabilities of {decider.replace('_', ' ')}"
-        return _calibrate(session, run, reference, "logprobs", spoken, own.verdicts, sure)
+        name = f"log probabilities of {decider.replace('_', ' ')}"
+        return _calibrate(session, run, reference, "logprobs", name, own.verdicts, sure)
     why = (
         "No certainty is available. Run three iterations or three agents in parallel to use their votes, or test the "
         "model on the Models page: if its server reports log probabilities, they are used."

@@ -120,8 +120,8 @@ def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold
     gold = run_data.verdict_arrays(session, run, reference).reference
     several = [stage for stage in run_data.stages(session, run) if len(stage.members) > 1]
     members = [grid for stage in several for grid in stage.members.values()]
-    spoken = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
-    return of_documents(session, run, reference, np.zeros(len(gold), dtype=np.bool_) if spoken is None else spoken)
+    given = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
+    return of_documents(session, run, reference, np.zeros(len(gold), dtype=np.bool_) if given is None else given)
 
 
 def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference = "gold") -> Coverage:

@@ -130,9 +130,8 @@ def sweep_budget(spec: SweepSpec, progress: Mapping[str, Any]) -> float | None:
 def rank_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]:
     """Return the cells of a sweep, best first: by rung, then by strict score.
 
-    Without its unresolved documents, a cell that leaves difficult ones unresolved would win.
-
-    Raises ProjectError for a stored sweep that is not valid: a project file may come from somebody else.
+    Otherwise a cell that leaves difficult documents unresolved would win. Raises ProjectError for a stored sweep that
+    is not valid: a project file may come from somebody else.
     """
     try:
         return _ranked_cells(session, row)

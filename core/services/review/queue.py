@@ -277,7 +277,7 @@ def _filter(codebook: Codebook, filters: QueueFilter) -> Filter:
 def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:
     reasons = () if record.second_reading else line.reasons
     lists = {role: record.roles.get(role) for role in speakers}
-    heard = [says for says in lists.values() if says is not None]
+    given = [values for values in lists.values() if values is not None]
     return ReviewRow(
         document_id=record.document.id,
         text=record.document.text,
@@ -289,7 +289,7 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
             for item, review in record.reviews.items()
             if not record.second_reading and review.value != record.values.get(item)
         ),
-        disputed=frozenset(item for item in codebook.items if len({says.get(item) for says in heard}) > 1),
+        disputed=frozenset(item for item in codebook.items if len({values.get(item) for values in given}) > 1),
         quotes=0 if record.second_reading else line.quotes,
         supported=0 if record.second_reading else line.supported,
         reason=next((reason for reason in REASON_NAMES if reason in reasons), None),

@@ -291,6 +291,13 @@ def _rate(session: ProjectSession, run: RunRow, count: int) -> None:
         actions.submit(session, run.run_id, [document], ada, sampling=draw)
 
 
+def _status_after(session: ProjectSession, run: RunRow, made: Plan, count: int) -> plan.PlanStatus:
+    """Return the status of a saved plan after this many reviews."""
+    plan.save_plan(session, run, made)
+    _rate(session, run, count)
+    return plan.plan_status(session, run, made)
+
+
 @pytest.mark.parametrize(("label", "share"), [("", (2 / 4 + 1) / 2), ("f", 2 / 4), ("c", 1.0)])
 def test_rating_is_correct_if_less_than_one_point_off(
     rated: tuple[ProjectSession, RunRow, RunRow], label: str, share: float
@@ -306,9 +313,7 @@ def test_rating_is_correct_if_less_than_one_point_off(
 def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, _ = rated
     made = Plan("correct", "f", 0.3, 0.3, 30)
-    plan.save_plan(session, run, made)
-    _rate(session, run, 30)
-    status = plan.plan_status(session, run, made)
+    status = _status_after(session, run, made, 30)
     assert status.estimate.interval is not None
     assert 0.5 in status.estimate.interval
     assert "of the ratings Fluency of 40 documents are correct" in plan.describe_result(RATED, status)
@@ -317,9 +322,7 @@ def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSe
 def test_runs_of_ratings_are_compared_by_correct_ratings(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, other = rated
     made = Plan("better", "", 0.1, 0, 30, other=other.run_id)
-    plan.save_plan(session, run, made)
-    _rate(session, run, 40)
-    status = plan.plan_status(session, run, made)
+    status = _status_after(session, run, made, 40)
     # On fluency (1 0 -1 -1) / 2 in turn; 5 for 4 is wrong, 4.99 is right. Clarity does not differ.
     assert status.estimate.value == pytest.approx((0 + 1 - 1 - 1) / 2 / 4)
     assert plan.describe_result(RATED, status).startswith(f"{other.title} is better than {run.title}: +12.5 points")
@@ -328,9 +331,7 @@ def test_runs_of_ratings_are_compared_by_correct_ratings(rated: tuple[ProjectSes
 def test_accepted_ratings_have_no_dimension_that_is_one_point_off(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, _ = rated
     made = Plan("error", "", 0.3, 0.05, 30)
-    plan.save_plan(session, run, made)
-    _rate(session, run, 30)
-    status = plan.plan_status(session, run, made)
+    status = _status_after(session, run, made, 30)
     # All 20 verdicts on which the roles agree are right, although they are up to .99 points off; the others are wrong.
     assert (status.accepted, status.accepted_documents, status.estimate.value) == (2, 20, 0.0)
     assert plan.describe_result(RATED, status).endswith(
