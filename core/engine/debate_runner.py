@@ -12,7 +12,7 @@ from functools import lru_cache
 from core.annotations import Precedents
 from core.debate import protocols
 from core.debate.context import DebateContext, parse_reply, run_protocol
-from core.debate.turns import Reply, Request, Step, Turn, Verdict
+from core.debate.turns import Reply, ReplyError, Request, Step, Turn, Verdict
 from core.documents import Document, storable
 from core.engine.interfaces import Models, ReplyStore
 from core.errors import ContextTooLong
@@ -170,6 +170,8 @@ class Debate:
                 self._step = self._start(shorter)
                 self._advance(None)
                 return
+            else:
+                verdict = uncut(verdict, error)
         if self._cuts and verdict.error is None:
             verdict = replace(verdict, notes=(*verdict.notes, describe_cut(self.document, self._debated_document)))
         self.verdict = verdict
@@ -263,6 +265,13 @@ def describe_cut(document: Document, shorter: Document) -> str:
     before = sum(map(len, document.fields.values()))
     after = sum(map(len, shorter.fields.values()))
     return f"the text was cut to its first {after:,} of {before:,} characters, to fit the model's context"
+
+
+def uncut(verdict: Verdict, error: ReplyError) -> Verdict:
+    """Return the failed verdict on a document that does not fit even if it is cut, with the remedy for this case."""
+    remedy = "Cutting the text is not enough. Shorten the codebook, or choose a model with more context."
+    message = error.message.replace(ContextTooLong.advice, remedy)
+    return replace(verdict, error=replace(error, message=message), reasons=dict.fromkeys(verdict.reasons, message))
 
 
 def skipped(verdict: Verdict) -> Verdict:

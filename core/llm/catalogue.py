@@ -45,7 +45,8 @@ def list_models(connection: Connection) -> tuple[ModelCard, ...]:
             ModelCard(classifier_replies.NAME, family="learns from your review"),
         )
     listed = _from_ollama if connection.dialect == "ollama" else _from_openai
-    with translated_errors(connection, "list its models", "its models", "Type the model's name yourself."):
+    remedy = "If the address is correct, type the model's name yourself."
+    with translated_errors(connection, "list its models", "its models", remedy):
         return tuple(sorted(listed(connection), key=lambda card: card.name))
 
 

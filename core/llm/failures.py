@@ -50,7 +50,7 @@ _KEY = re.compile(
     r"(api[ _-]?key|(access|auth\w*|bearer) token|credentials?)\b.{0,30}"
     r"(invalid|not valid|incorrect|expired|missing|revoked|required)|"
     r"(invalid|incorrect|expired|missing|no|wrong|unknown)\s.{0,20}api[ _-]?key|api_key_invalid|invalid_api_key"
-    r"|authentication error",
+    r"|authentication error|no_db_connection",
     re.IGNORECASE,
 )
 _REGION = re.compile(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import errors
 from core.llm.connections import Connection, find_key
-from core.llm.failures import from_status, hide_key, not_connected, server_message
+from core.llm.failures import ADDRESS_REMEDY, from_status, hide_key, not_connected, server_message
 from core.runs import RoleModel
 
 if TYPE_CHECKING:
@@ -159,6 +159,8 @@ def _refused(
             if find_key(connection)
             else connection.key_remedy
         )
+    elif remedy and error.remedy == ADDRESS_REMEDY:
+        error.remedy = f"Check the address, which for most servers ends in /v1. {remedy}"
     elif remedy:
         error.remedy = remedy
     return error

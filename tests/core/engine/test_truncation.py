@@ -124,5 +124,11 @@ def test_resumed_run_cuts_at_the_same_position_and_repeats_no_call() -> None:
 
 
 def test_document_that_cannot_be_cut_enough_fails() -> None:
-    status = run("cut", World(script=limited_context(10)))
+    world = World(script=limited_context(10))
+    status = run("cut", world)
     assert status.failed == 2
+    for outcome in world.verdicts.values():
+        assert outcome.verdict.error is not None
+        assert "on_long" not in outcome.verdict.error.message
+        assert "Shorten the codebook" in outcome.verdict.error.message
+        assert set(outcome.verdict.reasons.values()) == {outcome.verdict.error.message}

@@ -254,6 +254,7 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (410, {"error": "The requested model is deprecated and no longer supported by provider x"}, errors.NoSuchModel),
         (400, error_body("The model `m` has been decommissioned and is no longer supported.", code="model_decommissioned"), errors.NoSuchModel),
         (400, error_body("Authentication Error, Invalid proxy server token passed.", type="auth_error"), errors.Unauthorised),
+        (400, error_body("No connected db.", type="no_db_connection", param=None, code="400"), errors.Unauthorised),
         (424, {"error": "Request failed during generation: Server error: CUDA error", "error_type": "generation"}, errors.ServerFault),
         (498, error_body("Flex tier capacity exceeded"), errors.ServerFault),
         (204, "", errors.MalformedStream),

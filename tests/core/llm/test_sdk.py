@@ -133,6 +133,23 @@ def test_rejected_key_and_missing_key_have_different_remedies(
     assert remedies == [connection.key_remedy, f"The server rejected the key that was sent. {connection.key_remedy}"]
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "remedy"),
+    [
+        (404, b'{"detail":"Not Found"}', "Check the address, which for most servers ends in /v1. "),
+        (503, b"", ""),
+    ],
+)
+def test_missing_list_of_models_suggests_the_address(
+    status: int, body: bytes, remedy: str, serve: Callable[[Attack], int]
+) -> None:
+    answer = b"HTTP/1.1 %d Status\r\ncontent-length: %d\r\n\r\n" % (status, len(body))
+    port = serve(lambda client: client.sendall(answer + body))
+    with pytest.raises(ModelError) as error:
+        catalogue.list_models(parse_connection("toy", f"http://127.0.0.1:{port}/api"))
+    assert error.value.remedy == f"{remedy}If the address is correct, type the model's name yourself."
+
+
 async def list_of_one_model(_request: web.Request, _body: dict[str, Any]) -> web.Response:
     return web.json_response({"data": [{"id": "tiny"}]})
 
