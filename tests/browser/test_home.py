@@ -28,3 +28,9 @@ def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None
     page.get_by_role("button", name="Empty bin").click()
     page.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text("The bin is empty")).to_be_in_viewport()
+
+
+def test_only_the_page_scrolls_and_never_the_frame_around_it(page: Page) -> None:
+    expect(page.get_by_role("button", name=re.compile("^Manage hotel-aspects"))).to_be_visible()
+    heights = page.get_by_test_id("stAppViewContainer").evaluate("frame => [frame.scrollHeight, frame.clientHeight]")
+    assert heights[0] == heights[1], "hidden elements of the page enlarge the frame"
