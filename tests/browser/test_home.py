@@ -25,6 +25,8 @@ def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None
     manage(page, 1, "Delete")
     expect(page.get_by_text("was moved to the bin")).to_be_in_viewport()
     page.get_by_text("Bin (1)").click()
+    bin = page.get_by_test_id("stExpander").locator("details")
+    assert bin.evaluate("bin => bin.scrollHeight == bin.clientHeight"), "moves buttons while they are clicked"
     page.get_by_role("button", name="Empty bin").click()
     page.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text("The bin is empty")).to_be_in_viewport()
