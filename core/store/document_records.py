@@ -22,56 +22,49 @@ SLAB = 10_000
 _RECORDS = """
 WITH base AS ({base}),
 decided AS (SELECT document_id, status, verdict FROM verdicts WHERE run_id = $run {narrowed}),
-last_turns AS (
-    SELECT document_id,
-           list({{'role': role, 'values': last.values, 'evidence': last.evidence}} ORDER BY last.turn) AS roles
-    FROM (
-        SELECT document_id, role, arg_max({{'turn': turn, 'values': values, 'evidence': evidence}},
-                                          turn + if(values IS NULL, 0, 1000000)) AS last
-        FROM turns WHERE run_id = $run AND NOT superseded {narrowed} GROUP BY document_id, role
-    )
-    GROUP BY document_id
-),
 reviewed AS (
     SELECT document_id,
            list({{'item': item, 'value': value, 'actor': actor, 'at': unix_time, 'codebook_version': codebook_version}}
                 ORDER BY item) AS reviews
     FROM {review_rows} WHERE true {narrowed} GROUP BY document_id
 ),
-golden AS (
-    SELECT document_id, list([rater, item, value] ORDER BY rater, item) AS gold
-    FROM gold WHERE true {narrowed} GROUP BY document_id
-),
-review_status AS (SELECT document_id, {status_columns} WHERE true {narrowed} GROUP BY document_id),
-personal AS (
-    SELECT document_id, list([actor, item, value, unix_time::VARCHAR, status] ORDER BY seq) AS people
-    FROM (
-        SELECT document_id, actor, item, value, status, coalesce(decision.unix_time, person.unix_time) AS unix_time,
-               coalesce(decision.seq, person.seq) AS seq
-        FROM (SELECT * FROM person_reviews WHERE {personal} AND value IS NOT NULL {narrowed}
-              QUALIFY row_number() OVER (PARTITION BY document_id, actor, item ORDER BY kind DESC) = 1) AS decision
-        FULL JOIN (SELECT * FROM person_status WHERE {personal} {narrowed}) AS person USING (document_id, actor)
-        WHERE item IS NOT NULL OR status = 'Discarded'
-    )
-    GROUP BY document_id
-)
+review_status AS (SELECT document_id, {status_columns} WHERE true {narrowed} GROUP BY document_id)
 SELECT id, position, field, text, context, source, group_name, group_order,
-       status, verdict, reviews, review_status, people, {debate}, by_others
+       status, verdict, reviews, review_status, {columns}, by_others
 FROM documents JOIN base ON base.document_id = id
 LEFT JOIN decided USING (document_id) LEFT JOIN reviewed USING (document_id) LEFT JOIN review_status USING (document_id)
-LEFT JOIN personal USING (document_id)
-{debate_joins}
+{joins}
 ORDER BY position
 """
-_DEBATE = {
-    "debate": "gold, roles",
-    "debate_joins": "LEFT JOIN last_turns USING (document_id) LEFT JOIN golden USING (document_id)",
+_JOINS = {
+    "people": """
+        SELECT document_id, list([actor, item, value, unix_time::VARCHAR, status] ORDER BY seq) AS people
+        FROM (
+            SELECT document_id, actor, item, value, status, coalesce(decision.unix_time, person.unix_time) AS unix_time,
+                   coalesce(decision.seq, person.seq) AS seq
+            FROM (SELECT * FROM person_reviews WHERE value IS NOT NULL {narrowed}
+                  QUALIFY row_number() OVER (PARTITION BY document_id, actor, item ORDER BY kind DESC) = 1) AS decision
+            FULL JOIN (SELECT * FROM person_status WHERE true {narrowed}) AS person USING (document_id, actor)
+            WHERE item IS NOT NULL OR status = 'Discarded'
+        )
+        GROUP BY document_id""",
+    "gold": """
+        SELECT document_id, list([rater, item, value] ORDER BY rater, item) AS gold
+        FROM gold WHERE true {narrowed} GROUP BY document_id""",
+    "roles": """
+        SELECT document_id,
+               list({{'role': role, 'values': last.values, 'evidence': last.evidence}} ORDER BY last.turn) AS roles
+        FROM (
+            SELECT document_id, role, arg_max({{'turn': turn, 'values': values, 'evidence': evidence}},
+                                              turn + if(values IS NULL, 0, 1000000)) AS last
+            FROM turns WHERE run_id = $run AND NOT superseded {narrowed} GROUP BY document_id, role
+        )
+        GROUP BY document_id""",
 }
-_NO_DEBATE = {"debate": "NULL, NULL", "debate_joins": ""}
+"""Joins that some records need. Planning one takes longer than running it for a document: the others are left out."""
 _ALL = {
     "review_rows": "current_reviews",
     "status_columns": "any_value(status) AS review_status, false AS by_others FROM current_status",
-    "personal": "true",
 }
 _OWN = {
     "review_rows": "(SELECT * FROM person_reviews WHERE actor = $actor AND kind = 'review' AND value IS NOT NULL)",
@@ -79,8 +72,20 @@ _OWN = {
         "max(status) FILTER (actor = $actor) AS review_status, "
         f"bool_or(status = '{SUBMITTED}' AND actor <> $actor) AS by_others FROM person_status"
     ),
-    "personal": "false",
 }
+
+
+def _query(base: str, narrowed: str, *, own: bool, debate: bool) -> str:
+    joined = [*([] if own else ["people"]), *(["gold", "roles"] if debate else [])]
+    return _RECORDS.format(
+        base=base,
+        narrowed=narrowed,
+        columns=", ".join(name if name in joined else f"NULL AS {name}" for name in _JOINS),
+        joins="\n".join(
+            f"LEFT JOIN ({_JOINS[name].format(narrowed=narrowed)}) AS {name}_of USING (document_id)" for name in joined
+        ),
+        **(_OWN if own else _ALL),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +147,11 @@ class DocumentRecords(Reader):
             return []
         names = {f"id{number}": id for number, id in enumerate(ids)}
         marks = ", ".join(f"${name}" for name in names)
-        sql = _RECORDS.format(
-            base=f"SELECT id AS document_id FROM documents WHERE id IN ({marks})",
-            narrowed=f"AND document_id IN ({marks})",
-            **(_ALL if actor is None else _OWN),
-            **(_DEBATE if debate else _NO_DEBATE),
+        sql = _query(
+            f"SELECT id AS document_id FROM documents WHERE id IN ({marks})",
+            f"AND document_id IN ({marks})",
+            own=actor is not None,
+            debate=debate,
         )
         params = {"run": run_id, **names, **({} if actor is None else {"actor": actor})}
         found = {row[0]: row for row in self._connection.rows(sql, params)}
@@ -159,9 +164,7 @@ class DocumentRecords(Reader):
         base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
         if run_id is not None:
             base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
-        sql = _RECORDS.format(
-            base=base, narrowed="AND document_id IN (SELECT document_id FROM base)", **_ALL, **_DEBATE
-        )
+        sql = _query(base, "AND document_id IN (SELECT document_id FROM base)", own=False, debate=True)
         cursor = self._connection.cursor()
         try:
             cursor.execute("BEGIN")

@@ -49,10 +49,10 @@ WITH asked AS (
     FROM (SELECT run_id, 1 AS calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd FROM replies
           UNION ALL SELECT run_id, 0, prompt_tokens, completion_tokens, 0, cost_usd FROM attempts)
     WHERE $run IS NULL OR run_id = $run GROUP BY run_id
-), raised AS (
-    SELECT run_id, arg_max(after, seq) AS budget FROM events WHERE kind = 'budget' GROUP BY run_id
-), described AS (
-    SELECT run_id, arg_max(after, seq) AS details FROM events WHERE kind = 'run' GROUP BY run_id
+), changed AS (
+    SELECT run_id, arg_max(after, seq) FILTER (kind = 'budget') AS budget,
+           arg_max(after, seq) FILTER (kind = 'run') AS details
+    FROM events WHERE kind IN ('budget', 'run') GROUP BY run_id
 )
 SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce(documents, 0) AS documents,
        coalesce(verdicts, 0) AS verdicts, coalesce(unresolved, 0) AS unresolved, coalesce(failed, 0) AS failed,
@@ -64,8 +64,7 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
        CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END AS cost_usd,
        seconds, rejected, stop_code, message, purpose, budget AS budget_usd, details
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN replied USING (run_id)
-LEFT JOIN spent USING (run_id) LEFT JOIN raised USING (run_id)
-LEFT JOIN described USING (run_id)
+LEFT JOIN spent USING (run_id) LEFT JOIN changed USING (run_id)
 WHERE if($run IS NULL, {LISTED}, run_id = $run)
 ORDER BY number
 """
