@@ -228,6 +228,8 @@ _SHORTEST = 200
 """Shortest text in characters; a shorter one is not cut."""
 
 _NUMBER = re.compile(r"\d{2,9}")
+_AT_LEAST = re.compile(r"\bat least \d", re.IGNORECASE)
+"""The requested tokens in the message of a server that counts no further than its context, as vLLM does."""
 _CONTEXT = re.compile(
     r"(?:context|maximum|length|size|limit|allowed)\D{0,40}?(\d{2,9})|(\d{2,9})\s(?:tokens\s)?(?:maximum|max|limit)",
     re.IGNORECASE,
@@ -240,6 +242,8 @@ def share_that_fits(message: str) -> float:
     It is the context over the requested tokens, with a margin; ``HALF`` if the message does not contain both numbers.
     """
     words = message.partition(": ")[2] or message  # without the names of connection and model
+    if _AT_LEAST.search(words):
+        return HALF
     context = _CONTEXT.search(words)
     asked = max((int(number) for number in _NUMBER.findall(words)), default=0)
     most = int(context[1] or context[2]) if context is not None else 0

@@ -39,9 +39,11 @@ def test_share_that_fits_is_read_from_the_error_message(message: str, share: flo
         "too long",
         "x answered 413 for m: Request Entity Too Large.",
         "x: max_tokens is too large: its context is 512 tokens, your request has 100 input tokens",
+        "v answered 400 for m: This model's maximum context length is 8192 tokens. However, your prompt contains at least 8193 input tokens, "
+        "which exceeds this limit even without any output tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=8193).",
     ],
 )
-def test_half_is_kept_if_the_message_lacks_two_numbers(message: str) -> None:
+def test_half_is_kept_if_the_message_does_not_say_how_much_fits(message: str) -> None:
     assert share_that_fits(message) == HALF
 
 
