@@ -29,6 +29,7 @@ from core.engine.model_calls import PaidCall
 from core.engine.replaying_engine import ReplayingEngine
 from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
+from core.formatting import format_count, plural
 from core.llm.batch_api import (
     MOST_BYTES,
     MOST_REQUESTS,
@@ -82,6 +83,8 @@ class BatchEngine(ReplayingEngine):
         self._reserved = 0.0
         self._requests: Counter[str] = Counter()  # without a reply, by document
         self._attempts: Counter[str] = Counter()
+        self._failure = ""
+        """The last failure of a request, as the end of a note."""
         self._deferred: dict[str, None] = {}
         self._most = MOST_REQUESTS
         self._quota_exceeded = False
@@ -265,12 +268,13 @@ class BatchEngine(ReplayingEngine):
         return [job for job in self._jobs_out.values() if any(key in self._waiting for key in job.keys)]
 
     def _waiting_for(self, answered: int, asked: int) -> str:
-        if self.settings.engine.batch_dir:
-            name = next((job.remote_id for job in self._jobs_out.values()), "")
-            path = Path(self.settings.engine.batch_dir) / name
+        if self.settings.engine.batch_dir and self._jobs_out:
+            job = next(iter(self._jobs_out.values()))
+            path = Path(self.settings.engine.batch_dir) / job.remote_id
             return (
-                f"{asked} requests of a batch are in {path}; put the replies beside it, as in: "
-                f"vllm run-batch -i {path} -o {path.with_suffix('.output.jsonl')} --model MODEL"
+                f"{format_count(asked, 'request')} of a batch {plural(asked, 'is', 'are')} in {path}; "
+                f"put the replies beside it, as in: vllm run-batch -i {path} -o {path.with_suffix('.output.jsonl')} "
+                f"--model {job.role_model.model}{self._failure}"
             )
         return f"{answered} of {asked} requests of a batch are answered"
 
@@ -355,6 +359,7 @@ class BatchEngine(ReplayingEngine):
         cost = self._batches.cost(job.role_model, usage)
         self.progress.billed(usage, cost)
         self.budget.spent += cost or 0.0
+        self._failure = f". An earlier reply failed: {error.message.rstrip('.')}"
         if not error.retryable or self._attempts[key] >= MAX_ATTEMPTS:
             self._errors[key] = ReplyError(error.kind, str(error))
         if (waiting := self._waiting.get(key)) is not None:

@@ -204,13 +204,13 @@ def answers(row: Mapping[str, Any]) -> bool:
 def body_of(row: Mapping[str, Any], role_model: RoleModel) -> dict[str, Any]:
     """Return the chat completion in a row. Raises the ModelError that its error or status means."""
     response, error = row.get("response"), row.get("error")
-    if isinstance(response, dict) and isinstance(response.get("body"), dict):
-        body: dict[str, Any] = response["body"]
-        status = response.get("status_code")
-        if status in (None, 200):
+    if isinstance(response, dict):
+        body, status = response.get("body"), response.get("status_code")
+        if isinstance(body, dict) and status in (None, 200):
             return body
-        if isinstance(status, int):
-            raise from_status(status, encode_body(body), {}, role_model)
+        refusal = body or error  # vLLM writes the error beside the response
+        if isinstance(refusal, dict) and isinstance(status, int):
+            raise from_status(status, encode_body(refusal), {}, role_model)
     inner = error.get("error", error) if isinstance(error, dict) else error
     text = server_message(
         inner.get("message") or inner if isinstance(inner, dict) else inner or "no reply and no error"

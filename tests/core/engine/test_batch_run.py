@@ -210,6 +210,39 @@ def test_manual_rows_may_be_repeated_reordered_and_reformatted(tmp_path: Path, m
     assert not any("none" in text for text in texts_of)
 
 
+def test_error_rows_of_vllm_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
+    write(tmp_path, *texts(3))
+    folder = tmp_path / "files"
+    url = "http://127.0.0.1:9"
+    paused = run(tmp_path, url, "--protocol", "single", "--param", f"batch_dir={folder}", code=3)
+    (source,) = folder.glob("*.jsonl")
+    assert f"-o {source.with_suffix('.output.jsonl')} --model m" in paused.stderr
+    missing, long, broken = (json.loads(line)["custom_id"] for line in source.read_text().splitlines())
+
+    def row(key: str, status: int, message: str, kind: str, param: str | None) -> str:
+        error = {"error": {"message": message, "type": kind, "param": param, "code": status}}
+        response = {"status_code": status, "request_id": "vllm-batch-b02245318e55fa33", "body": None}
+        return json.dumps({"id": "vllm-87b8625abf3a4adb", "custom_id": key, "response": response, "error": error})
+
+    context = (
+        "This model's maximum context length is 512 tokens. However, your prompt contains at least 513 input tokens, "
+        "which exceeds this limit even without any output tokens. Please reduce the length of the input prompt. "
+        "(parameter=input_tokens, value=513)"
+    )
+    failed = [
+        row(missing, 404, "The model `m` does not exist. Valid aliases: <path>", "NotFoundError", "model"),
+        row(long, 400, context, "BadRequestError", "input_tokens"),
+        row(broken, 500, "EngineCore encountered an issue.", "InternalServerError", None),
+    ]
+    source.with_suffix(".output.jsonl").write_text("\n".join(failed) + "\n")
+    result = run(tmp_path, url, "--resume", "r0001", code=3)
+    assert "1 request of a batch is in" in result.stderr, "only the server fault can be repeated"
+    assert "An earlier reply failed: s answered 500 for m: EngineCore encountered an issue." in result.stderr
+    kinds = rows(tmp_path, "SELECT kind FROM attempts ORDER BY kind")
+    assert kinds == [("context too long",), ("no such model",), ("server fault",)]
+
+
 def test_builtin_model_is_called_directly_in_a_batch_run(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(3))
     result = run(tmp_path, server, "--role", "extractor=builtin/lexical", "--role", "critic=builtin/lexical").json
