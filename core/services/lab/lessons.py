@@ -7,9 +7,10 @@ which costs nothing. They can be undone together. Other edits of the codebook, b
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import NamedTuple
 
 from core.codebook import Codebook, Label
@@ -38,30 +39,18 @@ MAX_DOCUMENTS = 500
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A change of one part of a label: text that was added, removed or replaced; empty for none.
-
-    ``overwritten`` are descriptions by earlier lessons, which this one replaced. The saved version may have one.
-    """
+    """A change of one part of a label: text that was added, removed or replaced; empty for none."""
 
     label_id: str
     part: str
     added: str
     removed: str
-    overwritten: tuple[str, ...] = ()
-
-    def is_in(self, label: Label) -> bool:
-        """Return True if the label still is as the lesson made it."""
-        current = getattr(label, self.part)
-        if isinstance(current, str):
-            return current == self.added
-        return self.added in (*current, "") and self.removed not in current
 
     def undo(self, label: Label) -> Label:
         """Return the label without the lesson; a description that was edited since stays."""
         current = getattr(label, self.part)
         if isinstance(current, str):
-            is_lesson = current in (self.added, *self.overwritten)
-            return label.model_copy(update={self.part: self.removed}) if is_lesson else label
+            return label.model_copy(update={self.part: self.removed}) if current == self.added else label
         kept = [text for text in current if text != self.added]
         restored = [self.removed] if self.removed and self.removed not in kept else []
         return label.model_copy(update={self.part: (*kept, *restored)})
@@ -92,24 +81,19 @@ class AcceptedLessons:
 
 def record(session: ProjectSession, before: Codebook, after: Codebook) -> None:
     """Note the lessons by which ``after``, now the draft or the latest version, differs, and try all of them."""
-    current = codebooks.codebook_status(session).codebook
-    labels_before = {label.id: label for label in before.labels}
-    new = [
-        lesson
-        for label in after.labels
-        if label.id in labels_before
-        for lesson in _differences(labels_before[label.id], label)
-    ]
-    earlier = [lesson for lesson in _stored(session) if _is_in(lesson, before) or _is_in(lesson, current)]
-    _store_and_try(session, _merge(earlier, new))
+    status = codebooks.codebook_status(session)
+    books = (before, status.codebook, *((status.saved.codebook,) if status.saved is not None else ()))
+    earlier = _stored(session)
+    in_books = {lesson for book in books for lesson in _take_out(book, earlier)[1]}
+    _store_and_try(session, [*(lesson for lesson in earlier if lesson in in_books), *_differences(before, after)])
 
 
 def try_when_due(session: ProjectSession) -> None:
     """Try the accepted lessons again if the reviewed documents have doubled since the last trial."""
     stored = session.store.settings.get(SETTING) or {"lessons": []}
     due = max(MIN_REVIEWED, 2 * stored.get("reviewed", 0))
-    if stored["lessons"] and session.store.classifiers.count_reviewed() >= due and (lessons := _applied(session)):
-        _store_and_try(session, lessons)
+    if stored["lessons"] and session.store.classifiers.count_reviewed() >= due and _applied(session):
+        _store_and_try(session, _stored(session))
 
 
 def accepted(session: ProjectSession) -> AcceptedLessons | None:
@@ -143,17 +127,17 @@ def undo(session: ProjectSession) -> UndoneLessons:
     Lessons in the latest saved version are undone by a new version, those in the draft in the draft. Raises
     PromptError if a prompt cannot be rendered without them.
     """
-    lessons = _applied(session)
+    lessons, count = _stored(session), len(_applied(session))
     status = codebooks.codebook_status(session)
     saved = status.saved.codebook if status.saved is not None else None
     version = None
     if saved is not None and (undone := without(saved, lessons)) != saved:
-        version = codebooks.save(session, undone, f"Undo {format_count(len(lessons), 'accepted lesson')}")
+        version = codebooks.save(session, undone, f"Undo {format_count(count, 'accepted lesson')}")
         session.trainer.schedule()
     if status.dirty:
         codebooks.save_draft(session, without(status.codebook, lessons))
     keep(session)
-    return UndoneLessons(len(lessons), version)
+    return UndoneLessons(count, version)
 
 
 def keep(session: ProjectSession) -> None:
@@ -162,62 +146,48 @@ def keep(session: ProjectSession) -> None:
 
 
 def without(codebook: Codebook, lessons: Iterable[Lesson]) -> Codebook:
-    """Return the codebook without lessons, the last one undone first; labels that are gone are ignored."""
+    """Return the codebook without lessons; those of labels that are gone are ignored."""
+    return _take_out(codebook, lessons)[0]
+
+
+def _take_out(codebook: Codebook, lessons: Iterable[Lesson]) -> tuple[Codebook, list[Lesson]]:
+    """Return the codebook without lessons, the last one undone first, and those whose undo changed it."""
     labels = {label.id: label for label in codebook.labels}
+    found = []
     for lesson in reversed(tuple(lessons)):
-        if lesson.label_id in labels:
-            labels[lesson.label_id] = lesson.undo(labels[lesson.label_id])
-    return codebook.model_copy(update={"labels": tuple(labels.values())})
+        label = labels.get(lesson.label_id)
+        if label is not None and (undone := lesson.undo(label)) != label:
+            labels[label.id] = undone
+            found.append(lesson)
+    return codebook.model_copy(update={"labels": tuple(labels.values())}), found
 
 
-def _differences(before: Label, after: Label) -> Iterator[Lesson]:
-    for part in PARTS:
-        old, new = getattr(before, part), getattr(after, part)
-        if isinstance(old, str):
-            if old != new:
-                yield Lesson(after.id, part, new, old)
-        else:
-            yield from (Lesson(after.id, part, text, "") for text in new if text not in old)
-            yield from (Lesson(after.id, part, "", text) for text in old if text not in new)
-
-
-def _merge(earlier: Iterable[Lesson], new: Iterable[Lesson]) -> list[Lesson]:
-    """Return all lessons, each new one in place of the one that it overwrites; those that cancel out are dropped.
-
-    A merged lesson removed what was there before the earlier one, so that undo returns to it.
-    """
-    merged = list(earlier)
-    for lesson in new:
-        overwritten = [
-            old for old in merged
-            if (old.label_id, old.part, old.added) == (lesson.label_id, lesson.part, lesson.removed)
-            and (lesson.part == "description" or old.removed == lesson.added)
-        ]  # fmt: skip
-        removed, replaced = lesson.removed, lesson.overwritten
-        for old in overwritten:
-            merged.remove(old)
-            removed, replaced = old.removed, (*old.overwritten, old.added)
-        if removed != lesson.added:
-            merged.append(replace(lesson, removed=removed, overwritten=replaced))
-    return merged
+def _differences(before: Codebook, after: Codebook) -> Iterator[Lesson]:
+    """Yield the lessons that change labels from ``before`` to ``after``."""
+    labels_before = {label.id: label for label in before.labels}
+    for label, part in itertools.product(after.labels, PARTS):
+        if label.id not in labels_before:
+            continue
+        old, new = getattr(labels_before[label.id], part), getattr(label, part)
+        if not isinstance(old, str):
+            yield from (Lesson(label.id, part, text, "") for text in new if text not in old)
+            yield from (Lesson(label.id, part, "", text) for text in old if text not in new)
+        elif old != new:
+            yield Lesson(label.id, part, new, old)
 
 
 def _stored(session: ProjectSession) -> tuple[Lesson, ...]:
     stored = session.store.settings.get(SETTING) or {"lessons": []}
-    return tuple(Lesson(**row | {"overwritten": tuple(row.get("overwritten", ()))}) for row in stored["lessons"])
+    return tuple(Lesson(**{part.name: row[part.name] for part in fields(Lesson)}) for row in stored["lessons"])
 
 
 def _applied(session: ProjectSession) -> tuple[Lesson, ...]:
-    """Return the stored lessons that are in the codebook still: a draft with them may have been discarded."""
-    stored = _stored(session)
-    if not stored:
-        return ()
+    """Return the changes of the codebook by stored lessons; the draft with a lesson may have been discarded.
+
+    Lessons that replaced each other are one change, and those that cancelled each other are none.
+    """
     codebook = codebooks.codebook_status(session).codebook
-    return tuple(lesson for lesson in stored if _is_in(lesson, codebook))
-
-
-def _is_in(lesson: Lesson, codebook: Codebook) -> bool:
-    return any(label.id == lesson.label_id and lesson.is_in(label) for label in codebook.labels)
+    return tuple(_differences(without(codebook, _stored(session)), codebook))
 
 
 def _store_and_try(session: ProjectSession, lessons: Sequence[Lesson]) -> None:
