@@ -179,7 +179,7 @@ def claims_of(sentence: str, names: Names, *, chosen: bool) -> list[Claim]:
                 found[-1] = replace(found[-1], objected=True)
             stance = _stance(_DENIED.sub("", clause), written=own[0].written, chosen=chosen)
             found.append(Claim(items, stance, _is_reported(before, clause)))
-        aside = clause == "§" and words[position : position + 1] in (",", ":")
+        aside = clause == "§" and words.startswith((",", ":", " - ", " – ", " — "), position)
         conceded = bool(items) and _CONCEDES.match(clause) is not None
         goes_on = aside or _CONCEDES.match(clause) is not None
     return [claim for claim in found if claim.stance is not None]

@@ -37,7 +37,8 @@ _WITHDRAWN = re.compile(
     r" (?:answer|aspects?|choice|decision|labels?|list|proposal|ratings?|view)"
     r"|\bthese numbers are an example"
     r"|(?:^|\n)[^\S\n]*(?:is|was|are|were) (?:(?:only|just|exactly) )?(?:what|how|from|part of|quoted|taken|copied)\b"
-    # "Choose all that apply.": a copy of the question
+    # "If no aspect is present, end with:", "Choose all that apply.": a copy of the question
+    r"|\bend with\b[^.\n]{0,40}:"
     r"|(?:^|[.!?(\[,;:\n—-][^\S\n]*)(?:please )?(?:choose|select|pick|tick|check|mark|circle)\b[^.\n]{0,40}"
     r"\b(?:apply|applies|fits?|one|all|any)\b",
     re.IGNORECASE,

@@ -133,7 +133,9 @@ class LabelsReader(Reader):
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
             return None if missing and leftover else self._labels_reading(statements, end)
         is_list_before_text = is_first_line and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.marked.lines[end:])
-        if self.cut or ((prose or leftover) and not is_list_before_text):
+        # "Fever: resolved" beside "Pain: absent", or in a list of remarks on every label, may be a yes or a no
+        is_survey = not is_first_line and (bool(statements.explicit) or not missing)
+        if self.cut or is_survey or ((prose or leftover) and not is_list_before_text):
             return None
         return self._labels_reading(statements, end)
 

@@ -115,6 +115,7 @@ def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:
     return (
         rest[0].text == "the"
         or (rest[0].kind == "fill" and line[: rest[0].start].strip().casefold() == "no")  # "No label fits"
+        or (kind == "and" and said != "")  # "Health and Safety", of which only "Health" is a label
         or (kind == "verb" and said != "" and said not in _FITTING)
         or (kind == "verb" and _SECOND_BEST.match(line, rest[0].end) is not None)
         or (kind == "link" and said.replace(".", "", 1).isdecimal())

@@ -61,7 +61,7 @@ _VOCABULARY = {
     r"|(?:does|do|did)(?:\ not|n['’]t)(?:\ (?:apply|appear|occur|count|qualify|belong)(?:\ here)?"
     r"|(?=\ ?(?:[.;!]|$)))|absent|missing|excluded?"
     r"|no\ mention(?!\ \w)"
-    r"|reject(?:ed|s)?|ruled\ out|denied|overruled"
+    r"|reject(?:ed|s)?|ruled\ out|denie[ds]|overruled"
     r"|drop(?:ped)?|remov(?:e|ed)|omit(?:ted)?|irrelevant|inapplicable|discard(?:ed)?|dismiss(?:ed)?|unmentioned"
     r"|nicht\ (?:vorhanden|erwähnt|enthalten|zutreffend)|abwesend|fehlend|fehlt|fehlen|absente?s?"
     r"|non\ (?:présente?s?|mentionnée?s?)|ausentes?|no\ (?:presentes?|mencionad[oa]s?)|assent[ei]"

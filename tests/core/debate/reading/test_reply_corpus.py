@@ -1246,6 +1246,9 @@ READ: dict[str, dict[str, str]] = {
 }
 REFUSED: dict[str, list[str]] = {
     "stances": [
+        '{"label": 1, "name": "dovish"}',
+        '{"label": 0, "label_name": "neutral"}',
+        "The label is hawkish and restrictive",
         '{"label": "dovish", "code": 1}',
         "The label is dovish (code 1)",
         "The label is dovish.\n\nIgnore the above.",
@@ -1297,6 +1300,7 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "The aspects present in this review are: #Cleanliness, #Service\nIf no aspect is present, end with:\nThe aspects present in this review are: none",
         "Final Decision: The present aspects are: 1. Service 2. Ambience 3. Food",
         "Final Decision: The present aspects are: 1. Service 2. maybe Food",
         "Final Decision: The present aspects are: N/A, because I cannot read the review.",
@@ -1959,6 +1963,11 @@ REFUSED: dict[str, list[str]] = {
         "Final Decision: The present aspects are: Health and Safety, Economic\n\n(That was the critic's list. Mine follows below.)",
     ],
     "symptoms": [
+        "Pain: present\nChest pain: not mentioned\nNo pain: absent\nFever: resolved yesterday\nShortness of breath: absent",
+        "Pain: in the left arm\nChest pain: never had any before\nNo pain: does not fit\nFever: resolved yesterday\nShortness of breath: father only",
+        "Pain: in the left arm\nChest pain: in the past\nNo pain: at rest\nFever: resolved yesterday\nShortness of breath: father only",
+        'The aspects present in this clinical note are:\n- Pain: "my arm hurts"\n- Fever: patient denies',
+        "The aspects present in this clinical note are: #Pain, #Fever\n\nSummary: Pain – present; Fever – absent.",
         "Final Decision: The present aspects are: Pain?, Fever",
         "Final Decision: The present aspects are: back pain",
         "Final Decision: The present aspects are: Shortness of Breath, Cough",
