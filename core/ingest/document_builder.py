@@ -16,7 +16,7 @@ from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
 from core.ingest.gold import CellReader, cell_reader, choice_name, is_blank, normalise_cell, parse_rating, split_list
 from core.ingest.mapping import ColumnMapping, check_mapping
-from core.ingest.table import Table, as_text, clip
+from core.ingest.table import Table, as_text, clip, field_text
 
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""
@@ -119,7 +119,7 @@ class _DocumentBuilder:
         self._table, self._mapping = table, mapping
         self._keep_duplicates, self._keep_empties = duplicates == "keep", empties == "keep"
         self._field_names = (mapping.text, *mapping.context)
-        self._texts = list(zip(*(map(as_text, table.column(name)) for name in self._field_names), strict=True))
+        self._texts = list(zip(*(map(field_text, table.column(name)) for name in self._field_names), strict=True))
         """The text and context of each row."""
         self._ids, files_share_documents = _document_ids(table, mapping, self._texts)
         self._files = table.column(table.file_column) if table.file_column else ("",) * len(table)

@@ -28,7 +28,7 @@ from core.ingest.gold import (
     parse_rating,
     split_list,
 )
-from core.ingest.table import Header, Table, as_text
+from core.ingest.table import NUMBER, Header, Table, as_text, field_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,15 +346,17 @@ def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str,
     best, best_score, reason = "", 0.0, ""
     for name, column in cells.items():
         texts = [
-            cell
+            text
             for cell in column
-            if isinstance(cell, str) and any(map(str.isalpha, cell)) and not _NOT_TEXT.match(cell)
+            if isinstance(cell, str | list)
+            and any(map(str.isalpha, text := field_text(cell)))
+            and not _NOT_TEXT.match(text)
         ]
         if len(texts) < 0.3 * len(column) or not texts:
             continue
         length = sum(map(len, texts)) / len(texts)
         variety = len(set(texts)) / len(texts)
-        named = _TEXT.search(name.casefold()) is not None
+        named = _TEXT.search(name.casefold()) is not None and not _is_named_like_id(name)
         score = length * (0.1 + variety) * (4 if named else 1)
         if score > best_score:
             best, best_score = name, score
@@ -371,7 +373,7 @@ def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str,
 def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
     repeated = ""
     for name, column in zip(table.columns, table.data, strict=True):
-        if name == text or not _is_named_like_id(name):
+        if name == text or not _is_named_like_id(name) or any(isinstance(cell, list | dict) for cell in column):
             continue
         ids = [as_text(cell).strip() for cell in column]
         files = table.column(table.file_column) if table.file_column else ("",) * len(ids)
@@ -474,8 +476,7 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     for name, column in cells.items():
         if len(binaries) > 1:
             break  # columns of 0 and 1 say more than a list: they also say what is absent
-        named = _LISTS.search(name.casefold()) is not None
-        if kinds[name] == "list" and (named or _is_json_list(column)) and _has_few_values(column, 200):
+        if kinds[name] == "list" and _may_list_labels(name, column) and _has_few_values(column, 200):
             return (GoldSource(name, "list"),), f"'{name}' is gold: it lists labels."
     if binaries:
         labels = f"{len(binaries)} label{'' if len(binaries) == 1 else 's'}"
@@ -539,9 +540,14 @@ def _grid_size(gold: Sequence[GoldSource], noun: str) -> str:
     return f"{format_count(len(labels), noun)} by {len(raters)} raters"
 
 
-def _is_json_list(column: Sequence[Any]) -> bool:
+def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
+    """Return True for a column named like lists of labels, or with JSON lists of names; not for lists of objects."""
+    names = {each for cell in column for each in split_list(cell)}
+    if any(each.startswith(("{", "[")) for each in names):
+        return False
     first = next((cell for cell in column if as_text(cell).strip()), "")
-    return isinstance(first, list) or as_text(first).strip().startswith("[")
+    is_json = isinstance(first, list) or as_text(first).strip().startswith("[")
+    return _LISTS.search(name.casefold()) is not None or (is_json and not all(map(NUMBER.fullmatch, names)))
 
 
 def _has_few_values(column: Sequence[Any], maximum: int) -> bool:

@@ -335,6 +335,13 @@ def as_text(value: Any) -> str:
             return str(value)
 
 
+def field_text(cell: Any) -> str:
+    """Return a cell as the text of a document. Tokens in a list are joined by spaces, longer texts by lines."""
+    if isinstance(cell, list) and cell and all(isinstance(item, str) for item in cell):
+        return ("\n" if any(" " in item.strip() for item in cell) else " ").join(cell)
+    return as_text(cell)
+
+
 def clean_value(value: Any) -> Any:
     """Return a cell that can be stored and written as JSON.
 

@@ -714,6 +714,29 @@ def test_dates_and_json_are_not_suggested_as_text() -> None:
     assert suggest_mapping(table(f"created,Timestamp,tags,words\n{row}")).text == "words"
 
 
+def test_objects_are_suggested_as_neither_ids_nor_labels() -> None:
+    rows = [
+        {
+            "row": {"id": f"r{n}", "words": f"Some words {n}"},
+            "options": [{"id": "A", "text": "food"}, {"id": str(n % 2), "text": "room"}],
+            "votes": [n % 3, 5],
+            "accept": ["A"] if n % 2 else ["A", "B"],
+        }
+        for n in range(8)
+    ]
+    found = suggest_mapping(table(json.dumps(rows), "tasks.json"))
+    assert (found.text, found.id, found.gold) == ("row.words", "row.id", (GoldSource("accept", "list"),))
+
+
+def test_lists_of_tokens_are_texts() -> None:
+    rows = [{"post_id": f"{n}_gab", "tokens": ["Cold", "soup", str(n)], "tags": ["x", "y"][n % 2 :]} for n in range(6)]
+    found = suggest_mapping(data := table(json.dumps(rows), "posts.json"))
+    assert (found.text, found.id) == ("tokens", "post_id")
+    assert build_documents(data, found).documents[0].text == "Cold soup 0"
+    turns = build('[{"text": ["Hello there.", "Good morning!"]}]', name="chat.json")
+    assert turns.documents[0].text == "Hello there.\nGood morning!"
+
+
 @pytest.mark.parametrize("name", ["ResponseId", "ID", "#id", "meta.id", "Nr.", "N°"])
 def test_names_of_ids(name: str) -> None:
     assert suggest_mapping(table(f"{name},text\na7,Great food\na8,Dirty\n")).id == name
