@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from core.errors import InputError
@@ -13,6 +14,7 @@ _BATCH = 16_384
 def read_parquet(source: TableSource) -> Table:
     """Return all columns as Python values: dates in ISO form, decimals as numbers, bytes as UTF-8 text, NaN as None.
 
+    Numbers of classes (Hugging Face) become the names of the classes, and -1, which stands for none, becomes None.
     InputError for a file that is not Parquet, is cut short, or has no rows.
     """
     import pyarrow as pa
@@ -28,9 +30,11 @@ def read_parquet(source: TableSource) -> Table:
         if not total:
             raise InputError(f"{name} has columns ({', '.join(columns[:20])}) but no rows.", "Choose a file with rows.")
         data: list[list[Any]] = [[] for _ in columns]
+        names_of_classes = _names_of_classes(file.schema_arrow)
         for batch in file.iter_batches(batch_size=min(_BATCH, total)):
-            for cells, column in zip(data, batch.columns, strict=True):
-                cells.extend(_cells(column))
+            for cells, column, classes in zip(data, batch.columns, names_of_classes, strict=True):
+                read = _cells(column)
+                cells.extend([_class_name(cell, classes) for cell in read] if classes else read)
             source.progress(min(1.0, len(data[0]) / total) if data else 1.0)
             if data and len(data[0]) >= total:
                 break
@@ -63,3 +67,29 @@ def _cells(column: Any) -> list[Any]:
     if types.is_string(column.type) or types.is_large_string(column.type):
         return [clean_value(cell) if cell is not None and "\x00" in cell else cell for cell in cells]
     return [clean_value(cell) for cell in cells]
+
+
+def _names_of_classes(schema: Any) -> list[list[str]]:
+    """Return the class names of each column, or of its lists, as Hugging Face writes them."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        features = None
+    return [_names(features.get(name)) if isinstance(features, dict) else [] for name in schema.names]
+
+
+def _names(feature: Any) -> list[str]:
+    match feature:
+        case {"_type": "ClassLabel", "names": list(names)}:
+            return [clean_value(str(name)) for name in names]
+        case {"feature": inner} | [inner]:
+            return _names(inner)
+    return []
+
+
+def _class_name(cell: Any, names: list[str]) -> Any:
+    if isinstance(cell, list):
+        return [_class_name(each, names) for each in cell]
+    if isinstance(cell, int) and -1 <= cell < len(names):
+        return names[cell] if cell >= 0 else None
+    return cell

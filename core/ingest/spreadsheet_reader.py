@@ -7,7 +7,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from core.errors import InputError, UsageError
 from core.formatting import did_you_mean
@@ -31,6 +31,9 @@ from core.ingest.table import (
     names_with_options,
 )
 
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet
+
 UNPACKED_SHARE = 4
 """A workbook may unpack to this part of the memory limit, because its cells take several times the bytes."""
 CELL_BYTES = 32
@@ -40,6 +43,7 @@ _DIMENSION = re.compile(rb'<(?:\w+:)?dimension\s[^>]*?ref="[A-Z]+\d+:([A-Z]{1,3}
 def read_sheet(source: TableSource, format: Format) -> Table:
     """Read the named sheet, or the first visible sheet of two rows or more. Rows without any value are skipped.
 
+    A sheet of a single column is passed over if a later one has more columns and more rows.
     Whole numbers become int, dates ISO text, and formulas their last value. UsageError lists the sheets if none has
     that name. InputError for a file that is not a workbook, is protected, or has no rows.
     """
@@ -144,10 +148,9 @@ def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int
         chosen = None
         for each in [sheet] if sheet is not None else shown or names:
             loaded = book.get_sheet_by_name(each)
-            if chosen is None or (loaded.width and not (chosen.height and chosen.width)):
+            if chosen is None or _is_better(loaded, chosen):
                 chosen = loaded
-            if loaded.width and loaded.height > 1:  # a line alone is a title
-                chosen = loaded
+            if chosen.width > 1 and chosen.height > 1:
                 break
     except PasswordError as error:
         raise InputError(f"{name} is protected by a password.", "Save it without one.") from error
@@ -158,6 +161,13 @@ def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int
     if chosen is None:
         raise InputError(f"{name} has no sheets.", "Save it again, or as csv.")
     return names, chosen.name, enumerate(chosen.iter_rows(), 1)
+
+
+def _is_better(sheet: CalamineSheet, earlier: CalamineSheet) -> bool:
+    """Return True for a sheet after a title (a line alone) or after a single column that may hold notes."""
+    if not earlier.width or earlier.height < 2:
+        return sheet.width > 0 and sheet.height > earlier.height
+    return earlier.width == 1 < sheet.width and sheet.height > earlier.height
 
 
 def _cell(value: Any) -> Any:

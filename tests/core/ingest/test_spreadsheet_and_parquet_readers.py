@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import io
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -129,6 +130,32 @@ def test_values_of_parquet_files_are_read() -> None:
     }  # fmt: skip
     assert table.row(1)["text"] is None
     assert (table.read, table.line_numbers) == (2, (1, 2))
+
+
+def test_numbers_of_hugging_face_classes_become_their_names() -> None:
+    classes = {"names": ["World", "Sport"], "_type": "ClassLabel"}
+    features = {
+        "label": classes,
+        "tags": {"feature": classes, "_type": "List"},
+        "old": [classes],
+        "n": {"dtype": "int8"},
+    }
+    data = pa.table({"label": [0, -1], "tags": [[1, 0], []], "old": [[1], None], "n": [1, 2]})
+    out = io.BytesIO()
+    pq.write_table(data.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})}), out)
+    table = read_table(out.getvalue(), name="train.parquet")
+    assert table.row(0) == {"label": "World", "tags": ["Sport", "World"], "old": ["Sport"], "n": 1}
+    assert table.row(1) == {"label": None, "tags": [], "old": None, "n": 2}  # -1 is a class that is not known
+    damaged = io.BytesIO()
+    pq.write_table(data.replace_schema_metadata({"huggingface": "{"}), damaged)
+    assert read_table(damaged.getvalue(), name="train.parquet").column("label") == (0, -1)
+
+
+def test_sheet_of_a_single_column_is_skipped_for_a_larger_table(xlsx: Book) -> None:
+    notes, data = [["Survey of guests"], ["Contact: a@b.c"]], [["id", "text"], [1, "a"], [2, "b"]]
+    assert read_table(xlsx({"Read me": notes, "Data": data}), name="data.xlsx").column("text") == ("a", "b")
+    texts = [["text"], ["a"], ["b"], ["c"]]
+    assert read_table(xlsx({"Texts": texts, "Codes": data}), name="data.xlsx").columns == ("text",)
 
 
 def test_unreadable_parquet_files_are_rejected() -> None:
