@@ -20,8 +20,9 @@ from core.ingest.table import Table, as_text, clip, field_text
 
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""
-NO_TEXT = frozenset(("NA", "<NA>", "#N/A", "NaN", "nan", "NULL", "\\N"))
-"""Texts that stand for a missing one, as R, Excel, pandas and databases write it; also quoted, as pandas reads them."""
+NO_TEXT = frozenset(("NA", "<NA>", "#N/A", "NaN", "nan", "NULL", "\\N", "[deleted]", "[removed]"))
+"""Texts that stand for a missing one, as R, Excel, pandas, databases and Reddit write it; also quoted, as pandas reads
+them."""
 _ENOUGH = 20
 """Ratings of a dimension from which its scale is read."""
 

@@ -19,6 +19,8 @@ from core.ingest.decode import Decoding, LineReader, RowTooLong
 from core.ingest.label_studio import is_task, task_rows
 from core.ingest.table import MAX_COLUMNS, Format, RowLog, Table, TableSource, check_width, clean_columns, clean_value
 
+ASSIGNMENT = re.compile(r"\A\s*[A-Za-z_][\w.]*\s*=\s*(?=[\[{])")
+"""The beginning of the files in an archive of tweets: ``window.YTD.tweets.part0 = [``."""
 _LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
 _NEXT_OBJECT = re.compile(r"[^\s,]")
 _KINDS = {type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text"}
@@ -119,6 +121,7 @@ def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], An
     """
     source.stream.seek(0)
     text = source.stream.read().decode(decoding.encoding, decoding.errors).lstrip("\ufeff")
+    text = ASSIGNMENT.sub("", text)
     source.progress(0.3)
     try:
         value = parse(text)
@@ -214,24 +217,32 @@ def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) 
 
 
 _UNACCEPTED = "Labels of rows whose answer is reject or ignore (Prodigy) are in columns of their own."
+_BINARY = "Each label of the rows (Prodigy) has a column: 1 for the answer accept, 0 for reject."
 
 
-def _unaccepted(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """Return the label columns of Prodigy's tasks without and with only what was rejected or ignored.
+def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[Any, ...]], str]:
+    """Return columns with the answers of Prodigy's tasks, and a note. None if all answers accept, or are others.
 
-    A label that was not accepted is ``NA`` in its own column: unlike an empty cell, it never means absent, as a reject
-    may concern another label or only the place of a span. None unless all answers are Prodigy's and some do not accept.
+    A question about a single label is answered by present or absent, and each label becomes a column. Other labels
+    are split into columns without and with only what was rejected or ignored. A label that was not accepted is ``NA``
+    in its own column: unlike an empty cell, it never means absent, as a reject may concern another label or only the
+    place of a span.
     """
     answers = data.get("answer", ())
     if not all(answer in ("accept", "reject", "ignore") for answer in answers) or set(answers) <= {"accept"}:
-        return {}
-    columns = {}
+        return {}, ""
+    labels = data.get("label", ())
+    names = dict.fromkeys(label for label in labels if isinstance(label, str))
+    if len(names) in range(1, MAX_INNER + 1) and not data.keys() & {"accept", "spans", *names}:
+        pairs = [(label, {"accept": 1, "reject": 0}.get(answer)) for label, answer in zip(labels, answers, strict=True)]
+        return {name: tuple(value if label == name else None for label, value in pairs) for name in names}, _BINARY
+    columns: dict[str, tuple[Any, ...]] = {}
     for name in ("label", "accept", "spans"):
         if name in data:
-            pairs = list(zip(data[name], answers, strict=True))
-            columns[name] = tuple(cell if answer == "accept" else "NA" for cell, answer in pairs)
-            columns[f"{name}_not_accepted"] = tuple(None if answer == "accept" else cell for cell, answer in pairs)
-    return columns
+            cells = list(zip(data[name], answers, strict=True))
+            columns[name] = tuple(cell if answer == "accept" else "NA" for cell, answer in cells)
+            columns[f"{name}_not_accepted"] = tuple(None if answer == "accept" else cell for cell, answer in cells)
+    return columns, _UNACCEPTED if columns else ""
 
 
 def _table(
@@ -253,8 +264,8 @@ def _table(
         problem = f"no row with an object; {rows.rejected[0]}" if rows.rejected else "no rows"
         raise InputError(f"{name} has {problem}.", _LAYOUTS)
     data = {key: tuple(row.get(key) for row in rows.kept) for key in keys}
-    unused = _unaccepted(data)
-    data |= unused
+    of_prodigy, prodigy_note = _prodigy_columns(data)
+    data |= of_prodigy
     for key in keys:
         inner = _inner_columns(key, data[key])
         if len(data) + len(inner) <= MAX_COLUMNS:
@@ -270,5 +281,5 @@ def _table(
         read=rows.read,
         rejected=tuple(rows.rejected),
         encoding=decoding.encoding,
-        notes=(*renamed, *((_UNACCEPTED,) if unused else ()), *notes()),
+        notes=tuple(filter(None, (*renamed, prodigy_note, *notes()))),
     )

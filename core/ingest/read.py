@@ -16,7 +16,7 @@ from core.formatting import one_line
 from core.ingest import child_process
 from core.ingest.csv_reader import read_delimited
 from core.ingest.decode import detect_encoding, detect_utf16_or_32
-from core.ingest.json_reader import NotJson, parse_objects, read_json, read_jsonl
+from core.ingest.json_reader import ASSIGNMENT, NotJson, parse_objects, read_json, read_jsonl
 from core.ingest.parquet_reader import read_parquet
 from core.ingest.spreadsheet_reader import read_sheet
 from core.ingest.table import DETECTED, Format, Progress, ReadOptions, Table, TableSource
@@ -140,8 +140,9 @@ def _read_text(source: TableSource, head: bytes, format: Format, promised: Forma
     if _is_binary(head):
         raise InputError(f"{name} is not text: it holds binary data.", "Save the table as csv, xlsx, jsonl or parquet.")
     decoding = detect_encoding(source.stream, source.encoding, name)
-    start = head.decode(decoding.encoding, "ignore").lstrip("\ufeff \t\r\n")[:1]
-    if promised is None and start in ("{", "["):
+    text = head.decode(decoding.encoding, "ignore").lstrip("\ufeff \t\r\n")
+    start = text[:1]
+    if promised is None and (start in ("{", "[") or ASSIGNMENT.match(text)):
         format = "json"
     if format not in ("json", "jsonl"):
         return read_delimited(source, decoding, format)

@@ -211,7 +211,7 @@ def test_rater_column_is_suggested_only_for_rows_of_one_document(content: str) -
     assert suggest_mapping(table(content)).rater is None
 
 
-@pytest.mark.parametrize("text", ["NA", " NaN ", "NULL", "#N/A"])
+@pytest.mark.parametrize("text", ["NA", " NaN ", "NULL", "#N/A", "[deleted]", "[removed]"])
 def test_text_that_stands_for_a_missing_one_is_no_text(text: str) -> None:
     result = build(f"text\nSoup\n{text}\nna\n")
     assert [document.text for document in result.documents] == ["Soup", "na"]

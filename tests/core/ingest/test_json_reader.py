@@ -30,16 +30,32 @@ def test_jsonl_keeps_types_and_nested_values() -> None:
 
 def test_labels_that_prodigy_did_not_accept_are_set_apart() -> None:
     rows = [("Food", "accept"), ("Price", "reject"), ("Room", "ignore")]
-    lines = [f'{{"text": "a", "label": "{label}", "answer": "{answer}"}}' for label, answer in rows]
+    lines = [f'{{"text": "a", "accept": ["{label}"], "answer": "{answer}"}}' for label, answer in rows]
     table = read("\n".join(lines))
-    assert table.column("label") == ("Food", "NA", "NA")  # an empty cell might mean that all labels are absent
-    assert table.column("label_not_accepted") == (None, "Price", "Room")
+    assert table.column("accept") == (["Food"], "NA", "NA")  # an empty cell might mean that all labels are absent
+    assert table.column("accept_not_accepted") == (None, ["Price"], ["Room"])
     assert "reject" in table.notes[0]
 
     plain = read(lines[0])
-    assert (plain.columns, plain.notes) == (("text", "label", "answer"), ())
+    assert (plain.columns, plain.notes) == (("text", "accept", "answer"), ())
     survey = read(lines[1].replace("reject", "no"))
-    assert survey.column("label") == ("Price",)
+    assert survey.column("accept") == (["Price"],)
+
+
+def test_answers_to_a_single_label_of_prodigy_are_present_or_absent() -> None:
+    rows = [("Food", "accept"), ("Food", "reject"), ("Food", "ignore"), ("Price", "reject")]
+    tasks = [f'{{"text": "a", "label": "{label}", "answer": "{answer}"}}' for label, answer in rows]
+    table = read("\n".join(tasks))
+    assert table.columns == ("text", "label", "answer", "Food", "Price")
+    assert (table.column("Food"), table.column("Price")) == ((1, 0, None, None), (None, None, None, 0))
+    spans = read("\n".join(task.replace('"answer"', '"spans": [], "answer"') for task in tasks))
+    assert "Food" not in spans.columns  # a reject may concern the place of the span
+
+
+def test_archive_of_tweets_is_read_as_json() -> None:
+    data = 'window.YTD.tweets.part0 = [ {"tweet": {"id": "12", "full_text": "Hello"}} ]'
+    table = read(data, "tweets.js")
+    assert (table.format, table.column("tweet.full_text")) == ("json", ("Hello",))
 
 
 def test_bad_lines_are_rejected_with_line_and_reason() -> None:
