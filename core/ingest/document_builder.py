@@ -14,15 +14,21 @@ from typing import Any, Literal
 from core.codebook import Codebook, Kind, is_reserved, normalise, parse_codebook
 from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
-from core.ingest.gold import CellReader, cell_reader, choice_name, is_blank, normalise_cell, parse_rating, split_list
+from core.ingest.gold import (
+    CellReader,
+    GoldSource,
+    cell_reader,
+    choice_name,
+    is_blank,
+    normalise_cell,
+    parse_rating,
+    split_list,
+)
 from core.ingest.mapping import ColumnMapping, check_mapping
-from core.ingest.table import Table, as_text, clip, field_text
+from core.ingest.table import Table, as_text, clip, field_text, has_text
 
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""
-NO_TEXT = frozenset(("NA", "<NA>", "#N/A", "NaN", "nan", "NULL", "\\N", "[deleted]", "[removed]"))
-"""Texts that stand for a missing one, as R, Excel, pandas, databases and Reddit write it; also quoted, as pandas reads
-them."""
 _ENOUGH = 20
 """Ratings of a dimension from which its scale is read."""
 
@@ -58,7 +64,7 @@ class BuiltDocuments:
     rejected: tuple[Rejected, ...]
     """Rows that could not be read or used, by line."""
     merged: int = 0
-    """Rows about a document of an earlier row, by another rater, whose gold was added to that document."""
+    """Rows about a document of an earlier row, by another rater or with further labels, whose gold was added to it."""
     duplicate_texts: int = 0
     """Rows with the text and context of an earlier document, kept or not."""
     empty_texts: int = 0
@@ -87,9 +93,12 @@ def build_documents(
 
     They show as many of their neighbours in the group as the mapping says. A row is rejected if its id is empty or
     repeated, if it has no text (unless ``empties`` is ``keep``), or if it repeats text and context of an earlier
-    document and ``duplicates`` is ``first``. A text such as ``NA`` stands for none (``NO_TEXT``). Ids are trimmed,
+    document and ``duplicates`` is ``first``. A text such as ``NA`` stands for none (``has_text``). Ids are trimmed,
     texts stay as they are. Gold is keyed by label id, without a codebook by label name. A gold cell that is not
     understood is listed and ignored; its row is kept. Raises UsageError for a mapping that does not fit.
+
+    Rows with the same id and text that list labels are one document with the labels of all; with ``duplicates``
+    ``first``, so are rows with the same text and context.
 
     With a rater column, rows of the same id are one document, with the gold of the rater that each row names. Without
     an id column, rows with the same text and context are. A row with another text, or by the same rater, is rejected.
@@ -130,6 +139,8 @@ class _DocumentBuilder:
             self._raters = [as_text(cell).strip() or GOLD_RATER for cell in table.column(mapping.rater)]
         elif files_share_documents:
             self._raters = _without_suffixes(self._files)
+        self._unites_lists = bool(mapping.gold) and all(source.kind == "list" for source in mapping.gold)
+        """True if rows of the same document add the labels that they list."""
         self._gold = _Gold(table, mapping, codebook, self._raters)
         self._groups = list(_groups_and_orders(table, mapping))
         self._documents: list[Document] = []
@@ -147,14 +158,15 @@ class _DocumentBuilder:
         id, line, texts = self._ids[index], self._table.line_numbers[index], self._texts[index]
         document = self._document_of_id.get(id)
         earlier = None if document is None else self._rows[document]
-        if document is not None and earlier is not None and self._raters and self._texts[earlier] == texts:
-            rated = (self._raters[index], id)
-            if rated not in self._rated:
-                self._rated.add(rated)
+        if document is not None and earlier is not None and self._texts[earlier] == texts:
+            rated = (self._raters[index], id) if self._raters else None
+            if self._unites_lists or (rated is not None and rated not in self._rated):
+                if rated is not None:
+                    self._rated.add(rated)
                 self._merge_gold(document, self._gold.of(index, line))
                 return
         text = texts[0].strip()
-        is_empty = not text or text in NO_TEXT
+        is_empty = not has_text(text)
         row_with_texts = None if is_empty else self._row_of_texts.get(texts)
         self._empty_texts += is_empty
         self._duplicate_texts += row_with_texts is not None
@@ -170,6 +182,9 @@ class _DocumentBuilder:
                 reason += " (choose a rater column if several raters labelled the same texts)"
         elif is_empty and not self._keep_empties:
             reason = f"no text in column '{self._mapping.text}'{f', only {text}' if text else ''}"
+        elif row_with_texts is not None and not self._keep_duplicates and self._unites_lists:
+            self._merge_gold(self._document_of_id[self._ids[row_with_texts]], self._gold.of(index, line))
+            return
         elif row_with_texts is not None and not self._keep_duplicates:
             reason = f"the same text as {self._row_name(row_with_texts)}"
         else:
@@ -194,6 +209,9 @@ class _DocumentBuilder:
         document = self._documents[position]
         raters = dict.fromkeys([*document.gold, *gold])
         merged = {rater: {**document.gold.get(rater, {}), **gold.get(rater, {})} for rater in raters}
+        if self._unites_lists:
+            listed = {rater: {item: True for item, value in of.items() if value} for rater, of in document.gold.items()}
+            merged = {rater: values | listed.get(rater, {}) for rater, values in merged.items()}
         self._documents[position] = replace(document, gold=merged)
         self._merged += 1
 
@@ -387,7 +405,7 @@ def codebook_from_gold(table: Table, mapping: ColumnMapping, *, name: str = "Fro
     if kind == "label":
         cells: dict[str, list[Any]] = {}
         for source in mapping.gold:
-            cells.setdefault(normalise(source.name), []).extend(table.column(source.column))
+            cells.setdefault(normalise(source.name), []).extend(_gold_cells(table, mapping, source))
         names = {normalise(source.name): source.name for source in reversed(mapping.gold)}
         scales = _scales(cells)
         data["kind"] = "rating" if scales else "multilabel"
@@ -427,12 +445,36 @@ def _span(numbers: Sequence[float]) -> tuple[int, int]:
     return min(1, math.floor(min(numbers))), math.ceil(max(numbers))
 
 
+def _gold_cells(table: Table, mapping: ColumnMapping, source: GoldSource) -> list[Any]:
+    """Return the cells of a gold column in rows with a text. Others, such as a line of sums, are no documents."""
+    pairs = zip(table.column(source.column), table.column(mapping.text), strict=True)
+    return [cell for cell, text in pairs if has_text(text)]
+
+
+def _split_lists(cells: Sequence[Any]) -> list[tuple[str, ...]]:
+    """Return the names in list cells.
+
+    If none has a separator, ``#``, ``/``, ``+`` or ``&`` separates names if it does so next to a name that is a cell of
+    its own.
+    """
+    listed = [split_list(cell) for cell in cells]
+    if any(len(names) > 1 for names in listed):
+        return listed
+    alone = {normalise(name) for names in listed for name in names}
+    for sign in "#/+&":
+        split = [tuple(part.strip() for name in names for part in name.split(sign)) for names in listed]
+        if any(len(parts) > 1 and any(normalise(part) in alone for part in parts) for parts in split):
+            return split
+    return listed
+
+
 def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, Any]]:
     counts: Counter[str] = Counter()
     spelling: dict[str, str] = {}
     for source in mapping.gold:
-        for cell in table.column(source.column):
-            names = split_list(cell) if source.kind == "list" else (choice_name(cell),)
+        cells = _gold_cells(table, mapping, source)
+        listed = _split_lists(cells) if source.kind == "list" else [(choice_name(cell),) for cell in cells]
+        for names in listed:
             for name in names:
                 folded = normalise(name)
                 if folded and not is_reserved(folded, kind) and not is_blank(name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from core.ingest.gold import (
     parse_rating,
     split_list,
 )
-from core.ingest.table import NUMBER, Header, Table, as_text, field_text
+from core.ingest.table import NUMBER, Header, Table, as_text, field_text, has_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +339,10 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
         gold, why_gold = _suggest_gold(rest, codebook)
     else:
         gold, why_gold = _suggest_gold_without_codebook(rest)
+    may_list = codebook is None or not codebook.labels or codebook.kind == "multilabel"
+    if rater is None and may_list and (united := _suggest_united(table, text, gold)) is not None:
+        id, gold = united, (replace(gold[0], kind="list"),)
+        why_id = f"Rows with the same '{id}' are one document, with the labels of all rows."
     return ColumnMapping(text=text, id=id, gold=gold, rater=rater, reasons=(why_text, why_id, why_gold))
 
 
@@ -372,11 +376,13 @@ def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str,
 
 def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
     repeated = ""
+    rows = [index for index, cell in enumerate(table.column(text)) if has_text(cell)]
+    of_rows = table.column(table.file_column) if table.file_column else ("",) * len(table)
+    files = [of_rows[index] for index in rows]
     for name, column in zip(table.columns, table.data, strict=True):
         if name == text or not _is_named_like_id(name) or any(isinstance(cell, list | dict) for cell in column):
             continue
-        ids = [as_text(cell).strip() for cell in column]
-        files = table.column(table.file_column) if table.file_column else ("",) * len(ids)
+        ids = [as_text(column[index]).strip() for index in rows]
         if ids and all(ids) and len(set(zip(files, ids, strict=True))) == len(ids):
             where = "each file" if len(set(ids)) < len(ids) else f"all {len(ids):,} rows"
             return name, f"'{name}' is the id: filled and unique in {where}."
@@ -390,18 +396,37 @@ def _suggest_rater(table: Table, text: str) -> tuple[str | None, str] | None:
     raters = [name for name in columns if name != text and _RATER.fullmatch(name)]
     if not raters or table.file_column:
         return None
-    ids = [name for name in columns if name not in (text, *raters) and _is_named_like_id(name)]
-    texts = [as_text(cell) for cell in columns[text]]
-    for id in (*ids, None):
-        keys = texts if id is None else [as_text(cell).strip() for cell in columns[id]]
-        documents = len(set(zip(keys, texts, strict=True)))
-        if not all(keys) or documents > _FEWER * len(keys) or len(set(keys)) < _NEARLY * documents:
+    for id, keys in _ids_of_several_rows(table, text):
+        if id in raters:
             continue
         for rater in raters:
             if id is None and re.match(_USER, rater, re.IGNORECASE):
                 continue
             if len(set(zip(keys, map(as_text, columns[rater]), strict=True))) >= _NEARLY * len(keys):
                 return id, rater
+    return None
+
+
+def _ids_of_several_rows(table: Table, text: str) -> Iterator[tuple[str | None, list[str]]]:
+    """Yield each id column whose ids have a text, many of them in several rows, with its cells; last None, the text."""
+    texts = [as_text(cell) for cell in table.column(text)]
+    for id in (*(name for name in table.columns if name != text and _is_named_like_id(name)), None):
+        keys = texts if id is None else [as_text(cell).strip() for cell in table.column(id)]
+        documents = len(set(zip(keys, texts, strict=True)))
+        if all(keys) and documents <= _FEWER * len(keys) and len(set(keys)) >= _NEARLY * documents:
+            yield id, keys
+
+
+def _suggest_united(table: Table, text: str, gold: Sequence[GoldSource]) -> str | None:
+    """Return the id column of a file with a row for each label of a document, else None."""
+    if len(gold) != 1 or gold[0].kind == "label" or table.file_column:
+        return None
+    labels = table.column(gold[0].column)
+    if any(len(split_list(cell)) > 1 for cell in labels):
+        return None
+    for id, keys in _ids_of_several_rows(table, text):
+        if id is not None and len(set(zip(keys, map(as_text, labels), strict=True))) >= _NEARLY * len(keys):
+            return id
     return None
 
 

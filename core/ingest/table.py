@@ -342,6 +342,16 @@ def field_text(cell: Any) -> str:
     return as_text(cell)
 
 
+NO_TEXT = frozenset(("", "NA", "<NA>", "#N/A", "NaN", "nan", "NULL", "\\N", "[deleted]", "[removed]"))
+"""Texts that stand for a missing one, as R, Excel, pandas, databases and Reddit write it; also quoted, as pandas reads
+them."""
+
+
+def has_text(cell: Any) -> bool:
+    """Return False for an empty cell and for a text that stands for a missing one."""
+    return field_text(cell).strip() not in NO_TEXT
+
+
 def clean_value(value: Any) -> Any:
     """Return a cell that can be stored and written as JSON.
 

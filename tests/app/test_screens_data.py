@@ -89,7 +89,7 @@ def test_several_files_are_imported_together(session: ProjectSession) -> None:
     ).run()
     shown = html(at)
     assert "ann.csv and bo.csv, not imported yet" in shown
-    assert "Rows read: 3, kept: 2, rejected: 0, by further raters: 1" in shown
+    assert "Rows read: 3, kept: 2, rejected: 0, merged: 1" in shown
     at.file_uploader(key="drop-1").set_value([("cy.csv", b"id,text,Food\n3,milk,0\n", "text/csv")]).run()
     assert "Rows read: 4, kept: 3" in html(at)
     button(at, "Import 3")

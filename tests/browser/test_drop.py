@@ -41,7 +41,7 @@ def test_files_are_dropped_anywhere_on_home_and_data(page: Page, tmp_path: Path)
     page.get_by_text("Start with your files").wait_for()
     drop(page, ann, bo)
     expect(page.get_by_text("ann.csv and bo.csv, not imported yet")).to_be_visible()
-    expect(page.get_by_text("by further raters: 1")).to_be_visible()
+    expect(page.get_by_text("merged: 1")).to_be_visible()
     drop(page, more)  # onto the preview
     expect(page.get_by_text("ann.csv, bo.csv and more.csv, not imported yet")).to_be_visible()
     page.get_by_role("button", name="Import 4", exact=True).click()

@@ -231,7 +231,7 @@ class ImportPage:
         title = f"Rows read: {table.read:,}"
         if preview is not None:
             title += f", kept: {preview.built.kept:,}, rejected: {len(preview.built.rejected):,}"
-            title += f", by further raters: {preview.built.merged:,}" if preview.built.merged else ""
+            title += f", merged: {preview.built.merged:,}" if preview.built.merged else ""
         with panel(title, table.format, key="account") as head:
             if preview is not None and (rejected := preview.built.rejected):
                 with head:

@@ -197,6 +197,39 @@ def test_row_with_another_text_or_the_same_rater_is_rejected() -> None:
     assert "choose a rater column" in str(without_rater.rejected[0])
 
 
+LONG = "id,text,category,polarity\n" + "".join(
+    f"{n},Text {n},{category},good\n" for n in range(6) for category in ["Food", "Room#Size"][: 1 + n % 2]
+)
+
+
+def test_rows_with_one_label_each_are_suggested_as_one_document() -> None:
+    mapping = suggest_mapping(data := table(LONG))
+    assert (mapping.id, mapping.gold) == ("id", (GoldSource("category", "list"),))
+    assert mapping.reasons[1] == "Rows with the same 'id' are one document, with the labels of all rows."
+    result = build_documents(data, mapping)
+    assert [document.gold[GOLD_RATER]["Room#Size"] for document in result.documents] == [False, True] * 3
+    assert all(document.gold[GOLD_RATER]["Food"] for document in result.documents)
+    assert (result.read, result.kept, result.merged, result.rejected) == (9, 6, 3, ())
+    assert suggest_mapping(table(LONG.replace("Room#Size", "Food"))).id is None  # the same label twice
+    assert suggest_mapping(data, SENTIMENT).id is None
+
+
+def test_repeated_texts_add_their_labels_to_the_first() -> None:
+    data = "text,labels\na,Price\nb,Room\na,Room\n"
+    gold = (GoldSource("labels", "list"),)
+    assert build(data, ASPECTS, gold=gold).kept == 3
+    first = build(data, ASPECTS, gold=gold, duplicates="first")
+    assert first.documents[0].gold[GOLD_RATER] == {PRICE: True, STAFF: False, ROOM: True}
+    assert (first.kept, first.merged, first.duplicate_texts, first.rejected) == (2, 1, 1, ())
+
+
+def test_rows_without_text_give_neither_labels_nor_doubt_about_ids() -> None:
+    data = table("id,text,topic\n1,abc,x\n2,def,y\n3,ghi,x\n,,\n,,4\n")
+    found = suggest_mapping(data)
+    assert (found.id, found.gold) == ("id", (GoldSource("topic", "choice"),))
+    assert codebook_from_gold(data, found).names == ("x", "y")
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -645,6 +678,17 @@ def test_codebook_from_lists_and_choices() -> None:
         table("text,t\na,10\nb,2\nc,2\n"), ColumnMapping("text", gold=(GoldSource("t", "choice"),))
     )
     assert [(label.name, label.code) for label in choice.labels] == [("2", 2), ("10", 10)]  # sorted by number
+
+
+def test_signs_separate_listed_labels_if_a_part_is_a_label() -> None:
+    def names(*cells: str) -> tuple[str, ...]:
+        mapping = ColumnMapping("text", gold=(GoldSource("labels", "list"),))
+        rows = "".join(f"text,{cell}\n" for cell in cells)
+        return codebook_from_gold(table(f"text,labels\n{rows}"), mapping).names
+
+    assert names("food", "food#staff", "staff#room") == ("food", "staff", "room")
+    assert names("food#quality", "food#price") == ("food#price", "food#quality")
+    assert names("R&D|a/b", "a") == ("a", "a/b", "R&D")  # the labels have a separator
 
 
 def test_none_is_a_label_of_a_choice() -> None:
