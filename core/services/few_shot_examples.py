@@ -1,7 +1,8 @@
 """Find labelled documents to show as few-shot examples in a run.
 
 The pool holds documents with gold or a submitted review that are neither debated in the run nor in the Lab's held-out
-split. So no document that the run is evaluated on is shown. The pool is frozen when the run first starts.
+split. So no document that the run is evaluated on is shown. The pool is frozen when the run first starts, and for
+several iterations when they are created.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import CANARY, RunDetails, RunRow
+from core.services import few_shot_examples
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.evaluation.coverage import Coverage
@@ -69,8 +70,8 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
     """Create a run with the same settings on canaries: documents drawn at random, the same ones each time.
 
     The new run does not reuse stored replies, because stored replies would show no drift. It has its own iteration
-    number, like an iteration of the run. The new run is queued and not started. Raises UsageError if the run has no
-    verdict so far.
+    number and the same few-shot examples, like an iteration of the run. The new run is queued and not started. Raises
+    UsageError if the run has no verdict so far.
     """
     if not run.verdicts:
         raise UsageError(f"{run.run_id} has no verdict to compare with.", "Finish it first.")
@@ -80,7 +81,9 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
     taken = [row.settings.iteration for row in session.store.runs.all()]
     settings = run.settings.model_copy(update={"iteration": max(taken, default=0) + 1})
     details = RunDetails(name=f"Canaries of {run.title}"[:100])
-    return session.store.runs.create(settings, chosen, experiment_id=f"{CANARY}{run.run_id}", details=details)
+    made = session.store.runs.create(settings, chosen, experiment_id=f"{CANARY}{run.run_id}", details=details)
+    few_shot_examples.copy_pool(session.store, run.run_id, made.run_id)
+    return made
 
 
 def canary_runs(session: ProjectSession, run: RunRow) -> list[RunRow]:

@@ -369,6 +369,7 @@ def create_runs(
 ) -> list[RunRow]:
     """Create the queued runs of an experiment, one per iteration, without starting them.
 
+    Iterations show examples of the same labelled documents, although labels may change before the last one starts.
     Raises UsageError without documents, and PromptError for a template that cannot be rendered on some of them.
     """
     prompt_templates.check_templates(settings, prompt_templates.sample_documents(session, document_ids))
@@ -386,6 +387,10 @@ def create_runs(
                 details=RunDetails(name=propose_name(own, len(document_ids), [*earlier, *made])),
             )
         )
+    if iterations > 1 and protocols.of(settings).shots(settings.params):
+        few_shot_examples.example_pool(session.store, made[0])
+        for run in made[1:]:
+            few_shot_examples.copy_pool(session.store, made[0].run_id, run.run_id)
     return made
 
 

@@ -11,6 +11,7 @@ from core.documents import Document
 from core.engine.interfaces import no_examples
 from core.runs import RunRow
 from core.services import few_shot_examples
+from core.services.evaluation import model_drift
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from tests.core.services.sessions import BOOK, studio
@@ -54,6 +55,17 @@ def test_example_pool_is_frozen_with_the_run(session: ProjectSession) -> None:
     empty = run_of(session, *(f"g{n}" for n in range(6)))
     assert few_shot_examples.example_pool(session.store, empty) == {}
     assert session.store.precedents.frozen(empty.run_id) == {}
+
+
+def test_iterations_and_canaries_show_the_examples_of_the_first_run(session: ProjectSession) -> None:
+    settings = planning.build_settings(planning.Plan(protocol="courtroom"), BOOK, 1, session.models)
+    first, second = planning.create_runs(session, settings, ["g0"], iterations=2)
+    pool = few_shot_examples.example_pool(session.store, first)
+    set_gold(session.store, {"g1": {"gold": {SERVICE: True}}})
+    session.start_or_resume(first.run_id).result(30)
+    canaries = model_drift.start_canary_run(session, session.run(first.run_id))
+    for later in (second, canaries):
+        assert few_shot_examples.example_pool(session.store, later) == pool
 
 
 def test_nearest_examples_of_each_value_exclude_the_document_itself(session: ProjectSession) -> None:
