@@ -70,6 +70,16 @@ NAME_KEYS = ("label", "labels", "category", "aspect", "name")
 SCORE_KEYS = ("score", "confidence", "probability")
 """Keys of the probability of a label in such an object."""
 
+PEOPLE = r"(?:annotator|anno|ann|coder|expert|judge|rater|reader|reviewer|worker)"
+USER = "user(?:name)?"
+"""A rater where rows have ids; else perhaps somebody who wrote or shared the text."""
+RATER = re.compile(
+    rf"_?(?:{PEOPLE}|assessor|labell?er|tagger|turker|{USER})s?(?:[ _.-]?(?:id|name|no|nr|number))?"
+    r"|(?:annotated|coded)_by",
+    re.IGNORECASE,
+)
+"""Names of columns and keys that hold the person who labelled."""
+
 NO_GOLD: CellReading = ({}, ())
 _RATED = re.compile(
     r"\(?\s*([+-]?[0-9]+(?:\.[0-9]+|,(?![0-9]{3}(?![0-9]))[0-9]+)?)\s*\)?"
@@ -215,8 +225,8 @@ def choice_name(cell: Any) -> str:
 def _entry_name(entry: Any) -> str:
     """Return the name in an entry of a list, empty if its score says that the label is absent."""
     if isinstance(entry, dict):
-        if "value" in entry or any(isinstance(value, bool) for value in entry.values()):
-            return as_text(entry)  # it may say that the label is absent
+        if "value" in entry or any(isinstance(value, bool) for value in entry.values()) or rater_key(entry):
+            return as_text(entry)  # it may say that the label is absent, or be one opinion of several
         scores = [entry[key] for key in SCORE_KEYS if isinstance(entry.get(key), int | float)]
         if any(0 <= score < _PRESENT for score in scores):
             return ""
@@ -225,6 +235,11 @@ def _entry_name(entry: Any) -> str:
     if isinstance(entry, list | tuple) and len(entry) == 3 and all(isinstance(edge, int) for edge in entry[:2]):
         return as_text(entry[2])
     return as_text(entry)
+
+
+def rater_key(entry: Mapping[str, Any]) -> str | None:
+    """Return the key of the person who labelled in an object of a list, None if there is none."""
+    return next(filter(RATER.fullmatch, entry), None)
 
 
 def _literal(text: str) -> list[Any] | dict[str, Any] | None:

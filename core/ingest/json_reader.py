@@ -9,13 +9,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 import orjson
 
 from core.errors import InputError
 from core.ingest.decode import Decoding, LineReader, RowTooLong
+from core.ingest.gold import rater_key
 from core.ingest.label_studio import is_task, task_rows
 from core.ingest.table import MAX_COLUMNS, Format, RowLog, Table, TableSource, check_width, clean_columns, clean_value
 
@@ -189,6 +190,7 @@ def _all(kind: type, value: Any) -> list[Any]:
     return value if isinstance(value, list) and all(isinstance(item, kind) for item in value) else []
 
 
+MAX_COLUMNS_OF_PEOPLE = 100
 MAX_INNER, MAX_LEVELS = 20, 3
 """Values up to which, and levels of objects down to which, the values in a column of objects become columns."""
 
@@ -196,10 +198,13 @@ MAX_INNER, MAX_LEVELS = 20, 3
 def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) -> dict[str, tuple[Any, ...]]:
     """Return the texts, numbers and truth values in a column of objects as columns, such as ``review.text``.
 
+    Lists of annotations become columns by person (``_columns_of_people``).
     None for a column with other cells, and if there would be more than ``MAX_INNER``. Values below ``levels`` of
     objects are left out.
     """
     first = next((cell for cell in cells if cell is not None), None)
+    if isinstance(first, list):
+        return _columns_of_people(name, cells)
     if levels == 0 or not isinstance(first, dict):
         return {}
     objects = [{} if cell is None else cell for cell in cells]
@@ -214,6 +219,36 @@ def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) 
         else:
             columns |= _inner_columns(inner_name, inner, levels - 1)
     return columns if len(columns) <= MAX_INNER else {}
+
+
+def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
+    """Return the values in lists of objects that each name a person as columns by person, such as ``votes.label_r2``.
+
+    A person is numbered by its id if this is a number, else in the order of the file; of more than ``MAX_INNER`` people
+    the numbers are the places in the lists. Drafts and discarded responses (Argilla) are left out. None for other
+    lists.
+    """
+    lists = [cell if isinstance(cell, list) else [] for cell in cells]
+    entries = list(chain.from_iterable(lists))
+    person = rater_key(entries[0]) if entries and isinstance(entries[0], dict) else None
+    if person is None or not all(isinstance(entry, dict) and person in entry for entry in entries):
+        return {}
+    people = dict.fromkeys(str(entry[person]) for entry in entries)
+    order = {one: one if all(map(str.isdecimal, people)) else number for number, one in enumerate(people, 1)}
+    columns: dict[str, list[list[Any]]] = {}
+    for row, entries_of_row in enumerate(lists):
+        for place, entry in enumerate(entries_of_row, 1):
+            number = place if len(people) > MAX_INNER else order[str(entry[person])]
+            for key, value in entry.items() if entry.get("status") not in ("draft", "discarded") else ():
+                if key not in (person, "status"):
+                    columns.setdefault(f"{name}.{key}_r{number}", [[] for _ in cells])[row].append(value)
+    if len(columns) > MAX_COLUMNS_OF_PEOPLE:
+        return {}
+    one_each = all(len(values) < 2 for column in columns.values() for values in column)
+    return {
+        column: tuple((values[0] if values else None) if one_each else values or None for values in rows)
+        for column, rows in sorted(columns.items())
+    }
 
 
 _UNACCEPTED = "Labels of rows whose answer is reject or ignore (Prodigy) are in columns of their own."

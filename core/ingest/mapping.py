@@ -15,6 +15,9 @@ from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
 from core.formatting import did_you_mean, format_count, format_percent, join_names, plural
 from core.ingest.gold import (
+    PEOPLE,
+    RATER,
+    USER,
     GoldKind,
     GoldSource,
     LabelIndex,
@@ -293,18 +296,10 @@ _CHOICES = re.compile(
     r"(?:^|[ _.-])(?:label|class|category|sentiment|polarity|stance|topic|type|gold|annotation|intent|emotion|tag)$"
 )
 _MAX_CHOICES = 30
-_PEOPLE = r"(?:annotator|anno|ann|coder|expert|judge|rater|reader|reviewer|worker)"
 _BY_RATER = re.compile(
-    rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{_PEOPLE}|[acr])[ _.-]?)?\d+|{_PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
+    rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
 )
 
-_USER = "user(?:name)?"
-"""A rater where rows have ids; else perhaps somebody who wrote or shared the text."""
-_RATER = re.compile(
-    rf"_?(?:{_PEOPLE}|assessor|labell?er|tagger|turker|{_USER})s?(?:[ _.-]?(?:id|name|no|nr|number))?"
-    r"|(?:annotated|coded)_by",
-    re.IGNORECASE,
-)
 _FEWER = 0.8
 """Most documents, as a share of the rows, of a file with a row for each rater."""
 _NEARLY = 0.95
@@ -393,14 +388,14 @@ def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
 def _suggest_rater(table: Table, text: str) -> tuple[str | None, str] | None:
     """Return the id column (None for the text) and the rater column of a file with a row for each rater, else None."""
     columns = dict(zip(table.columns, table.data, strict=True))
-    raters = [name for name in columns if name != text and _RATER.fullmatch(name)]
+    raters = [name for name in columns if name != text and RATER.fullmatch(name)]
     if not raters or table.file_column:
         return None
     for id, keys in _ids_of_several_rows(table, text):
         if id in raters:
             continue
         for rater in raters:
-            if id is None and re.match(_USER, rater, re.IGNORECASE):
+            if id is None and re.match(USER, rater, re.IGNORECASE):
                 continue
             if len(set(zip(keys, map(as_text, columns[rater]), strict=True))) >= _NEARLY * len(keys):
                 return id, rater
@@ -498,11 +493,14 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     rated = _by_rater([name for name, column in cells.items() if _mostly_numbers(column)])
     if any(kinds[source.column] != "binary" for source in rated):
         return rated, f"Ratings of {_grid_size(rated, 'dimension')}: columns named like a dimension and a rater."
-    for name, column in cells.items():
-        if len(binaries) > 1:
-            break  # columns of 0 and 1 say more than a list: they also say what is absent
-        if kinds[name] == "list" and _may_list_labels(name, column) and _has_few_values(column, 200):
-            return (GoldSource(name, "list"),), f"'{name}' is gold: it lists labels."
+    lists = [
+        name
+        for name, column in cells.items()
+        if kinds[name] == "list" and _may_list_labels(name, column) and _has_few_values(column, 200)
+    ]
+    if lists and len(binaries) < 2:  # columns of 0 and 1 say more than a list: they also say what is absent
+        sources = _first_by_rater(lists, "list")
+        return sources, f"{_columns_are(sources)} gold: {plural(len(sources), 'it lists', 'they list')} labels."
     if binaries:
         labels = f"{len(binaries)} label{'' if len(binaries) == 1 else 's'}"
         return tuple(map(GoldSource, binaries)), f"Gold for {labels}: columns of 1 and 0, or yes and no."

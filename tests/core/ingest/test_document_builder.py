@@ -56,6 +56,7 @@ def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", *
         ('[{"label": "Food", "confidence": 0.4}, {"label": "Price", "score": 0}]', (), False),
         ('[{"label": "Food", "score": 4}, {"label": "Price"}]', ("Food", "Price"), False),
         ('[{"term": "Food"}]', ('{"term":"Food"}',), True),
+        ('[{"label": "Food", "annotator": 1}]', ('{"label":"Food","annotator":1}',), True),
         ('{"Food": 0.9, "Price": 0.1}', ("Food",), False),
         ('{"Food": false, "Price": true}', ("Price",), False),
         ('{"choices": ["Food", "Price"]}', ("Food", "Price"), False),
@@ -770,6 +771,17 @@ def test_objects_are_suggested_as_neither_ids_nor_labels() -> None:
     ]
     found = suggest_mapping(table(json.dumps(rows), "tasks.json"))
     assert (found.text, found.id, found.gold) == ("row.words", "row.id", (GoldSource("accept", "list"),))
+
+
+def test_labels_of_several_people_in_a_list_are_suggested_by_rater() -> None:
+    one, several = ["hate", "none", "rude"], [["hate"], ["rude", "none"], []]
+    for labels, kind in ((one, "choice"), (several, "list")):
+        rows = [
+            {"text": f"Some words {n}", "votes": [{"label": labels[(n + k) % 3], "user": k} for k in (1, 2)]}
+            for n in range(6)
+        ]
+        raters = tuple(GoldSource(f"votes.label_r{person}", kind, rater=f"r{person}") for person in (1, 2))
+        assert suggest_mapping(table(json.dumps(rows), "posts.json")).gold == raters
 
 
 def test_lists_of_tokens_are_texts() -> None:

@@ -52,6 +52,30 @@ def test_answers_to_a_single_label_of_prodigy_are_present_or_absent() -> None:
     assert "Food" not in spans.columns  # a reject may concern the place of the span
 
 
+def test_annotations_of_several_people_become_columns() -> None:
+    def post(*labels: str, first: int = 1) -> dict[str, Any]:
+        people = [{"label": label, "annotator_id": person} for person, label in enumerate(labels, first)]
+        return {"text": "a", "votes": people}
+
+    table = read("\n".join(json.dumps(row) for row in (post("hate", "normal"), post("normal"))))
+    assert table.columns == ("text", "votes", "votes.label_r1", "votes.label_r2")
+    assert (table.column("votes.label_r1"), table.column("votes.label_r2")) == (("hate", "normal"), ("normal", None))
+    crowd = [post("hate", "normal", first=2 * number) for number in range(30)]
+    assert read("\n".join(map(json.dumps, crowd))).columns[2:] == ("votes.label_r1", "votes.label_r2")
+
+    argilla = [
+        {"value": ["Food"], "user_id": "6f-1", "status": "submitted"},
+        {"value": ["Room"], "user_id": "6f-2", "status": "draft"},
+    ]
+    table = read(json.dumps({"fields": {"text": "a"}, "responses": {"topics": argilla}}))
+    assert table.row(0)["responses.topics.value_r1"] == ["Food"]
+    assert "responses.topics.value_r2" not in table.columns
+
+    doccano = [{"label": 2, "user": 1}, {"label": 3, "user": 1}]
+    table = read(json.dumps({"text": "a", "annotations": doccano}))
+    assert table.row(0)["annotations.label_r1"] == [2, 3]
+
+
 def test_archive_of_tweets_is_read_as_json() -> None:
     data = 'window.YTD.tweets.part0 = [ {"tweet": {"id": "12", "full_text": "Hello"}} ]'
     table = read(data, "tweets.js")
