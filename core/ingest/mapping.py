@@ -287,13 +287,16 @@ _TEXT = re.compile(
 _NOT_TEXT = re.compile(r"\d{4}[-/]\d\d?[-/]\d|\d{1,2}[./]\d{1,2}[./]\d|[\[{]\s*[\"'{]")
 """The start of a date or of JSON."""
 _ID = re.compile(
-    r"(?:^|[ _.-])(?:id|ids|uuid|guid|key|index|idx|nr|no|number|row|n°|nº)\.?$|^#?id(?:$|[ _-])|^(?:docid|rowid)$|^#$"
+    r"(?:^|[ _.-])(?:id|ids|uuid|guid|key|index|idx|nr|no|number|row|n°|nº|identifiant|ид|编号|番号)\.?$"
+    r"|^#?id(?:$|[ _-])|^(?:docid|rowid)$|^#$"
 )
 _ID_IN_CAPITALS = re.compile(r"[A-Za-z]Id$|[a-z]ID$")
 """The end of names such as ``ResponseId``; not of ``PAID``."""
 _LISTS = re.compile(r"(?:^|[ _.-])(?:labels|tags|aspects|topics|categories|classes|themes|codes)$")
 _CHOICES = re.compile(
-    r"(?:^|[ _.-])(?:label|class|category|sentiment|polarity|stance|topic|type|gold|annotation|intent|emotion|tag)$"
+    r"(?:^|[ _.-])(?:label|class|category|sentiment|polarity|stance|topic|type|gold|annotation|intent|emotion|tag|"
+    r"kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
+    r"категория|класс|тема|метка|类别|分类|标签|分類|カテゴリ|ラベル|التصنيف)$|^code$"
 )
 _MAX_CHOICES = 30
 _BY_RATER = re.compile(

@@ -793,7 +793,14 @@ def test_lists_of_tokens_are_texts() -> None:
     assert turns.documents[0].text == "Hello there.\nGood morning!"
 
 
-@pytest.mark.parametrize("name", ["ResponseId", "ID", "#id", "meta.id", "Nr.", "N°"])
+@pytest.mark.parametrize("name", ["Code", "Thème", "Kategorie", "topic.tema", "тема", "类别"])
+def test_names_of_columns_with_one_label(name: str) -> None:
+    rows = "".join(f"Some words {n},{'xy'[n % 2]}\n" for n in range(6))
+    assert suggest_mapping(table(f"text,{name}\n{rows}")).gold == (GoldSource(name, "choice"),)
+    assert suggest_mapping(table(f"text,zip code\n{rows}")).gold == ()
+
+
+@pytest.mark.parametrize("name", ["ResponseId", "ID", "#id", "meta.id", "Nr.", "N°", "编号"])
 def test_names_of_ids(name: str) -> None:
     assert suggest_mapping(table(f"{name},text\na7,Great food\na8,Dirty\n")).id == name
     assert suggest_mapping(table("PAID,text\n1,Great food\n0,Dirty\n")).id is None
