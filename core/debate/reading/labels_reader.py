@@ -72,12 +72,14 @@ class LabelsReader(Reader):
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
             return self._read_json_labels(known, None, block.end)
         listed = lookup(block.data, *PRESENT, *CHOSEN)
+        if self._is_answer(listed):
+            return self._read_json_labels({self.codebook.labels[0].name: listed}, None, block.end)
         if isinstance(listed, dict):
             listed = lookup(listed, *PRESENT)
         if isinstance(listed, str):
             if stated := self._stated_in(listed):
                 return self._read_json_labels(stated, lookup(block.data, *ABSENT), block.end)
-            listed = re.split(r"\s*[,;]\s*", listed.strip())
+            listed = [] if listed == "none" else re.split(r"\s*[,;]\s*", listed.strip())
         if not isinstance(listed, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in listed):
             return None
         return self._read_json_labels(listed, lookup(block.data, *ABSENT), block.end)
@@ -184,6 +186,8 @@ class LabelsReader(Reader):
         """
         next_marker = min((m.start for m in self.marked.markers if m.start >= limit), default=len(self.marked.text))
         first_line = split_ordinals(self.marked.text[start:limit], self.names)
+        if self._is_answer(first_line):
+            first_line = f"{self.codebook.labels[0].name}: {first_line.strip(' *_')}"
         if _EMPTY_LIST.match(first_line) or (list_meant and self._is_not_applicable(first_line)):
             statements.none = True
             return limit
@@ -196,7 +200,7 @@ class LabelsReader(Reader):
                 remark = None if self.cut else _REMARK.search(first_line)
                 if remark is None or not statements.read(first_line[: remark.start()]):
                     raise
-                return start + remark.end()
+                return limit - len(first_line) + remark.end()
             for line in self.marked.statement_lines(self.marked.line_end(limit) + 1, next_marker):
                 if not statements.unfinished or line.blank:
                     break
@@ -209,6 +213,11 @@ class LabelsReader(Reader):
         elif not is_whole_line:
             return limit
         return self._read_list_below(statements, limit + 1, next_marker)
+
+    def _is_answer(self, given: Any) -> bool:
+        """Return True if a value is a yes or a no and the codebook has one label, which needs no name then."""
+        answer = sole_answer(given, self.names) if isinstance(given, str) else given
+        return len(self.items) == 1 and isinstance(answer, bool)
 
     def _is_not_applicable(self, words: str) -> bool:
         """Return True if words are "N/A", with a comment at most, and no label has such a name."""

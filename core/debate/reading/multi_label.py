@@ -163,11 +163,16 @@ class Statements:
         for sentence in clauses:
             if inline:
                 self.heading = "unknown"  # "Absent: A. B" leaves it unclear whether B is absent, too.
+            said: set[Answer] = set()
+            if [token.kind for token in sentence[:3]] in (["yes", "comma", "name"], ["no", "comma", "name"]):
+                said, sentence = {sentence[0].value}, sentence[2:]  # "No, Food is not mentioned."
             reader = _Sentence(self, sentence, rest, bullet=bullet is not None)
             if reader.states_something():
                 if sentence[-1].kind in ANSWERS and len(sentence) == 1 and not _TITLE.match(line):
                     raise residue(line)  # "Not mentioned." may be about a label named above
                 reader.read()
+                if said and any(values != said for values in self.line_values.values()):
+                    raise residue(line)
                 stated, inline = True, inline or reader.inline_heading
         if inline:
             self.heading = "unknown"
@@ -518,6 +523,10 @@ class _Sentence:
             self._fail()
         if self._kind() in ("and", "or") or (self._kind() == "comma" and self._kind(1) in ("word", "or")):
             self._fail()  # "none and Pool"
+        if self._kind() == "bracket" and (denied := self._denied(self._token())):
+            for item in denied:
+                self.out._state(item, False)
+            self.position += 1
         # The comment may deny ("none, not a single one") and ends at a semicolon: "none; Pool" lists another label.
         start = self.position
         while self._kind() not in ("", "semicolon") and not (

@@ -100,6 +100,7 @@ BOOKS = {
         "Yes/No question",
         "Q&A",
     ),
+    "aspect": book("multilabel", "hotel review", "Cleanliness"),
     "adequacy": book("rating", "translation", "Adequacy", scale={"min": 0, "max": 100}),
 }
 
@@ -1243,8 +1244,33 @@ READ: dict[str, dict[str, str]] = {
         "The aspects present in this ticket are: Yes/No question": "Yes/No question",
         '{"labels": ["\\"Lost\\" parcel", "Refund"]}': "'Lost' parcel, Refund",
     },
+    "aspect": {
+        "Final Decision: Yes": "Cleanliness",
+        "Final Decision: No": "none",
+        "**Final Decision:** Present": "Cleanliness",
+        "Final Decision: Not present.": "none",
+        "Answer: Yes, because of the mould.": "Cleanliness",
+        "Final Decision: The present aspects are: none (Cleanliness is absent)": "none",
+        "Yes, Cleanliness is present.": "Cleanliness",
+        "No, Cleanliness is not mentioned.": "none",
+        '{"present": true}': "Cleanliness",
+        '{"decision": "none", "reason": "no words on dirt"}': "none",
+        '{"decision": "Yes"}': "Cleanliness",
+        '{"decision": "absent", "reason": "the towels were a gift"}': "none",
+    },
 }
 REFUSED: dict[str, list[str]] = {
+    "aspect": [
+        "Yes",
+        "No, I disagree with the extractor.",
+        "Final Decision: Yes/No",
+        "Final Decision: Yes?",
+        "Final Decision: Yes, probably",
+        "Final Decision: Yes (30%)",
+        "Yes, Cleanliness is absent.",
+        "No, Cleanliness is present.",
+        '{"present": "maybe"}',
+    ],
     "stances": [
         '{"label": 1, "name": "dovish"}',
         '{"label": 0, "label_name": "neutral"}',
