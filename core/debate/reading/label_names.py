@@ -21,7 +21,7 @@ _SLASHED = re.compile(r" ?([/&]) ?")
 _JOINT = re.compile(r"(?<=.)( and |[ /&]|(?<=[^\W\d])-(?=[^\W\d]))(?=.)")
 """What joins the words of a name, in its visible form."""
 _AND = re.compile(r" and |&")
-_BETWEEN_WORDS = str.maketrans("", "", " -/&")
+_BETWEEN_WORDS = str.maketrans("", "", " -–/&")
 _SPACES = re.compile("( )")
 _ORDINAL = re.compile(
     r"(?<![^\s,;:|*_])\(?(?P<place>\d{1,2}|[a-h])[.)](?=[\s*_#`\"'“(\[]*+(?P<entry>\S))", re.IGNORECASE
@@ -186,7 +186,7 @@ def _between(joint: str) -> str:
     """Return the pattern of what replies write for the characters between two words of a name."""
     if joint in (" & ", " and ", "&"):
         return rf"(?:{_SPACE}and{_SPACE}|{_GAP}\ ?&\ ?{_GAP}|{_GAP}-(?:and|&)-)"
-    return rf"{_GAP}\ ?/\ ?{_GAP}" if joint == "/" else rf"(?:{_SPACE}|{_GAP}-{_GAP})"
+    return rf"(?:{_SPACE}|{_GAP}[-–]{_GAP}" + (rf"|{_GAP}\ ?[/&]\ ?{_GAP})" if joint == "/" else ")")
 
 
 def _character(character: str) -> str:

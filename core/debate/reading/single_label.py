@@ -35,6 +35,9 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
 
     Raises ``Unreadable`` if the words after the label name another one, or take it back.
     """
+    word = text.strip(" .*_`")
+    if " " not in word and (item := names.find(word)) is not None:
+        return item  # "SciTech"
     tokens = tokenise(text, names, codes=codes)
     choice = _first_choice(tokens)
     if choice is None:

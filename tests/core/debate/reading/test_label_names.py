@@ -9,7 +9,7 @@ def names(*labels: str) -> Names:
     return Names(tuple((label, label, None) for label in labels))
 
 
-TOPICS = names("Law and order", "Food & Drink", "Pro-government", "Battery life", "Health")
+TOPICS = names("Law and order", "Food & Drink", "Pro-government", "Battery life", "Health", "Sci/Tech")
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,10 @@ TOPICS = names("Law and order", "Food & Drink", "Pro-government", "Battery life"
         ("pro government", "Pro-government"),
         ("Battery-life", "Battery life"),
         ("#batterylife", "Battery life"),
+        ("pro–government", "Pro-government"),
+        ("Sci-Tech", "Sci/Tech"),
+        ("Sci & Tech", "Sci/Tech"),
+        ("sci tech", "Sci/Tech"),
     ],
 )
 def test_finds_name_with_other_marks_between_its_words(text: str, found: str) -> None:

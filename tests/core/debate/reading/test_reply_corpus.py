@@ -101,6 +101,7 @@ BOOKS = {
         "Q&A",
     ),
     "aspect": book("multilabel", "hotel review", "Cleanliness"),
+    "news": book("choice", "news article", "World", "Sports", "Business", "Sci/Tech"),
     "adequacy": book("rating", "translation", "Adequacy", scale={"min": 0, "max": 100}),
 }
 
@@ -118,6 +119,11 @@ def decision(text: str, codebook: Codebook, finish_reason: str = "stop") -> str:
 
 
 READ: dict[str, dict[str, str]] = {
+    "news": {
+        "The label is Sci-Tech": "Sci/Tech",
+        "The label is SciTech.": "Sci/Tech",
+        "Category: Sci & Tech": "Sci/Tech",
+    },
     "stances": {
         "The label is dovish (code 0).": "dovish",
         "The label is dovish\n\nThe neutral label does not apply because there is a clear lean.": "dovish",
@@ -1227,6 +1233,7 @@ READ: dict[str, dict[str, str]] = {
         "Adequacy: 72 - wrong tense in line 2": "72",
     },
     "feelings": {
+        "The aspects present in this text are: #Joy + #Fear": "Joy, Fear",
         "Joy, Fear and Anger are all present.": "Joy, Fear, Anger",
         "Joy and Fear are both absent; Anger is present.": "Anger",
         "Joy – present. Fear – absent. Anger – absent.": "Joy",
