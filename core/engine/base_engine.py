@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field, fields, replace
 
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
-from core.debate.turns import Reply, ReplyError, Usage, Verdict
+from core.debate.turns import Reply, Usage, Verdict
 from core.documents import Document
 from core.engine.budget import Budget
 from core.engine.debate_runner import Debate, PendingTurn
@@ -23,35 +23,13 @@ STATUS_SECONDS = 0.25
 OUT_OF_BUDGET = "the rest may not cover another call"
 INTERRUPTED = StopReason("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
-EQUAL_FAILURES = 5
-"""Provider errors of one kind on consecutive documents that pause a run."""
+EQUAL_FAILURES, FAILURES = 5, 15
+"""Provider errors on consecutive documents that pause a run: of one kind, and of any kind."""
 
 _DOCUMENT_ERRORS = frozenset({ContextTooLong.kind, Refused.kind})
 
 RATE_WINDOW = 60.0
 """Window of the rate in seconds."""
-
-
-@dataclass(slots=True)
-class FailureStreak:
-    """Count of equal provider errors on consecutive documents; a debate without an error ends the streak.
-
-    Errors of the document (too long, refused) neither count nor end it; unreadable replies are not errors.
-    """
-
-    kind: str = ""
-    length: int = 0
-
-    def add(self, error_kind: str | None) -> bool:
-        """Record how a debate ended; return True if the run should pause."""
-        if error_kind in _DOCUMENT_ERRORS:
-            return False
-        if error_kind is None:
-            self.kind, self.length = "", 0
-            return False
-        self.length = self.length + 1 if error_kind == self.kind else 1
-        self.kind = error_kind
-        return self.length >= EQUAL_FAILURES
 
 
 @dataclass(slots=True)
@@ -134,7 +112,7 @@ class Engine(ABC):
         self._todo = deque(work.todo)
         self._loaded: deque[Document] = deque()
         self._loading = asyncio.Lock()
-        self._streak = FailureStreak()
+        self._failures: list[str] = []
         self._held: list[VerdictReached] = []
         self._pending: tuple[State, StopReason] | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -244,19 +222,24 @@ class Engine(ABC):
     async def _conclude(self, document: Document, verdict: Verdict) -> None:
         """Commit a verdict.
 
-        Failed verdicts with equal provider errors are held until another debate succeeds. After too many in a row
-        their documents count as not debated, and the run pauses.
+        Verdicts that failed by a provider error are held until another debate succeeds. After too many in a row their
+        documents count as not debated, and the run pauses. Errors of the document (too long, refused) neither count
+        nor end the row, and unreadable replies are not errors.
         """
         reached = VerdictReached(self.run_id, document.id, verdict, time.time())
-        if self._streak.add(verdict.error.kind if verdict.error else None):
-            self._held.clear()
-            error = verdict.error or ReplyError("provider", "")
-            self.pause(StopReason("errors", f"{EQUAL_FAILURES} documents in a row met the same error: {error.message}"))
-            return
-        if verdict.error is not None and self._streak.length:
+        error = verdict.error
+        if error is not None and error.kind not in _DOCUMENT_ERRORS:
+            self._failures.append(error.kind)
             self._held.append(reached)
+            equal = len(self._failures) >= EQUAL_FAILURES and len({*self._failures[-EQUAL_FAILURES:]}) == 1
+            if equal or len(self._failures) >= FAILURES:
+                self._held.clear()
+                number, what = (EQUAL_FAILURES, "met the same error") if equal else (FAILURES, "failed, the last with")
+                self.pause(StopReason("errors", f"{number} documents in a row {what}: {error.message}"))
             return
-        await self._commit_held()
+        if error is None:
+            self._failures.clear()
+            await self._commit_held()
         await self._commit(reached)
 
     async def _commit_held(self) -> None:

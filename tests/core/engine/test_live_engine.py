@@ -175,14 +175,27 @@ def test_transient_fault_is_retried_successfully() -> None:
     assert len(world.attempts) == 9
 
 
-def test_consecutive_equal_provider_faults_pause_the_run() -> None:
-    world = World(script=lambda ask, document, times: errors.Unauthorised("key revoked", ""))
+@pytest.mark.parametrize(
+    ("kinds", "most"),
+    [
+        ([errors.Unauthorised], base_engine.EQUAL_FAILURES),
+        ([errors.ServerFault, errors.CutStream, errors.RateLimited], base_engine.FAILURES),
+    ],
+)
+def test_provider_faults_on_consecutive_documents_pause_the_run(
+    kinds: list[type[errors.ModelError]], most: int
+) -> None:
+    def fail(ask: Request, document: Document, times: int) -> Exception:
+        return kinds[int(document.id[1:]) % len(kinds)]("it is down", "")
+
+    world = World(script=fail)
     status = drive(world, count=30, settings=settings(concurrency=1))
     assert status.state == "paused"
     assert world.states[-1][1].code == "errors"
-    assert "key revoked" in status.message
+    assert f"{most} documents in a row" in status.message
+    assert "it is down" in status.message
     assert world.verdicts == {}
-    assert len(world.requested) <= base_engine.EQUAL_FAILURES + 2
+    assert len({document for document, _ in world.requested}) <= most + 2
 
 
 def test_unreadable_replies_never_pause_a_run() -> None:
