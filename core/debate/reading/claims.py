@@ -93,7 +93,8 @@ _REASON = re.compile(r"(?:because|since|as)\b")
 _GROUP = re.compile(r"§(?:(?: ?[,/&] ?| |(?:(?<=[,/&] §),)? (?:and|or|nor|as well as) )(?:(?:the|an?) )?§)*")
 """Labels with one predicate: "Food, Service and the price"."""
 _DENIED = re.compile(
-    r"(?:\b(?:more|less) \S+ )?\b(?:rather than|than|instead of|as opposed to|not|without)(?: (?:an?|the|\w+ly))* §"
+    r"(?:\b(?:more|less) \S+ )?\b(?:rather than|than|instead of|as opposed to|not|without|(?<=§ )over)"
+    r"(?: (?:an?|the|\w+ly))* §"
 )
 """A label that only the words before it deny: "Food rather than Price"."""
 _NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|class(?:es)?|topics?|themes?|codes?)"

@@ -39,6 +39,7 @@ _HEADINGS = (
     r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
     r"|aspects ++présents|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
+    r"|therefore|thus|hence"
 )
 _ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
 _BEST = r"(?:better|best|closest|right|correct|stronger|strongest|clearer|(?:more|most) ++\w+)"
@@ -86,12 +87,17 @@ _CHOSEN = (
 _TITLED = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[ _]*+$"
 # "Answer: A", "My label -> A", "=> A"
 _LED = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>->|=>|[:=→]|[-–—] )|^[ _]*+(?:=>|->|[→⇒])"
-# "Die Antwort ist A", "the label is A", "答案是A"
+# "Die Antwort ist A", "the label is A", "la etiqueta más adecuada es A", "最合适的标签是A"
 _ANSWERED = (
-    r"^[ >#•\d.)_-]*+(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
+    r"(?:^[ >#•\d.)_-]*+|[.,;!?] ++|[。，；] *+)"
+    r"(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
+    r"(?:(?:richtige|passende|beste|am ++besten ++passende|bonne|meilleure|mejor|migliore|melhor) ++)?+"
     r"(?:antwort|réponse|respuesta|risposta|resposta|antwoord|label|étiquette|etiqueta|etichetta)"
-    r" ++(?:ist|lautet|est|es|è|é|is)\b"
-    r"|(?:最终|最終|正确)?(?:(?:答案|回答|标签)[是为]|(?:回答|ラベル)は)) *+(?P<mark>:)?+"
+    r"(?: ++(?:la ++)?(?:plus|más|più|mais) ++\w++)?+"
+    r" ++(?:ist|lautet|est|es|è|é|is)\b(?: ++(?:donc|daher|also|quindi))?+"
+    r"|(?:daher|also|somit|deshalb|folglich) ++ist ++das ++(?:(?:richtige|passende|beste) ++)?+label"
+    r"|(?:因此|所以)?(?:最终|最終|正确的?|最(?:合适|适合|恰当|佳)的?)?"
+    r"(?:(?:答案|回答|标签)[是为]|(?:回答|ラベル)は)) *+(?P<mark>:)?+"
 )
 # "Undecided: A, B"
 _UNDECIDED = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
@@ -131,12 +137,13 @@ def _present(place: str) -> str:
     )
 
 
-def _named(place: str) -> str:
+def _named(place: str, noun: str) -> str:
     """Return the pattern of "the labels are", "the final label of this text is", which needs the article."""
     return (
         rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|present|overall|relevant|applicable"
         rf"|{_SUITABLE}) ++)*+{_CHOICE}"
-        rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:best|(?:this|the) ++\w++))?)?{place}{_VERB}"
+        rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:this|the) ++(?:{noun}|\w++))?(?: ++best)?)?"
+        rf"{place}{_VERB}"
     )
 
 
@@ -156,7 +163,7 @@ def _revised(place: str) -> str:
 def _classed(noun: str) -> str:
     """Return the pattern of "this text is best labelled as"."""
     return (
-        rf"{_START}(?:this|the) ++{noun} ++(?:is|should ++be|can ++be) ++{_SURELY}"
+        rf"{_START}(?:this|the) ++{noun} ++(?:is|(?:should|can|would) ++be) ++{_SURELY}"
         r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"
     )
 
@@ -165,7 +172,8 @@ def _stated(place: str, noun: str) -> str:
     """Return the pattern of sentences that state a label, of which some have the name first."""
     # "The tweet clearly expresses A"
     expressed = (
-        rf"(?:this|the) ++{noun} ++{_SURELY}(?:expresses|conveys|signals|displays|falls ++under)"
+        rf"(?:this|the) ++{noun} ++{_SURELY}(?:expresses|conveys|signals|displays"
+        r"|falls ++(?:under|into)(?: ++the ++(?:category|class)(?: ++of)?)?)"
         r"(?: ++(?:strong|clear|deep|(?:an? ++)?(?:\w++ ++)?(?:sense|feelings?) ++of))?"
     )
     # "I would assign A", "I vote for A", "I'd label this tweet A"; who leans towards A has not decided
@@ -258,7 +266,7 @@ def marker_patterns(unit: str) -> tuple[MarkerPattern, ...]:
     noun = rf"(?:{own}|{UNITS})"
     forms: tuple[tuple[MarkerKind, str, tuple[str, ...]], ...] = (
         ("aspects", _present(place), ("present", *_SEEN)),
-        ("label", _named(place), _CHOICE_WORDS),
+        ("label", _named(place, noun), _CHOICE_WORDS),
         ("final", _FINAL, _FINAL_WORDS),
         ("final", _FINAL_HEADING, _FINAL_WORDS),
         ("ratings", _rating(place), ("final",)),

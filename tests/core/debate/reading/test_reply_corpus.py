@@ -123,6 +123,17 @@ READ: dict[str, dict[str, str]] = {
         "The label is Sci-Tech": "Sci/Tech",
         "The label is SciTech.": "Sci/Tech",
         "Category: Sci & Tech": "Sci/Tech",
+        "文章讨论的是奥运会的比赛结果，因此最合适的标签是 Sports。": "Sports",
+        "El artículo trata de las elecciones. Por lo tanto, la etiqueta más adecuada es World.": "World",
+        "L'article parle du pétrole. L'étiquette la plus appropriée est donc : Business": "Business",
+        "Der Artikel handelt von einer Sonde. Das passende Label ist Sci/Tech.": "Sci/Tech",
+        "Es geht um eine Sonde. Daher ist das passende Label Sci/Tech.": "Sci/Tech",
+        "The label that fits this news article best is Sports.": "Sports",
+        "1. The text is about oil.\n2. Therefore: Business": "Business",
+        "The words 'oil prices' decide it. Hence: Business.": "Business",
+        "This text falls into the category of Sports.": "Sports",
+        "This text would be classified as Sports.": "Sports",
+        "The label is Business.\n\nI chose Business over World since the summit is about trade.": "Business",
     },
     "stances": {
         "The label is dovish (code 0).": "dovish",
@@ -1267,6 +1278,15 @@ READ: dict[str, dict[str, str]] = {
     },
 }
 REFUSED: dict[str, list[str]] = {
+    "news": [
+        "La etiqueta no es World.",
+        "La etiqueta menos adecuada es World.",
+        "Si fuera de política, la etiqueta más adecuada sería World.",
+        "最不合适的标签是 Sports。",
+        "The label that fits this news article worst is Sports.",
+        "If it is about oil, therefore: Business",
+        "The label is Business.\n\nI chose World over Business since the summit is about war.",
+    ],
     "aspect": [
         "Yes",
         "No, I disagree with the extractor.",
