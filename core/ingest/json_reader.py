@@ -268,7 +268,7 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
         return {}, ""
     labels = data.get("label", ())
     names = dict.fromkeys(label for label in labels if isinstance(label, str))
-    if len(names) in range(1, MAX_INNER + 1) and not data.keys() & {"accept", "spans", *names}:
+    if len(names) in range(1, MAX_INNER + 1) and not data.keys() & {"accept", *names}:
         pairs = [(label, {"accept": 1, "reject": 0}.get(answer)) for label, answer in zip(labels, answers, strict=True)]
         return {name: tuple(value if label == name else None for label, value in pairs) for name in names}, _BINARY
     columns: dict[str, tuple[Any, ...]] = {}
