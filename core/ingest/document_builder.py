@@ -14,6 +14,7 @@ from typing import Any, Literal
 from core.codebook import Codebook, Kind, is_reserved, normalise, parse_codebook
 from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
+from core.formatting import format_count
 from core.ingest.gold import (
     CellReader,
     GoldSource,
@@ -223,6 +224,10 @@ class _DocumentBuilder:
         """Return the documents and the account of all rows."""
         unknown = self._gold.unknown()
         documents = self._documents
+        notes = list(self._table.notes)
+        if self._gold.rejected:
+            count = format_count(self._gold.rejected, "rejected assignment")
+            notes.append(f"No gold was read from {count} (Mechanical Turk).")
         if self._mapping.group is not None:
             documents = list(_with_neighbours(list(_in_order(documents)), self._mapping.neighbours))
         return BuiltDocuments(
@@ -234,7 +239,7 @@ class _DocumentBuilder:
             merged=self._merged,
             with_gold=sum(bool(document.gold) for document in documents),
             unknown_gold=unknown,
-            notes=(*self._table.notes, *map(str, unknown[:20])),
+            notes=(*notes, *map(str, unknown[:20])),
         )
 
 
@@ -310,6 +315,10 @@ def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Docu
         yield document
 
 
+_STATUS = "AssignmentStatus"
+"""Column of Mechanical Turk that says if the work of a rater was accepted."""
+
+
 class _Gold:
     """Reads the gold of rows and counts the values that are not understood.
 
@@ -325,6 +334,9 @@ class _Gold:
         """Columns whose empty cells need no question: other cells say absent, or empty cells have a meaning."""
         self._filled: set[str] = set()
         """Columns with a cell that is not empty."""
+        self._statuses = table.column(_STATUS) if _STATUS in table.columns else ()
+        self.rejected = 0
+        """Number of rows without gold because the assignment was rejected."""
         if not mapping.gold:
             return
         labels = codebook if codebook is not None else codebook_from_gold(table, mapping)
@@ -337,6 +349,9 @@ class _Gold:
 
     def of(self, index: int, line: int) -> Mapping[str, Mapping[str, Value]]:
         """Return the gold values of a row by rater; raters without a value are left out."""
+        if self._statuses and self._statuses[index] == "Rejected":
+            self.rejected += 1
+            return {}
         gold: dict[str, dict[str, Value]] = {}
         for rater, column, cells, read in self._sources:
             values, unknown = read(cells[index])

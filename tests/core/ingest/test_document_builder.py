@@ -185,6 +185,17 @@ def test_rows_of_one_document_are_the_gold_of_several_raters(id: str | None) -> 
     assert (result.read, result.kept, result.merged, result.rejected) == (6, 3, 3, ())
 
 
+def test_rejected_assignment_of_mechanical_turk_gives_no_gold() -> None:
+    data = "HITId,WorkerId,AssignmentStatus,Input.text,Answer.label\n"
+    data += "h1,w1,Approved,Cold soup,good\nh1,w2,Rejected,Cold soup,bad\n"
+    data += "h2,w1,Rejected,Warm,good\nh2,w2,Submitted,Warm,bad\n"
+    mapping = suggest_mapping(table(data), SENTIMENT)
+    assert (mapping.id, mapping.rater) == ("HITId", "WorkerId")
+    result = build_documents(table(data), mapping, SENTIMENT)
+    assert [document.gold for document in result.documents] == [{"w1": {"label": GOOD}}, {"w2": {"label": BAD}}]
+    assert "No gold was read from 2 rejected assignments (Mechanical Turk)." in result.notes
+
+
 def test_row_with_another_text_or_the_same_rater_is_rejected() -> None:
     data = table(RATED + "3,ann,Twelve euros,1,1\n1,cy,Hot soup,1,1\n2,,Kind waiter,0,1\n")
     mapping = ColumnMapping("text", id="doc_id", rater="annotator", gold=(GoldSource("Food"), GoldSource("Price")))
