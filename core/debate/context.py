@@ -19,6 +19,7 @@ from core.debate import quote_location
 from core.debate.certainty import certainties
 from core.debate.reading import parse
 from core.debate.reading.decision_markers import without_reasoning
+from core.debate.reading.ratings import LEFT_OPEN
 from core.debate.turns import AttributedReply, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
 from core.documents import Document, Value
 from core.hashing import digest
@@ -106,9 +107,21 @@ class DebateContext:
     def ask_all(self, requests: Iterable[Request]) -> Step[tuple[Reply, ...]]:
         """Send requests in parallel and return their replies in the same order.
 
-        Unreadable replies are asked for once more, again in parallel. Errors are returned as replies.
+        Unreadable replies, and replies without some of the ratings, are asked for once more, again in parallel. Errors
+        are returned as replies.
         """
-        return (yield from ask_with_retry(requests, _missing_decision, self.settings.templates[prompts.REASK]))
+        return (yield from ask_with_retry(requests, self._problem, self.settings.templates[prompts.REASK]))
+
+    def _problem(self, request: Request, reply: Reply) -> str:
+        """Return why a reply has no decision, or lacks ratings that the role does not leave open; empty if fine."""
+        if request.form == "text" or reply.error is not None or request.retry:
+            return ""
+        missing = [
+            f"{self.settings.codebook.label(item).name}: {reason}"
+            for item, reason in reply.reading.undecided.items()
+            if request.form == "ratings" and reason != LEFT_OPEN
+        ]
+        return reply.reading.problem or "; ".join(missing)
 
     def require(self, reply: Reply) -> Reply:
         """Return a reply that the debate cannot do without; an error in it ends the debate as ``failed``."""
@@ -247,7 +260,8 @@ def ask_with_retry(
     """Send requests in parallel and return their replies in the same order.
 
     Each reply with a problem is asked for once more, in parallel, with the problem rendered by ``template``. A reply
-    that was cut by its output limit is asked for once more in the same words, with twice the limit.
+    that was cut by its output limit is asked for once more in the same words, with twice the limit. A second reply that
+    is worse is not used.
     """
     sent = tuple(requests)
     if not sent:
@@ -258,7 +272,11 @@ def ask_with_retry(
     if again:
         second_replies = yield tuple(_retry(sent[i], replies[i], problems[i], template) for i in again)
         for index, reply in zip(again, second_replies, strict=True):
-            if problems[index] or not problem_of(sent[index], reply):  # a cut reply may have been readable
+            if problems[index]:
+                is_worse = bool(replies[index].reading.values) and not reply.readable
+            else:
+                is_worse = bool(problem_of(sent[index], reply))
+            if not is_worse:
                 replies[index] = reply
     return tuple(replies)
 
@@ -274,12 +292,6 @@ def _retry(request: Request, reply: Reply, problem: str, template: Template) -> 
     text = prompts.render_text(template, {"problem": problem})
     messages = (*request.messages, *before, Message("user", text))
     return replace(request, messages=messages, retry=request.retry + 1)
-
-
-def _missing_decision(request: Request, reply: Reply) -> str:
-    if request.form == "text" or reply.error is not None or request.retry:
-        return ""
-    return reply.reading.problem
 
 
 def run_protocol(protocol: Protocol, context: DebateContext) -> Step[Verdict]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from core.codebook import Kind
 from core.debate.context import parse_reply
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reply, Request
@@ -10,11 +13,11 @@ from tests.core.debate.canned_debates import DOCUMENT, context_of, decision_text
 SINGLE = PROTOCOLS["single"]
 
 
-def request_decision(first: Reply, second: Reply) -> tuple[list[Request], Reply]:
+def request_decision(first: Reply, second: Reply, kind: Kind = "multilabel") -> tuple[list[Request], Reply]:
     """Return the requests for one decision and the reply that is used."""
-    context = context_of(SINGLE)
+    context = context_of(SINGLE, kind)
     sent: list[Request] = []
-    steps = context.ask("annotator", form="labels")
+    steps = context.ask("annotator", form=context.form)
     requests = next(steps)
     try:
         for reply in (first, second):
@@ -56,3 +59,22 @@ def test_unreadable_reply_is_retried_once_naming_the_unread_words() -> None:
     assert [request.limit_factor for request in sent] == [1, 1]
     assert '"Sauna"' in sent[1].messages[-1].content
     assert reply.readable
+
+
+def test_missing_rating_is_requested_once_more_and_other_ratings_are_kept() -> None:
+    partial = Reply(decision_text("rating", ratings={"Service": 3, "Price": 4, "Room": 9}))
+    complete = Reply(decision_text("rating"))
+    sent, reply = request_decision(partial, complete, "rating")
+    assert "Room: 9 is outside 1 to 5" in sent[1].messages[-1].content
+    assert reply.text == complete.text
+    _, reply = request_decision(partial, Reply("I cannot say."), "rating")
+    assert reply.text == partial.text
+
+
+def test_rating_that_the_role_leaves_open_is_not_requested_again() -> None:
+    open_rating = Reply("Final Ratings:\nService: 3\nPrice: n/a\nRoom: 4")
+    context = context_of(SINGLE, "rating")
+    steps = context.ask("annotator", form=context.form)
+    (request,) = next(steps)
+    with pytest.raises(StopIteration):
+        steps.send((parse_reply(request, open_rating, context.codebook, DOCUMENT),))
