@@ -158,6 +158,15 @@ def test_gold_of_a_second_rater_is_mapped(session: ProjectSession) -> None:
     ]  # fmt: skip
 
 
+def test_proposed_raters_keep_their_names_when_columns_are_chosen_by_hand(session: ProjectSession) -> None:
+    session.store.codebooks.save(load_yaml("kind: choice\nlabels: [{name: good}, {name: bad}]"))
+    at = upload(b"id,text,stance_r1,stance_r2,third\na,soup one,good,bad,good\nb,soup two,bad,bad,bad\n")
+    for names in (["stance_r1", "third"], ["stance_r1"], ["stance_r1", "third", "stance_r2"]):
+        at.multiselect(key="map-gold-choice").set_value(names).run()
+    button(at, "Import 2")
+    assert {rater for rater, *_ in session.store.documents.gold_counts()} == {"r1", "r2", "third"}
+
+
 def label_id(session: ProjectSession, name: str) -> str:
     latest = session.store.codebooks.latest()
     assert latest is not None

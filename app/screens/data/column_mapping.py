@@ -114,7 +114,7 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
     if kind == "label" and codebook is not None and codebook.labels:
         _by_label(draft, codebook, keep)
     else:
-        _by_column(draft, kind, keep)
+        _by_column(draft, kind, codebook, keep)
     if draft.files:
         st.selectbox(
             "Rater column, if each rater has rows of their own", ["", *_other_columns(draft)],
@@ -125,17 +125,17 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
         notice("warn", "No gold column is chosen", "The documents would be imported without gold labels.")
 
 
-def _by_column(draft: ImportDraft, kind: str, keep: Keep) -> None:
+def _by_column(draft: ImportDraft, kind: str, codebook: Codebook | None, keep: Keep) -> None:
     """Draw columns that hold or list labels (several: one per rater), or that are labels themselves."""
 
     def change(names: list[str]) -> None:
-        several = kind != "label" and len(names) > 1
-        known = {source.column: source for source in draft.mapping.gold} if kind == "label" else {}
-        sources = tuple(
-            known.get(name) or GoldSource(name, kind, rater=name if several else GOLD_RATER)  # type: ignore[arg-type]
-            for name in names
-        )
-        keep(_mapped(draft, gold=sources))
+        proposed = {source.column: source for source in importing.suggest_gold(draft, kind, codebook)}
+        sources = [proposed.get(name, GoldSource(name, kind)) for name in names]  # type: ignore[arg-type]
+        if kind != "label" and len(names) == 1:
+            sources = [replace(source, rater=GOLD_RATER) for source in sources]
+        elif kind != "label":
+            sources = [replace(one, rater=one.column) if one.rater == GOLD_RATER else one for one in sources]
+        keep(_mapped(draft, gold=tuple(sources)))
 
     st.multiselect(
         "Label columns" if kind == "label" else "Column (several: one per rater)", _other_columns(draft),
