@@ -181,8 +181,8 @@ def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook | N
 
 
 def _parse_gold_text(text: str, table: Table, codebook: Codebook | None) -> GoldSource:
-    equals_signs = [place for place, character in enumerate(text) if character == "="]
-    if not equals_signs or not text[: equals_signs[0]].strip() or not text[equals_signs[0] + 1 :].strip():
+    equals_signs = [place for place, character in enumerate(text) if character == "=" and text[:place].strip()]
+    if not equals_signs or not text[equals_signs[0] + 1 :].strip():
         raise UsageError(f"'{text}' is not a gold column.", _GOLD_SYNTAX)
     equals = next((equals for equals in equals_signs if _is_label(text[:equals], codebook)), equals_signs[0])
     name, column = text[:equals].strip(), text[equals + 1 :].strip()

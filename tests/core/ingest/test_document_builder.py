@@ -621,6 +621,12 @@ def test_gold_columns_are_matched_by_label_name() -> None:
     assert refused.value.remedy.startswith("'cats' holds labels: use --gold label=cats.")
 
 
+def test_gold_option_of_a_label_that_begins_with_an_equals_sign() -> None:
+    codebook = parse_codebook({"labels": [{"name": "=a"}]})
+    found = parse_gold_option(["=a==a"], table("text,=a\nabc,1\n"), codebook)
+    assert found == (GoldSource("=a", "label", "=a"),)
+
+
 def test_gold_options_are_parsed() -> None:
     data = table("text,p,a@b,x=y\na,1,1,1\n")
     aspects = parse_codebook({"labels": [{"name": "Price"}, {"name": "a=b"}]})
