@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Literal
 
@@ -41,7 +42,11 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
     fields, rows = peek_text_fields(rows)
     result = {"multilabel": pa.list_(pa.int64()), "choice": pa.int64(), "rating": pa.float64()}[codebook.kind]
     types = {"text": pa.string(), "result": result, "names": pa.list_(pa.string())}
-    schema = pa.schema([(name, types[kind]) for name, kind in _columns(codebook, fields)])
+    columns_of_file = _columns(codebook, fields)
+    features = json.dumps({"info": {"features": _features(columns_of_file, codebook)}})
+    schema = pa.schema(
+        [(name, types[kind]) for name, kind in columns_of_file], metadata={"huggingface": features.encode()}
+    )
     names = item_names(codebook)
     numbers = {label.name: number for number, label in enumerate(codebook.labels)}
     count = 0
@@ -105,6 +110,18 @@ def _columns(codebook: Codebook, fields: Sequence[str]) -> list[tuple[str, Liter
         *((name, "result") for name in named),
         *((name, "names") for name in (reviewed, unresolved)),
     ]
+
+
+def _features(columns: Sequence[tuple[str, str]], codebook: Codebook) -> dict[str, Any]:
+    """Return the features as ``datasets`` writes them into Parquet files, for readers of the file without the card."""
+    text = {"dtype": "string", "_type": "Value"}
+    classes = {"names": list(codebook.names), "_type": "ClassLabel"}
+    result: dict[str, dict[str, Any]] = {
+        "multilabel": {"feature": classes, "_type": "Sequence"}, "choice": classes,
+        "rating": {"dtype": "float64", "_type": "Value"},
+    }  # fmt: skip
+    kinds = {"text": text, "result": result[codebook.kind], "names": {"feature": text, "_type": "Sequence"}}
+    return {name: kinds[kind] for name, kind in columns}
 
 
 def _labels(values: list[NamedValues | None], codebook: Codebook, numbers: dict[str, int]) -> list[list[Any]]:

@@ -80,6 +80,9 @@ RATER = re.compile(
 )
 """Names of columns and keys that hold the person who labelled."""
 
+NOT_ACCEPTED = "_not_accepted"
+"""End of the names of columns with what users of Prodigy rejected or ignored."""
+
 NO_GOLD: CellReading = ({}, ())
 _RATED = re.compile(
     r"\(?\s*([+-]?[0-9]+(?:\.[0-9]+|,(?![0-9]{3}(?![0-9]))[0-9]+)?)\s*\)?"
@@ -360,7 +363,8 @@ def _list(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
             return NO_GOLD
         listed: set[str] = set()
         unknown: list[str] = []
-        for name in split_list(cell, index):
+        names = split_list(cell, index)
+        for name in names if [*map(normalise, names)] != ["none"] else ():
             value = mapped.get(name.casefold(), name)
             label = index.find(as_text(value)) if value is not None else None
             if label is not None:

@@ -16,7 +16,7 @@ import orjson
 
 from core.errors import InputError
 from core.ingest.decode import Decoding, LineReader, RowTooLong
-from core.ingest.gold import rater_key
+from core.ingest.gold import NOT_ACCEPTED, rater_key
 from core.ingest.label_studio import is_task, task_rows
 from core.ingest.table import MAX_COLUMNS, Format, RowLog, Table, TableSource, check_width, clean_columns, clean_value
 
@@ -225,8 +225,8 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
     """Return the values in lists of objects that each name a person as columns by person, such as ``votes.label_r2``.
 
     A person is numbered by its id if this is a number, else in the order of the file; of more than ``MAX_INNER`` people
-    the numbers are the places in the lists. Drafts and discarded responses (Argilla) are left out. None for other
-    lists.
+    the numbers are the places in the lists. Of Argilla's responses, drafts and discarded ones are left out, and those
+    to several questions have a column for each question. None for other lists.
     """
     lists = [cell if isinstance(cell, list) else [] for cell in cells]
     entries = list(chain.from_iterable(lists))
@@ -239,7 +239,10 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
     for row, entries_of_row in enumerate(lists):
         for place, entry in enumerate(entries_of_row, 1):
             number = place if len(people) > MAX_INNER else order[str(entry[person])]
-            for key, value in entry.items() if entry.get("status") not in ("draft", "discarded") else ():
+            if entry.get("status") in ("draft", "discarded"):
+                continue
+            question = entry.get("question_name")
+            for key, value in ({question: entry.get("value")} if question else entry).items():
                 if key not in (person, "status"):
                     columns.setdefault(f"{name}.{key}_r{number}", [[] for _ in cells])[row].append(value)
     if len(columns) > MAX_COLUMNS_OF_PEOPLE:
@@ -276,7 +279,7 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
         if name in data:
             cells = list(zip(data[name], answers, strict=True))
             columns[name] = tuple(cell if answer == "accept" else "NA" for cell, answer in cells)
-            columns[f"{name}_not_accepted"] = tuple(None if answer == "accept" else cell for cell, answer in cells)
+            columns[f"{name}{NOT_ACCEPTED}"] = tuple(None if answer == "accept" else cell for cell, answer in cells)
     return columns, _UNACCEPTED if columns else ""
 
 

@@ -15,6 +15,7 @@ from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
 from core.formatting import did_you_mean, format_count, format_percent, join_names, plural
 from core.ingest.gold import (
+    NOT_ACCEPTED,
     PEOPLE,
     RATER,
     USER,
@@ -294,8 +295,8 @@ _ID_IN_CAPITALS = re.compile(r"[A-Za-z]Id$|[a-z]ID$")
 """The end of names such as ``ResponseId``; not of ``PAID``."""
 _LISTS = re.compile(r"(?:^|[ _.-])(?:labels|tags|aspects|topics|categories|classes|themes|codes)$")
 _CHOICES = re.compile(
-    r"(?:^|[ _.-])(?:label|class|category|sentiment|polarity|stance|topic|type|gold|annotation|intent|emotion|tag|"
-    r"kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
+    r"(?:^|[ _.-])(?:label|class|category|aspect|sentiment|polarity|stance|topic|type|gold|annotation|intent|emotion|"
+    r"tag|kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
     r"категория|класс|тема|метка|类别|分类|标签|分類|カテゴリ|ラベル|التصنيف)$|^code$"
 )
 _MAX_CHOICES = 30
@@ -333,8 +334,13 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
         same = "text" if id is None else f"'{id}'"
         why_id = f"Rows with the same {same} are one document, labelled by each '{rater}'."
     rest = {name: column for name, column in cells.items() if name not in (text, id, rater)}
+    is_export = {"run_id", "review_status"} <= rest.keys()
+    if is_export:
+        rest = {name: column for name, column in rest.items() if name not in _ABOUT_EXPORT}
     if codebook is not None and codebook.labels:
         gold, why_gold = _suggest_gold(rest, codebook)
+    elif is_export and (exported := _gold_of_export(rest)):
+        gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
     else:
         gold, why_gold = _suggest_gold_without_codebook(rest)
     may_list = codebook is None or not codebook.labels or codebook.kind == "multilabel"
@@ -457,6 +463,26 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
     return (), "No column holds gold for this codebook."
 
 
+_ABOUT_EXPORT = ("run_id", "protocol", "codebook_version", "status", "review_status", "reviewed", "unresolved")
+"""Columns of a table that Moot exported, which hold no labels."""
+
+
+def _gold_of_export(cells: dict[str, tuple[Any, ...]]) -> tuple[GoldSource, ...]:
+    """Return the gold and the reviews in a table that Moot exported (``gold_Food``, ``reviewed_Food``)."""
+    parts = {column: column.partition("_") for column in cells}
+    found = {
+        column: (label, rater, guess_kind(cells[column]))
+        for column, (rater, _, label) in parts.items()
+        if rater in (GOLD_RATER, "reviewed") and f"pred_{label}" in cells
+    }
+    is_choice = any(kind in ("names", "list") for _, _, kind in found.values())
+    return tuple(
+        GoldSource(column, "choice" if is_choice else "label", "" if is_choice else label, rater)
+        for column, (label, rater, kind) in found.items()
+        if kind != "empty"
+    )
+
+
 def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> list[GoldSource]:
     """Return columns named like a label, or like a label and a rater; each belongs to the longest label that fits."""
     good = parse_rating if codebook.kind == "rating" else parse_binary
@@ -567,9 +593,12 @@ def _grid_size(gold: Sequence[GoldSource], noun: str) -> str:
 
 
 def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
-    """Return True for a column named like lists of labels, or with JSON lists of names; not for lists of objects."""
+    """Return True for a column named like lists of labels, or with JSON lists of names; not for lists of objects.
+
+    What Prodigy's users did not accept is no gold.
+    """
     names = {each for cell in column for each in split_list(cell)}
-    if any(each.startswith(("{", "[")) for each in names):
+    if name.endswith(NOT_ACCEPTED) or any(each.startswith(("{", "[")) for each in names):
         return False
     first = next((cell for cell in column if as_text(cell).strip()), "")
     is_json = isinstance(first, list) or as_text(first).strip().startswith("[")
@@ -577,6 +606,6 @@ def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
 
 
 def _has_few_values(column: Sequence[Any], maximum: int) -> bool:
-    values = {name for cell in column for name in split_list(cell)}
-    filled = sum(bool(as_text(cell).strip()) for cell in column)
-    return 1 < len(values) <= maximum and (len(values) < 0.5 * filled or filled < 20)
+    listed = [name for cell in column if not is_blank(cell) for name in split_list(cell)]
+    values = set(listed)
+    return 1 < len(values) <= maximum and (len(values) < 0.5 * len(listed) or len(listed) < 20)

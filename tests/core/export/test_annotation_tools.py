@@ -21,6 +21,7 @@ from core.export.argilla import dataset_settings, write_argilla
 from core.export.guide import Summary
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.prodigy import write_prodigy
+from core.ingest.read import read_table
 
 ASPECTS = parse_codebook({"unit": "review", "labels": [{"name": "Price", "description": "a < b"}, {"name": "Room"}]})
 PRICE, ROOM = (label.id for label in ASPECTS.labels)
@@ -229,6 +230,8 @@ def test_huggingface_export_is_a_folder_with_a_dataset_card(
     assert front["configs"][0]["data_files"] == [{"split": "train", "path": "data/train.parquet"}]
     if codebook is STANCE:
         assert features[6]["dtype"] == {"class_label": {"names": {"0": "good", "1": "bad"}}}
+    read = read_table(folder / "data" / "train.parquet", name="train.parquet")  # the file alone has the names too
+    assert read.column(column) == ({"labels": ["Price"], "label": "bad"}.get(column, expected), None)
 
 
 def test_companion_files_are_written_next_to_the_results(tmp_path: Path) -> None:

@@ -801,6 +801,38 @@ def test_labels_of_several_people_in_a_list_are_suggested_by_rater() -> None:
         assert suggest_mapping(table(json.dumps(rows), "posts.json")).gold == raters
 
 
+def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None:
+    about = ",r1,ecj,1,verdict,Submitted\n"
+    columns = "text,Food,document_id,gold_Food,pred_Food,reviewed_Food,judge_Food,evidence_Food"
+    rows = "".join(f"Some words {n},{n % 2},d{n},{n % 2},1,{n % 3 % 2},{n % 2},{about}" for n in range(6))
+    header = f"{columns},run_id,protocol,codebook_version,status,review_status\n"
+    found = suggest_mapping(table(header + rows.replace(",,", ",[],")))
+    gold = (GoldSource("gold_Food", "label", "Food"), GoldSource("reviewed_Food", "label", "Food", "reviewed"))
+    assert (found.id, found.gold) == ("document_id", gold)
+    choice = suggest_mapping(
+        table((header + rows).replace("_Food", "_label").replace(",,", ",[],").replace(",1", ",x"))
+    )
+    assert choice.gold[1] == GoldSource("reviewed_label", "choice", rater="reviewed")
+    face = [
+        {"text": f"Some words {n}", "run_id": "r1", "review_status": "Draft", "labels": ["x", "y"][n % 2 :],
+         "reviewed": ["x", "y"][: n % 2], "codebook_version": 1}
+        for n in range(6)
+    ]  # fmt: skip
+    assert suggest_mapping(table(json.dumps(face), "train.json")).gold == (GoldSource("labels", "list"),)
+
+
+def test_lists_of_many_labels_in_few_rows_are_suggested() -> None:
+    rows = [{"text": f"Some words {n}", "topics": [f"t{k}" for k in range(n % 2, 12)]} for n in range(20)]
+    assert suggest_mapping(table(json.dumps(rows), "a.json")).gold == (GoldSource("topics", "list"),)
+    answers = [{"text": row["text"], "accept": row["topics"], "answer": "reject"} for row in rows]
+    assert suggest_mapping(table(json.dumps(answers), "a.json")).gold == ()
+
+
+def test_list_of_none_means_that_every_label_is_absent() -> None:
+    result = build('[{"text": "a", "labels": ["none"]}]', ASPECTS, "a.json", gold=(GoldSource("labels", "list"),))
+    assert (result.unknown_gold, set(result.documents[0].gold[GOLD_RATER].values())) == ((), {False})
+
+
 def test_lists_of_tokens_are_texts() -> None:
     rows = [{"post_id": f"{n}_gab", "tokens": ["Cold", "soup", str(n)], "tags": ["x", "y"][n % 2 :]} for n in range(6)]
     found = suggest_mapping(data := table(json.dumps(rows), "posts.json"))

@@ -71,6 +71,10 @@ def test_annotations_of_several_people_become_columns() -> None:
     assert table.row(0)["responses.topics.value_r1"] == ["Food"]
     assert "responses.topics.value_r2" not in table.columns
 
+    questions = [{"question_name": name, "value": 3, "user_id": "6f-1"} for name in ("joy", "fear")]
+    table = read(json.dumps({"text": "a", "responses": questions}))
+    assert table.columns[2:] == ("responses.fear_r1", "responses.joy_r1")
+
     doccano = [{"label": 2, "user": 1}, {"label": 3, "user": 1}]
     table = read(json.dumps({"text": "a", "annotations": doccano}))
     assert table.row(0)["annotations.label_r1"] == [2, 3]
