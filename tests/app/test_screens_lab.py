@@ -219,6 +219,15 @@ def test_sweep_with_spent_budget_resumes_with_a_larger_one(filled: ProjectSessio
     assert sweeps.find_sweep(filled, row.sweep).progress["budget_usd"] == 3.0
 
 
+def test_varied_settings_of_a_sweep_are_named_in_words(filled: ProjectSession) -> None:
+    role_models = [RoleModel.parse("builtin/lexical"), RoleModel.parse("builtin/other")]
+    spec = SweepSpec("ecj", {}, role_models, {"extra_rounds": [0, 1]}, size=8)
+    filled.store.lab.begin_sweep(SPEC.dump_python(spec, mode="json"))
+    shown = html(open_page("lab"))
+    assert '<th class="l">Extra rounds</th>' in shown
+    assert '<th class="l">Model</th>' in shown
+
+
 CELLS = SPEC.dump_python(SweepSpec("ecj", {}, [RoleModel.parse("builtin/lexical")] * 2, {}, 8), mode="json")
 
 

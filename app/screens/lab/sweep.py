@@ -151,7 +151,7 @@ def _resume(session: ProjectSession, row: SweepRow) -> None:
 def _ranking(places: Sequence[RankedCell], measure: str) -> None:
     values = [_values(place) for place in places]
     varied = [name for name in (values[0] if values else ()) if len({one[name] for one in values}) > 1]
-    head = "".join(f'<th class="l">{escape(name.capitalize())}</th>' for name in varied)
+    head = "".join(f'<th class="l">{escape(prompt_templates.title_of(name))}</th>' for name in varied)
     body = "".join(_line(place, [own[name] for name in varied]) for place, own in zip(places, values, strict=True))
     st.html(
         f'<table class="moot-table"><tr><th></th>{head}<th title="Unresolved documents count as wrong">{measure}</th>'
