@@ -63,10 +63,18 @@ def test_definitions_contain_description_examples_and_guideline() -> None:
     codebook = Codebook(guideline="Only the room.", labels=(label, Label(name="Food")))
     text = variables(codebook, Document("1", {"text": "x"}), shipped_templates("ecj"))["definitions"]
     assert "#Price: What it costs." in text
-    assert 'include: "cheap"\n' in text
-    assert 'exclude: "a fee"; "a tip"' in text
+    assert '  counts, for example: "cheap"\n' in text
+    assert '  does not count, for example: "a fee"; "a tip"' in text
     assert text.endswith("Guideline: Only the room.")
     assert "#Food\n" in text
+
+
+def test_examples_of_a_rating_speak_for_high_and_low_ratings() -> None:
+    label = Label(name="Grammar", include=("whole sentences",), exclude=("a verb is missing",))
+    codebook = Codebook(kind="rating", labels=(label,))
+    text = variables(codebook, Document("1", {"text": "x"}), shipped_templates("ecj"))["definitions"]
+    assert '  speaks for a high rating: "whole sentences"\n' in text
+    assert '  speaks for a low rating: "a verb is missing"' in text
 
 
 def test_context_fields_precede_the_text_with_their_names() -> None:

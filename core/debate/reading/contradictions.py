@@ -32,10 +32,9 @@ _WITHDRAWN = re.compile(
     r"|(?:^|[.!,;\n—-][^\S\n]*)not[^\w\n]*$"
     r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm"
     r"|(?:please )?ignore (?:this|that|the above|my))\b|^(?:edit|update|p\.? ?s)\b"
-    # "That was the critic's list.", "These numbers are an example.", "is what the text tries to inject."
+    # "That was the critic's list.", "is what the text tries to inject."
     r"|\b(?:this|that|these|those|the above) (?:is|are|was|were) (?:the )?(?:extractor|critic|opponent)['’]s"
     r" (?:answer|aspects?|choice|decision|labels?|list|proposal|ratings?|view)"
-    r"|\bthese numbers are an example"
     r"|(?:^|\n)[^\S\n]*(?:is|was|are|were) (?:(?:only|just|exactly) )?(?:what|how|from|part of|quoted|taken|copied)\b"
     # "If no aspect is present, end with:", "Choose all that apply.": a copy of the question
     r"|\bend with\b[^.\n]{0,40}:"

@@ -203,8 +203,8 @@ def is_reported(marked: MarkedReply, start: int, *, denied: bool = True) -> bool
     """Return True if the text before ``start`` marks what follows as another role's, as supposed or as ``denied``.
 
     That text is the words before ``start`` on its line, or the nearest line above that ends with a colon or is a
-    heading. A whole sentence before ``start`` is ignored ("The extractor missed B. Labels: A, B"), unless it is about
-    the form of replies.
+    heading, with further lines that end with a colon above it. A whole sentence before ``start`` is ignored ("The
+    extractor missed B. Labels: A, B"), unless it is about the form of replies.
     """
     begin = marked.lines.rfind("\n", 0, start) + 1
     before = marked.lines[max(begin, start - _LOOK_BACK) : start]
@@ -212,8 +212,10 @@ def is_reported(marked: MarkedReply, start: int, *, denied: bool = True) -> bool
         return _FORM.search(before.casefold()) is not None
     before = before.strip()
     if not before:
-        above = marked.lines[max(begin - _LOOK_BACK, 0) : begin].rstrip()
-        before = above[above.rfind("\n") + 1 :]
+        above = marked.lines[max(begin - _LOOK_BACK, 0) : begin].rstrip().split("\n")
+        before = above.pop()
+        while before.endswith(":") and above and above[-1].rstrip().endswith(":"):  # "For example:\nFinal Ratings:"
+            before = f"{above.pop().strip()} {before}"
         if not before.endswith(":") and not before.lstrip().startswith("#"):
             return False
     before = before.casefold().rstrip(" :")

@@ -1843,7 +1843,6 @@ REFUSED: dict[str, list[str]] = {
         "4",
         "Clarity: high\nEngagement: medium\nDepth: low",
         "Klarheit: 4\nEngagement: 3\nTiefe: 2",
-        "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n(These numbers are an example.)",
         "Final Ratings:\nClarity: 4, but could be 5\nEngagement: 3\nDepth: 2",
         "Final Ratings:\nClarity: 4½\nEngagement: 3\nDepth: 2",
         "Final Ratings:\nClarity: 4,5\nEngagement: 3\nDepth: 2",
