@@ -279,8 +279,9 @@ def describe(codebook: Codebook) -> list[str]:
     """Return a sentence for each label that the built-in model cannot look for, and its notice on ratings."""
     consequence = "can never be chosen" if codebook.kind == "choice" else "stays unresolved"
     found = [
-        f"'{label.name}' has no word that the word-list baseline could look for and {consequence}: add keywords, or "
-        "typical things to its description."
+        f"'{label.name}' has no word that the word-list baseline could look for and {consequence}: add "
+        + (f"more specific keywords than '{label.keywords[0]}'" if label.keywords else "keywords")
+        + ", or typical things to its description."
         for label in labels_without_words(codebook)
     ]
     return [RATING_NOTICE, *found] if codebook.kind == "rating" else found

@@ -409,6 +409,11 @@ class TestUnusable:
             "Price"
         ]
 
+    def test_describe_names_a_keyword_that_is_too_common(self) -> None:
+        labels = (Label(name="Food"), Label(name="*Other*", keywords=("other",)))
+        (sentence,) = baseline.describe(Codebook(labels=labels))
+        assert "add more specific keywords than 'other', or typical things" in sentence
+
     def test_describe_suggests_keywords_for_labels_without_words(self) -> None:
         sentences = baseline.describe(UNUSABLE)
         assert [sentence.split()[0] for sentence in sentences] == ["'Other'", "'the'"]
