@@ -536,7 +536,8 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     choices = [
         name
         for name, kind in kinds.items()
-        if kind in ("names", "rating") and _has_few_values(cells[name], _MAX_CHOICES)
+        if (kind in ("names", "rating") or (kind == "list" and not _parts_recur(cells[name])))
+        and _has_few_values(cells[name], _MAX_CHOICES)
     ]
     labels_of_raters = {source.column: source.label for source in _by_rater(choices)}
     choices = [name for name in choices if _CHOICES.search(labels_of_raters.get(name, name).casefold())]
@@ -595,14 +596,23 @@ def _grid_size(gold: Sequence[GoldSource], noun: str) -> str:
 def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
     """Return True for a column named like lists of labels, or with JSON lists of names; not for lists of objects.
 
-    What Prodigy's users did not accept is no gold.
+    A column named like a single label may list them if its parts recur. What Prodigy's users did not accept is no gold.
     """
     names = {each for cell in column for each in split_list(cell)}
     if name.endswith(NOT_ACCEPTED) or any(each.startswith(("{", "[")) for each in names):
         return False
     first = next((cell for cell in column if as_text(cell).strip()), "")
     is_json = isinstance(first, list) or as_text(first).strip().startswith("[")
-    return _LISTS.search(name.casefold()) is not None or (is_json and not all(map(NUMBER.fullmatch, names)))
+    folded = name.casefold()
+    if _LISTS.search(folded) or (_CHOICES.search(folded) and (is_json or _parts_recur(column))):
+        return True
+    return is_json and not all(map(NUMBER.fullmatch, names))
+
+
+def _parts_recur(column: Sequence[Any]) -> bool:
+    """Return True for lists, whose names are in several cells; False for label names with a comma or semicolon."""
+    names = {each for cell in column for each in split_list(cell)}
+    return len(names) <= len({as_text(cell) for cell in column if not is_blank(cell)})
 
 
 def _has_few_values(column: Sequence[Any], maximum: int) -> bool:

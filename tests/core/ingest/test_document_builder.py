@@ -821,6 +821,15 @@ def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None
     assert suggest_mapping(table(json.dumps(face), "train.json")).gold == (GoldSource("labels", "list"),)
 
 
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [(["Food, drinks", "Room; view", "Sport"], "choice"), (["food; room", "food", "room; view", "view"], "list")],
+)
+def test_separators_in_a_column_called_label(cells: list[str], kind: Any) -> None:
+    rows = "".join(f'Some words {n},"{cells[n % len(cells)]}"\n' for n in range(12))
+    assert suggest_mapping(table(f"text,label\n{rows}")).gold == (GoldSource("label", kind),)
+
+
 def test_lists_of_many_labels_in_few_rows_are_suggested() -> None:
     rows = [{"text": f"Some words {n}", "topics": [f"t{k}" for k in range(n % 2, 12)]} for n in range(20)]
     assert suggest_mapping(table(json.dumps(rows), "a.json")).gold == (GoldSource("topics", "list"),)
