@@ -224,6 +224,8 @@ def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) 
 def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
     """Return the values in lists of objects that each name a person as columns by person, such as ``votes.label_r2``.
 
+    A ``value`` gets the name of the list.
+
     A person is numbered by its id if this is a number, else in the order of the file; of more than ``MAX_INNER`` people
     the numbers are the places in the lists. Of Argilla's responses, drafts and discarded ones are left out, and those
     to several questions have a column for each question. None for other lists.
@@ -243,8 +245,9 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
                 continue
             question = entry.get("question_name")
             for key, value in ({question: entry.get("value")} if question else entry).items():
+                column = key if question else name.rpartition(".")[2] if key == "value" else f"{name}.{key}"
                 if key not in (person, "status"):
-                    columns.setdefault(f"{name}.{key}_r{number}", [[] for _ in cells])[row].append(value)
+                    columns.setdefault(f"{column}_r{number}", [[] for _ in cells])[row].append(value)
     if len(columns) > MAX_COLUMNS_OF_PEOPLE:
         return {}
     one_each = all(len(values) < 2 for column in columns.values() for values in column)

@@ -68,12 +68,12 @@ def test_annotations_of_several_people_become_columns() -> None:
         {"value": ["Room"], "user_id": "6f-2", "status": "draft"},
     ]
     table = read(json.dumps({"fields": {"text": "a"}, "responses": {"topics": argilla}}))
-    assert table.row(0)["responses.topics.value_r1"] == ["Food"]
-    assert "responses.topics.value_r2" not in table.columns
+    assert table.row(0)["topics_r1"] == ["Food"]
+    assert "topics_r2" not in table.columns
 
     questions = [{"question_name": name, "value": 3, "user_id": "6f-1"} for name in ("joy", "fear")]
     table = read(json.dumps({"text": "a", "responses": questions}))
-    assert table.columns[2:] == ("responses.fear_r1", "responses.joy_r1")
+    assert table.columns[2:] == ("fear_r1", "joy_r1")
 
     doccano = [{"label": 2, "user": 1}, {"label": 3, "user": 1}]
     table = read(json.dumps({"text": "a", "annotations": doccano}))
