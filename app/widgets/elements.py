@@ -128,9 +128,10 @@ def heading(text: str) -> None:
     st.html(f'<h2 class="moot-h2">{escape(text)}</h2>')
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = "") -> None:
     """Draw a table of texts, escaped unless they are Markup. It scrolls if it is too wide.
 
+    ``wide`` names a table that always is, so that the keyboard can scroll it.
     Columns with numbers are aligned right, except the first. With many intervals, all of them are below their values.
     """
     texts = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in rows]
@@ -144,8 +145,9 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     kind = "moot-table wrap wide" if is_wide else "moot-table wrap"
+    region = Markup(' tabindex="0" role="region" aria-label="{}"').format(wide) if wide else ""
     st.html(
-        f'<div class="moot-scroll"><table class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead>'
+        f'<div class="moot-scroll"{region}><table class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 

@@ -13,6 +13,7 @@ from app import context
 from app.widgets.elements import literal
 from core.services.review import actions, plan, queue
 from core.services.workspace import Workspace
+from tests.app.studio import html
 from tests.core.services import sample_world
 from tests.core.store.helpers import make_settings, set_gold
 
@@ -140,7 +141,7 @@ def test_export_previews_every_format(screen, project):
     for name in ("parquet", "jsonl", "transcript", "csv"):
         app.radio(key="export-format").set_value(name).run()
         assert not app.exception
-    assert len(app.dataframe) == 1
+    assert '<span title="verdict">verdict</span>' in html(app)
 
 
 def selected_rows(run_id, actor, *ids):

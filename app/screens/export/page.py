@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
+from markupsafe import Markup
 
 from app import context
 from app.widgets import layout
-from app.widgets.elements import download, facts
+from app.widgets.elements import download, facts, table
 from app.widgets.run_picker import run_date, run_picker, runs_or_empty_page
 from core.formatting import format_count, join_names
 from core.runs import RunRow
@@ -105,9 +108,8 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
         if isinstance(shown, str):
             st.code(shown or "No turns yet.", language=None, height=460, wrap_lines=True)
         else:
-            plain = (str, int, float, type(None))
-            cells = shown.map(lambda cell: cell if isinstance(cell, plain) else str(cell))
-            st.dataframe(cells, hide_index=True, key=f"export-table-{chosen}")
+            rows = [[_cell(cell) for cell in row] for row in shown.itertuples(index=False)]
+            table(list(shown.columns), rows, wide="Preview of the file")
             st.caption(
                 f"First {format_count(len(shown), 'row')}{' of the runs' if others else ''}, "
                 f"{format_count(len(shown.columns), 'column')}."
@@ -116,6 +118,12 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
                 facts(export.column_meanings(session, run.run_id, others=others))
         if files := export.zipped_files(session, run.run_id, chosen):
             st.caption(f"The download is a zip with {join_names(files)}.")
+
+
+def _cell(cell: Any) -> Markup:
+    """Return a cell of the preview. A long text is cut on the page, and the pointer shows the whole."""
+    text = "" if cell is None or cell != cell else str(cell)
+    return Markup('<span title="{}">{}</span>').format(text, text)
 
 
 def _bundle(session: ProjectSession) -> None:
