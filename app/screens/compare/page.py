@@ -85,16 +85,19 @@ def main() -> None:
             sentences(*_summary(found))
         _downloads(session, ids, reference, found, margin)
     pair = _select_pair(chosen, found)
+    compared = [session.run(id) for id in (pair.first, pair.second)]
+    on = coverage.of_shared(session, compared, reference).describe(reference)
     left, right = st.columns([1.5, 1], gap="small")
-    with left:
-        _score_table(found)
     with right:
         with layout.panel("Settings that differ", key="compare-settings"):
             run_differences(chosen)
         _cost(found, coverage.of_shared(session, chosen, reference).describe(reference))
         _significance(pair)
-    _outcomes(session, chosen[0], pair, reference)
-    compared = [session.run(id) for id in (pair.first, pair.second)]
+        title = f"{compared[1].title} against {compared[0].title}"
+        label = _label_differences(pair, chosen[0].settings.codebook.kind, on, title)
+    with left:
+        _score_table(found)
+        _documents(session, run_diff.outcomes(session, pair.first, pair.second, reference), label, on)
     document_drawer(session, compared, chosen[0].settings.codebook, key="compare-drawer")
 
 
@@ -156,21 +159,8 @@ def _select_pair(chosen: Sequence[RunRow], found: Comparison) -> Pair:
 
 
 @st.fragment
-def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Reference) -> None:
-    """Draw differences per label and their documents; a click on a label filters the documents."""
-    one, two = pair.first, pair.second
-    each = run_diff.outcomes(session, one, two, reference)
-    runs = [session.run(id) for id in (one, two)]
-    on = coverage.of_shared(session, runs, reference).describe(reference)
-    left, right = st.columns([1, 1.15], gap="small")
-    with left:
-        title = f"{runs[1].title} against {runs[0].title}"
-        label = _label_differences(pair, first.settings.codebook.kind, on, title)
-    with right:
-        _documents(session, each, label, on)
-
-
 def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> None:
+    """Draw the documents by outcome, only those on ``label`` if one is clicked."""
     counts = each.counts
     words = f"on {label}" if label in each.names else ""
     with layout.panel("Documents", words, counted=on, key="compare-documents"):
