@@ -57,7 +57,9 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
     async for lines in reading:
         for line in lines:
             if not line.startswith(b"data:"):
-                if line:
+                if line.startswith(b":"):
+                    builder.note_comment(line)
+                elif line:
                     _take_other_line(line, buffered, role_model, is_whole=is_whole)
                 elif buffered and not is_whole:
                     _take_buffered(buffered, role_model, builder)
@@ -94,7 +96,7 @@ def _take_other_line(line: bytes, buffered: bytearray, role_model: RoleModel, *,
     field, colon, value = line.partition(b":")
     if field == b"error":
         raise from_event(streaming.decode_or_none(value) or value.decode("utf-8", "replace").strip(), role_model)
-    if (is_whole or buffered or line.startswith(b"{")) and not (colon and field in (b"", b"event", b"id", b"retry")):
+    if (is_whole or buffered or line.startswith(b"{")) and not (colon and field in (b"event", b"id", b"retry")):
         _buffer(line, buffered, role_model)
 
 

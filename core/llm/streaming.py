@@ -181,6 +181,7 @@ _BROKEN = frozenset(
 )
 """Finish reasons of OpenAI, vLLM, Gemini, DeepSeek, Zhipu, Mistral and OpenRouter. Any other reason is a normal end."""
 
+_PROGRESS = re.compile(rb":.*\b\d+/\d+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -201,6 +202,7 @@ class ReplyBuilder:
     _split: list[str] = field(default_factory=lambda: ["", ""])
     _lengths: list[int] = field(default_factory=lambda: [0, 0])
     _received_at: float = field(default_factory=time.monotonic)
+    _comment: bytes = b""
 
     def add(self, text: Any, reasoning: Any) -> None:
         """Add a piece; anything but a non-empty string is ignored.
@@ -265,6 +267,12 @@ class ReplyBuilder:
         """Note the server's name of the model; the first valid name counts."""
         if not self.served_model and isinstance(name, str):
             self.served_model = server_message(name)
+
+    def note_comment(self, comment: bytes) -> None:
+        """Note a comment of a stream: the progress of the prompt, as in ``: keepalive 2048/9000``, ends a silence."""
+        if comment != self._comment and _PROGRESS.fullmatch(comment):
+            self._received_at = time.monotonic()
+        self._comment = comment
 
     def check_stall(self, role_model: RoleModel) -> None:
         """Check for a stall. Raises Stalled or TimedOut if only comments or empty events arrived for too long."""

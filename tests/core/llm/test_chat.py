@@ -199,6 +199,21 @@ def test_keep_alive_comments_do_not_reset_the_silence_timeout(monkeypatch: pytes
     assert ask(pinging(last=event(piece("yes", finish="stop")))).text == "yes"
 
 
+def test_comments_on_the_progress_of_the_prompt_reset_the_silence_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "SILENCE_SECONDS", 1.5)
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for done in range(0, 33, 4):  # as mlx_lm.server writes them
+            await response.write(b": keepalive %d/33\n\n" % done)
+            await asyncio.sleep(0.3)
+        await response.write(event(piece("yes", finish="stop")))
+        return response
+
+    assert ask(behave).text == "yes"
+
+
 @pytest.mark.parametrize("count", ["many", -3, 2**40, 10**30, None, [1], True, 1.5])
 def test_invalid_token_counts_are_ignored(count: Any) -> None:
     usage = {"choices": [], "usage": {"prompt_tokens": count, "completion_tokens": count}}
