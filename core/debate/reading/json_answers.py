@@ -21,7 +21,8 @@ ABSENT = ("absent", "absent_labels", "absent_aspects", "not_present", "excluded"
 UNDECIDED = ("undecided", "uncertain", "unclear", "unsure", "borderline", "possible", "maybe")
 """Keys of labels that are left open."""
 _ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
-                          "mentioned", "included", "selected"})  # fmt: skip
+                          "mentioned", "included", "selected", "ruling", "judgment", "judgement", "outcome",
+                          "supported", "valid", "is_valid", "is_present", "keep"})  # fmt: skip
 _NOTES = frozenset(
     {"label", "name", "aspect", "dimension", "quote", "quotes", "evidence", "reason", "reasons", "reasoning", "why",
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
@@ -59,11 +60,14 @@ def answer_of(value: Any, names: Names) -> MaybeAnswer:
     """
     if isinstance(value, dict):
         folded = {key.strip().casefold(): entry for key, entry in value.items()}
-        answers = {answer_of(entry, names) for key, entry in folded.items() if key in _ANSWER_KEYS}
+        given = [entry for key, entry in folded.items() if key in _ANSWER_KEYS]
+        answers = {sole_answer(entry, names) if isinstance(entry, str) else answer_of(entry, names) for entry in given}
         others = [entry for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES]
         scores = (folded.get("score"), folded.get("confidence"))
         is_doubted = "low" in scores or any(isinstance(score, int | float) and score < 0.5 for score in scores)
         if not value or len(answers) > 1 or is_doubted or any(is_claim(entry, names) for entry in others):
+            return NO_ANSWER
+        if not answers and any(_is_nothing(folded.get(key), names) for key in ("quote", "evidence")):
             return NO_ANSWER
         return answers.pop() if answers else True
     if isinstance(value, bool | int | float):
@@ -77,6 +81,13 @@ def answer_of(value: Any, names: Names) -> MaybeAnswer:
     if answer == NO_ANSWER and value.strip() and is_comment(value, names):
         return True  # evidence
     return answer
+
+
+def _is_nothing(evidence: Any, names: Names) -> bool:
+    """Return True for an empty text, and for words such as "none" and "not mentioned"."""
+    return isinstance(evidence, str) and (
+        evidence.strip(" .-").casefold() in ("", "none") or sole_answer(evidence, names) in (False, None)
+    )
 
 
 def is_claim(value: Any, names: Names) -> bool:

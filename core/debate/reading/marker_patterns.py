@@ -120,7 +120,7 @@ _AGREED = r"(?:^|[.!?] ++)(?:so ++)?(?:i|we) ++(?:agree|side ++with)\b[^:.\n]{0,
 # "Les aspects présents dans cet avis sont : A", "提到的方面:A"
 _ASPECTS_TRANSLATED = (
     rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{_SOME} ++)?(?:vorhandenen ++|aanwezige ++)?"
-    r"(?:aspe[ck]\w++|labels|etiquetas|étiquettes|etichette) ++(?:(?:presentes|présente?s|presenti) ++)?"
+    r"(?:aspe[ckt]\w++|labels|etiquetas|étiquettes|etichette) ++(?:(?:presentes|présente?s|presenti) ++)?"
     rf"(?:(?:en|dans|in|nell\w*|n[ao]) ++{_SOME} ++)?(?:sind|sont|son|sono|são|zijn) *+(?P<mark>:)"
     r"|(?:存在する|言及されている|含まれる|該当する)(?:側面|ラベル|カテゴリー?|トピック)は"
     r"(?:(?:次|以下)の(?:とおり|通り)(?:です)?)?+ *+(?P<dash>:)"

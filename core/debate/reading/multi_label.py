@@ -166,9 +166,10 @@ class Statements:
             said: set[Answer] = set()
             if [token.kind for token in sentence[:3]] in (["yes", "comma", "name"], ["no", "comma", "name"]):
                 said, sentence = {sentence[0].value}, sentence[2:]  # "No, Food is not mentioned."
-            reader = _Sentence(self, sentence, rest, bullet=bullet is not None)
+            titled = _TITLE.match(line) is not None
+            reader = _Sentence(self, sentence, rest, bullet=bullet is not None, titled=titled)
             if reader.states_something():
-                if sentence[-1].kind in ANSWERS and len(sentence) == 1 and not _TITLE.match(line):
+                if sentence[-1].kind in ANSWERS and len(sentence) == 1 and not titled:
                     raise residue(line)  # "Not mentioned." may be about a label named above
                 reader.read()
                 if said and any(values != said for values in self.line_values.values()):
@@ -238,8 +239,8 @@ class Statements:
 class _Sentence:
     """One sentence of a line, read once from left to right."""
 
-    def __init__(self, out: Statements, tokens: Sequence[Token], text: str, *, bullet: bool) -> None:
-        self.out, self.tokens, self.text, self.bullet = out, tokens, text, bullet
+    def __init__(self, out: Statements, tokens: Sequence[Token], text: str, *, bullet: bool, titled: bool) -> None:
+        self.out, self.tokens, self.text, self.bullet, self.titled = out, tokens, text, bullet, titled
         self.single = _is_single(tokens)
         self.pending: list[str] = []
         self.only = any(token.text.startswith(("only", "the only")) for token in (tokens[0], tokens[-1]))
@@ -250,13 +251,23 @@ class _Sentence:
         """Return True if the sentence names a label, denies all of them, or is a heading for the lines below."""
         if _name_labels(self.tokens):
             return True
+        if self.is_doubt():
+            return True
         first = [token for token in self.tokens if token.kind not in ("fill", "and", "verb")]
         if not first or first[0].kind in ("all", "none", "rest", "struck"):
             return bool(first)
         return first[0].kind in ANSWERS and all(token.kind in ("link", "bracket", "none") for token in first[1:])
 
+    def is_doubt(self) -> bool:
+        """Return True if the sentence is a heading such as "Doubtful" or "Possibly present"."""
+        kinds = [token.kind for token in self.tokens]
+        return kinds[0] == "hedge" and (self.titled or kinds[-1] == "link") and {*kinds[1:]} <= {"present", "link"}
+
     def read(self) -> None:
         tokens = self.tokens
+        if self.is_doubt():
+            self.out.heading, self.out.headed = None, True
+            return
         while self.position < len(tokens):
             token = self._token()
             match token.kind:

@@ -374,7 +374,11 @@ class _Collected:
         revised = _REVISED.search(folded.text, number.end(), end) if number else None
         if _NOTHING.match(folded.text, position) or not words:
             self.reasons.setdefault(item, LEFT_OPEN)
-        elif number is None or _has_superscript(text, *folded.source(*number.span("number"))):
+        elif (
+            number is None
+            or (number["number"][0] == "+" and self.scale_of(item).min >= 0)
+            or _has_superscript(text, *folded.source(*number.span("number")))
+        ):
             self.reasons.setdefault(item, f'"{words}" is not a number')
         elif number["top"] and int(number["top"]) != (top := self.scale_of(item).max):
             self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {top}')

@@ -118,11 +118,19 @@ def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:
     return (
         rest[0].text == "the"
         or (rest[0].kind == "fill" and line[: rest[0].start].strip().casefold() == "no")  # "No label fits"
-        or (kind == "and" and said != "")  # "Health and Safety", of which only "Health" is a label
+        or (said != "" and _begins_name(rest, line))
         or (kind == "verb" and said != "" and said not in _FITTING)
         or (kind == "verb" and _SECOND_BEST.match(line, rest[0].end) is not None)
         or (kind == "link" and said.replace(".", "", 1).isdecimal())
     )
+
+
+def _begins_name(rest: Sequence[Token], line: str) -> bool:
+    """Return True if another name follows a label: "Health and Safety", "Energy/Climate", "Law, Justice"."""
+    if rest[0].kind == "comma" and rest[0].text != "/":
+        words = [line[token.start] for token in rest[1:] if token.kind != "stop"]
+        return all(map(str.isupper, words))
+    return rest[0].kind in ("and", "comma")
 
 
 def _listed(tokens: Sequence[Token]) -> list[Token]:

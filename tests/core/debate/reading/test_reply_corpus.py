@@ -120,6 +120,8 @@ def decision(text: str, codebook: Codebook, finish_reason: str = "stop") -> str:
 
 READ: dict[str, dict[str, str]] = {
     "news": {
+        "The label is Business, because of the words 'World Bank'.": "Business",
+        "The label is Business, clearly.": "Business",
         "The label is Sci-Tech": "Sci/Tech",
         "The label is SciTech.": "Sci/Tech",
         "Category: Sci & Tech": "Sci/Tech",
@@ -179,6 +181,9 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        '{"aspects": [{"aspect": "Service", "supported": true}, {"aspect": "Food", "supported": false}]}': "Service",
+        '{"aspects": [{"name": "Service", "ruling": "kept"}, {"name": "Food", "ruling": "rejected"}]}': "Service",
+        "Decisione finale: Gli aspetti presenti sono: Service": "Service",
         "Final Decision: The present aspects are: 1. Service 2. Food": "Service, Food",
         "Final Decision: The present aspects are: 1) Service, 2) Food": "Service, Food",
         "Final Decision: The present aspects are: a) Service b) Food": "Service, Food",
@@ -1279,6 +1284,8 @@ READ: dict[str, dict[str, str]] = {
 }
 REFUSED: dict[str, list[str]] = {
     "news": [
+        "The label is Business/Economy",
+        "The label is Business, Economy.",
         "La etiqueta no es World.",
         "La etiqueta menos adecuada es World.",
         "Si fuera de política, la etiqueta más adecuada sería World.",
@@ -1353,6 +1360,12 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        '**Clearly present**\n- #Service: "kind porter"\n\n**Doubtful**\n- #Price: "worth it"',
+        '**Clearly present**\n- #Service: "kind porter"\n\nPossibly present:\n- #Price: "worth it"',
+        '[{"aspect": "Service", "ruling": "upheld"}, {"aspect": "Food", "ruling": "overturned"}]',
+        '{"aspects": [{"aspect": "Service", "decision": "upheld"}, {"aspect": "Food", "decision": "overturned"}]}',
+        '{"aspects": [{"aspect": "Service", "evidence": "kind porter"}, {"aspect": "Food", "evidence": "none"}]}',
+        '{"aspects": [{"aspect": "Service", "quote": "kind porter"}, {"aspect": "Food", "quote": ""}]}',
         "The aspects present in this review are: #Cleanliness, #Service\nIf no aspect is present, end with:\nThe aspects present in this review are: none",
         "Final Decision: The present aspects are: 1. Service 2. Ambience 3. Food",
         "Final Decision: The present aspects are: 1. Service 2. maybe Food",
@@ -1803,6 +1816,7 @@ REFUSED: dict[str, list[str]] = {
         "The author supports the policy.",
     ],
     "essay": [
+        "Final Ratings:\nClarity: +1\nEngagement: +2\nDepth: +1",
         "Final Ratings:\n| Dimension | Extractor | Critic |\n|---|---|---|\n| Clarity | 5 | 4 |\n| Engagement | 3 | 2 |\n| Depth | 1 | 1 |",
         "Final Ratings:\n| Dimension | Before | After |\n|---|---|---|\n| Clarity | 5 | 4 |\n| Engagement | 3 | 2 |\n| Depth | 1 | 1 |",
         "Final Ratings:\n| | Clarity | Engagement | Depth |\n|---|---|---|---|\n| Extractor | 4 | 3 | 2 |\n| Critic | 4 | 3 | 1 |",
