@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -122,7 +123,7 @@ def _format(promised: Format | None, found: FileType | None, name: str, head: by
     the file name.
     """
     is_spreadsheet, is_parquet = promised in _SPREADSHEETS, promised == "parquet"
-    promised_type = "a workbook" if is_spreadsheet else "a Parquet file" if is_parquet else "text"
+    promised_type = "a workbook" if is_spreadsheet else "a Parquet file" if is_parquet else "a table in text form"
     if found is None:
         if is_parquet or (is_spreadsheet and _is_binary(head)):
             raise InputError(f"{name} is not {promised_type}.", "If it is text, rename it to end in .csv or .jsonl.")
@@ -180,6 +181,20 @@ class FileType:
 _OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _CONVERT = "Save the table as csv, xlsx, jsonl or parquet."
 _UNPACK = "Unpack it and open the file inside."
+_TOKENS = "a file of tokens"
+_ONE_TEXT_PER_ROW = "Export a table with one text per row."
+_REFERENCES = "Export the references as csv, for example with Zotero."
+_TEXT_FORMS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
+    (re.compile(rb"#FORMAT=WebAnno"), f"{_TOKENS} (WebAnno, INCEpTION)", _ONE_TEXT_PER_ROW),
+    (
+        re.compile(rb"(?:-DOCSTART-.*\s+)?(?:\S+[ \t](?:\S+[ \t])*(?:O|[BIES]-[A-Z]\S*)\r?\n\s*){3}"),
+        f"{_TOKENS} (CoNLL)",
+        _ONE_TEXT_PER_ROW,
+    ),
+    (re.compile(rb"WEBVTT\b|\d+\r?\n\d\d:\d\d:\d\d,\d+ -->"), "subtitles", "Save the lines as csv, a text per row."),
+    (re.compile(rb"TY  - |@\w+\{[^\s,{}]+,\s*\w+\s*="), "a list of references", _REFERENCES),
+)
+"""Texts that are no table, by their beginning."""
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"\x1f\x8b", "a gzip archive", _UNPACK),
     (b"BZh", "a bzip2 archive", _UNPACK),
@@ -194,7 +209,8 @@ _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"{\\rtf", "a rich text document", _CONVERT),
     (b"SQLite format 3\x00", "an SQLite database", _CONVERT),
     (b"ARROW1\x00\x00", "an Arrow file", _CONVERT),
-    (b"#FORMAT=WebAnno", "a file of tokens (WebAnno, INCEpTION)", "Export a table with one text per row."),
+    (b"$FL2", "an SPSS file", _CONVERT),
+    (b"<stata_dta>", "a Stata file", _CONVERT),
     (b"\x7fELF", "a program", _CONVERT),
     (b"\x80\x04\x95", "a Python pickle, which is never loaded", _CONVERT),
 )
@@ -219,6 +235,9 @@ def detect_file_type(head: bytes, stream: BinaryIO) -> FileType | None:
     if start[:15].lower().startswith((b"<!doctype html", b"<html")):
         remedy = "Save its table as csv or xlsx. If it asks you to log in, do so and download the file again."
         return FileType(None, "a web page", remedy)
+    for pattern, description, remedy in _TEXT_FORMS:
+        if pattern.match(start):
+            return FileType(None, description, remedy)
     for magic, description, remedy in _MAGIC:
         if head.startswith(magic):
             return FileType(None, description, remedy)

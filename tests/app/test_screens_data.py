@@ -104,7 +104,7 @@ def test_file_of_another_type_is_named(session: ProjectSession) -> None:
     uploader = at.file_uploader(key="data-file-0")
     assert list(uploader.proto.type) == []  # otherwise the browser refuses the file, and only a tooltip says why
     uploader.set_value([("notes.pdf", b"%PDF-1.7", "application/pdf")]).run()
-    assert "notes.pdf is not text but a PDF" in html(at)
+    assert "notes.pdf is not a table in text form but a PDF" in html(at)
 
 
 def test_row_options_change_the_preview(session: ProjectSession) -> None:

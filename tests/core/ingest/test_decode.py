@@ -159,13 +159,13 @@ def test_binary_file_with_a_text_suffix_is_named(data: bytes, problem: str, tmp_
     path.write_bytes(data)
     with pytest.raises(InputError, match=problem) as caught:
         read_table(path, name=path.name)
-    assert "data.csv is not text" in str(caught.value)
+    assert str(caught.value).startswith(("data.csv is not text", "data.csv is not a table in text form but"))
     assert caught.value.remedy
 
 
 def test_excel_file_named_csv_is_rejected(xlsx: Callable[..., bytes]) -> None:
     data = xlsx({"S": [["text"], ["a"]]})
-    with pytest.raises(InputError, match=r"is not text but an Excel file\. Rename it to end in \.xlsx"):
+    with pytest.raises(InputError, match=r"is not a table in text form but an Excel file\. Rename it to end in \.xlsx"):
         read(data)
     assert read(data, "data").format == "xlsx"  # without a suffix the content decides
 
@@ -188,11 +188,26 @@ def test_text_that_is_called_a_workbook_is_read(name: str, encoding: str) -> Non
     [
         (b'\xef\xbb\xbf<?xml version="1.0"?>\n<sentences></sentences>', "an XML file"),
         (b"#FORMAT=WebAnno TSV 3.3\n\n1-1\t0-3\tThe\t_\n", "a file of tokens"),
+        (b"-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\n. . O O\n", "a file of tokens"),
+        (b"EU\tB-ORG\r\nrejects\tO\r\ncalls\tO\r\n", "a file of tokens"),
+        (b"WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nHello\n", "subtitles"),
+        (b"1\n00:00:01,000 --> 00:00:02,000\nHello\n", "subtitles"),
+        (b"TY  - JOUR\nTI  - Title\nER  - \n", "a list of references"),
+        (b"@article{a1,\n  title={Title}\n}\n", "a list of references"),
+        (b"$FL2@(#) IBM SPSS STATISTICS", "an SPSS file"),
+        (b"<stata_dta><header>", "a Stata file"),
     ],
 )
 def test_files_without_a_table_are_rejected_by_kind(data: bytes, problem: str) -> None:
-    with pytest.raises(InputError, match=f"is not text but {problem}"):
+    with pytest.raises(InputError, match=f"is not a table in text form but {problem}"):
         read(data)
+
+
+@pytest.mark.parametrize(
+    "data", ["@anna {hi},x\nb,y\n", "tag O\nfood O\n", "id\tlabel\n1\tO\n2\tB-side\n", "1\n2\n3\n"]
+)
+def test_tables_that_begin_like_other_files_are_read(data: str) -> None:
+    assert len(read(data.encode())) >= 1
 
 
 def test_missing_file_and_folder_are_rejected(tmp_path: Path) -> None:
