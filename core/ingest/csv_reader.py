@@ -60,6 +60,9 @@ _ESCAPED_INSIDE = re.compile(r'(?:^|[,;\t|])"[^"\\\r\n]*+\\"(?=[^,;\t|\r\n"])', 
 _DOUBLED_INSIDE = re.compile(r'[^,;\t|\r\n"]""[^,;\t|\r\n"]')
 _COMMENTS = re.compile(r"(?:#[^\r\n]*[\r\n]+)+")
 _BLANK_LINE = re.compile(r"\r?\n[^\S\n]*\r?\n")
+_MARK = "__label__"
+_FASTTEXT = re.compile(rf"((?:{_MARK}\S+(?:\s+|$))+)(.*)", re.DOTALL)
+"""A line of fastText: labels and a text."""
 _SAMPLE = 1 << 16
 SAMPLED_ROWS = 200
 """Most rows that are compared with the first line."""
@@ -161,6 +164,10 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     if not rows.read:
         raise InputError(f"{name} has a header ({clip(', '.join(columns), 200)}) but no rows.", "Add rows below it.")
     data, unescaped = _columns(rows.kept, len(columns))
+    if columns == ("text",) and all(labelled := [_FASTTEXT.fullmatch(cell) for cell in data[0]]):
+        columns = ("labels", "text")
+        labels = ("|".join(match[1].replace(_MARK, "").split()) for match in labelled if match)
+        data = (tuple(labels), tuple(match[2] for match in labelled if match))
     if unescaped:
         notes += (f"Cells with escaped formulas (an apostrophe before = + - @) that were unescaped: {unescaped:,}.",)
     return Table(
@@ -195,7 +202,9 @@ def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Di
     dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)
     dialect = replace(dialect, escaped=escaped)
     header = source.header
-    if header is None:
+    if head.startswith(_MARK) and source.delimiter is None and header is None:
+        dialect, header = Dialect(NO_DELIMITER), "none"
+    elif header is None:
         is_list = _is_list_of_texts(source.name, _first_rows(head, dialect))
         header = "none" if is_list or _is_data(_first_rows(head, dialect, SAMPLED_ROWS)) else "first line"
         if is_list and source.delimiter is None and dialect.delimiter == ",":  # the commas of sentences

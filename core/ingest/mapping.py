@@ -285,8 +285,8 @@ _TEXT = re.compile(
     r"(?:^|[ _.-])(?:text|texts|review|reviews|comment|body|content|sentence|document|message|abstract|description|"
     r"tweet|post|answer|response|utterance|passage|statement|summary|feedback|texte|texto|kommentar)(?:$|[ _.-])"
 )
-_NOT_TEXT = re.compile(r"\d{4}[-/]\d\d?[-/]\d|\d{1,2}[./]\d{1,2}[./]\d|[\[{]\s*[\"'{]")
-"""The start of a date or of JSON."""
+_NOT_TEXT = re.compile(r"\d{4}[-/]\d\d?[-/]\d|\d{1,2}[./]\d{1,2}[./]\d|[\[{]\s*[\"'{]|\((?:ROOT)?\s")
+"""The start of a date, of JSON or of a parse tree."""
 _ID = re.compile(
     r"(?:^|[ _.-])(?:id|ids|uuid|guid|key|index|idx|nr|no|number|row|n°|nº|identifiant|ид|编号|番号)\.?$"
     r"|^#?id(?:$|[ _-])|^(?:docid|rowid)$|^#$"
@@ -596,10 +596,14 @@ def _grid_size(gold: Sequence[GoldSource], noun: str) -> str:
 def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
     """Return True for a column named like lists of labels, or with JSON lists of names; not for lists of objects.
 
-    A column named like a single label may list them if its parts recur. What Prodigy's users did not accept is no gold.
+    A column named like a single label may list them if its parts recur. Repeated names in a JSON list are the votes of
+    several people. What Prodigy's users did not accept is no gold.
     """
     names = {each for cell in column for each in split_list(cell)}
-    if name.endswith(NOT_ACCEPTED) or any(each.startswith(("{", "[")) for each in names):
+    lists = [cell for cell in column if isinstance(cell, list) and all(isinstance(each, str) for each in cell)]
+    if name.endswith(NOT_ACCEPTED) or any(len(set(cell)) < len(cell) for cell in lists):
+        return False
+    if any(each.startswith(("{", "[")) for each in names):
         return False
     first = next((cell for cell in column if as_text(cell).strip()), "")
     is_json = isinstance(first, list) or as_text(first).strip().startswith("[")

@@ -336,9 +336,16 @@ def as_text(value: Any) -> str:
 
 
 def field_text(cell: Any) -> str:
-    """Return a cell as the text of a document. Tokens in a list are joined by spaces, longer texts by lines."""
-    if isinstance(cell, list) and cell and all(isinstance(item, str) for item in cell):
-        return ("\n" if any(" " in item.strip() for item in cell) else " ").join(cell)
+    """Return a cell as the text of a document. Tokens in a list are joined by spaces, longer texts by lines.
+
+    Texts and objects with a text (Telegram) are the parts of one text.
+    """
+    if isinstance(cell, list) and cell:
+        if all(isinstance(item, str) for item in cell):
+            return ("\n" if any(" " in item.strip() for item in cell) else " ").join(cell)
+        parts = [str(item["text"]) if isinstance(item, dict) and "text" in item else item for item in cell]
+        if any(isinstance(item, str) for item in cell) and all(isinstance(part, str) for part in parts):
+            return "".join(map(str, parts))
     return as_text(cell)
 
 

@@ -419,6 +419,14 @@ def test_first_line_of_a_txt_that_reads_like_a_text_is_a_row() -> None:
     assert table.line_numbers == (1, 2, 3)
 
 
+@pytest.mark.parametrize("name", ["train.txt", "cooking.train"])
+def test_labels_of_fasttext_are_a_column(name: str) -> None:
+    table = read("__label__pos __label__food Good, but late.\n__label__neg Cold, sadly\n", name)
+    assert (table.columns, table.header) == (("labels", "text"), "none")
+    assert table.column("labels") == ("pos|food", "neg")
+    assert table.column("text") == ("Good, but late.", "Cold, sadly")
+
+
 @pytest.mark.parametrize("first", ["review", "What they liked", "id,text"])
 def test_first_line_of_a_txt_that_names_columns_is_the_header(first: str) -> None:
     table = read(f"{first}\n1,The food was good.\n2,The soup was cold.\n", "notes.txt")

@@ -790,6 +790,24 @@ def test_objects_are_suggested_as_neither_ids_nor_labels() -> None:
     assert (found.text, found.id, found.gold) == ("row.words", "row.id", (GoldSource("accept", "list"),))
 
 
+def test_text_in_parts_is_joined() -> None:
+    parts = [{"text": ["See ", {"type": "link", "text": "https://x.y"}, ", late"]}, {"text": "plain"}]
+    assert [one.text for one in build(json.dumps(parts), name="chat.json").documents] == [
+        "See https://x.y, late",
+        "plain",
+    ]
+
+
+def test_parse_trees_are_no_texts_and_labels_of_annotators_no_gold() -> None:
+    rows = [
+        {"annotator_labels": [["x", "y"][n % 2], "x"], "gold_label": ["x", "y"][n % 2], "sentence1": f"Some words {n}",
+         "sentence1_parse": f"(ROOT (S Some words {n}))", "sentence1_binary_parse": f"( Some ( words {n} ) )"}
+        for n in range(6)
+    ]  # fmt: skip
+    found = suggest_mapping(table(json.dumps(rows), "nli.json"))
+    assert (found.text, found.gold) == ("sentence1", (GoldSource("gold_label", "choice"),))
+
+
 def test_labels_of_several_people_in_a_list_are_suggested_by_rater() -> None:
     one, several = ["hate", "none", "rude"], [["hate"], ["rude", "none"], []]
     for labels, kind in ((one, "choice"), (several, "list")):
