@@ -40,6 +40,7 @@ from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdi
 from core.documents import Value
 
 COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
+_NEXT = re.compile(r"\bnext\b[^:\n]{0,20}:", re.IGNORECASE)
 _DONE = re.compile(r"^[\W_]*no (?:more|further) comments?\b", re.IGNORECASE | re.MULTILINE)
 
 
@@ -123,11 +124,17 @@ def _speaking_order(context: DebateContext, speakers: Sequence[_Speaker]) -> lis
 
 
 def _chosen_speaker(reply: Reply, waiting: Sequence[_Speaker]) -> _Speaker:
-    """Return the speaker that the coordinator names last by the whole name; the first in order if it names none."""
+    """Return the speaker that the coordinator names by the whole name; the first in order if it names none.
+
+    It is the first name after the last "Next:", or else the last name in the reply.
+    """
     by_role = {speaker.member.role: speaker for speaker in waiting}
     names = Names(tuple((role, speaker.member.persona.name, None) for role, speaker in by_role.items()))
-    named = [by_role[mention.item] for mention in names.mentions(without_reasoning(reply.text))]
-    return named[-1] if named else waiting[0]
+    text = without_reasoning(reply.text)
+    start = max((match.end() for match in _NEXT.finditer(text)), default=len(text))
+    mentions = names.mentions(text)
+    named = [mention for mention in mentions if mention.start >= start][:1] or mentions[-1:]
+    return by_role[named[0].item] if named else waiting[0]
 
 
 def _persona_request(

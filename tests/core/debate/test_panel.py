@@ -120,8 +120,12 @@ def test_persona_that_differs_most_is_asked_first() -> None:
     (("Parent", "Parent 2"), "Next: Parent 2", "persona_2"),
     (("Ann", "Bob"), "Ann was clear. Next: bob.", "persona_2"),
     (("Ann", "Bob"), "Next: Annabel", "persona_1"),
+    (("Ann", "Bob"), "Next: Bob\n\nBob has not answered Ann yet.", "persona_2"),
+    (("Ann", "Bob"), "**Next:** Bob (he contradicts Ann)", "persona_2"),
+    (("Ann", "Bob"), "Next speaker:\nBob, as Ann has spoken.", "persona_2"),
+    (("Ann", "Bob"), "Ann has spoken twice, so I choose Bob.", "persona_2"),
 ])  # fmt: skip
-def test_name_within_a_longer_name_is_not_matched(names: tuple[str, str], reply: str, chosen: str) -> None:
+def test_speaker_is_the_whole_name_after_next(names: tuple[str, str], reply: str, chosen: str) -> None:
     personas = PersonaSet(
         groups=(Group(name="G", personas=tuple(Persona(name=name, dimension="d") for name in names)),)
     )
