@@ -235,7 +235,8 @@ def _prediction(feature: Feature, reply: Reply) -> Prediction:
         if known is None:
             return Prediction()
         text = known
-    share = float(certainty) / 100 if isinstance(certainty, int | float) and not isinstance(certainty, bool) else 0.5
+    share = float(certainty) if isinstance(certainty, int | float) and not isinstance(certainty, bool) else 50.0
+    share = share if isinstance(certainty, float) and share <= 1 else share / 100  # 0.8 is 80 percent
     return Prediction(text, min(1.0, max(0.0, share)))
 
 
