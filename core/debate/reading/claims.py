@@ -93,10 +93,11 @@ _REASON = re.compile(r"(?:because|since|as)\b")
 _GROUP = re.compile(r"§(?:(?: ?[,/&] ?| |(?:(?<=[,/&] §),)? (?:and|or|nor|as well as) )(?:(?:the|an?) )?§)*")
 """Labels with one predicate: "Food, Service and the price"."""
 _DENIED = re.compile(
-    r"(?:\b(?:more|less) \S+ )?\b(?:rather than|than|instead of|as opposed to|not|without|(?<=§ )over)"
+    r"(?:\b(?:more|less) \S+ )?\b(?:rather than|than|instead of|as opposed to|not|without|beyond|(?<=§ )over)"
     r"(?: (?:an?|the|\w+ly))* §"
 )
 """A label that only the words before it deny: "Food rather than Price"."""
+_DESPITE = re.compile(r"\b(?:despite|in spite of|contrary to|unlike) [^§,]*,?")
 _NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|class(?:es)?|topics?|themes?|codes?)"
 _ARTICLE = re.compile(
     rf"\b(?:the|its|their|his|her|this|that|these|those|an?|our|my)(?: (?!{_NOUN})\w+)? §(?! {_NOUN})"
@@ -178,7 +179,7 @@ def claims_of(sentence: str, names: Names, *, chosen: bool) -> list[Claim]:
         elif items:
             if conceded and chosen:  # "Although there are hints of anger, sadness dominates"
                 found[-1] = replace(found[-1], objected=True)
-            stance = _stance(_DENIED.sub("", clause), written=own[0].written, chosen=chosen)
+            stance = _stance(_DESPITE.sub("", _DENIED.sub("", clause)), written=own[0].written, chosen=chosen)
             found.append(Claim(items, stance, _is_reported(before, clause)))
         aside = clause == "§" and words.startswith((",", ":", " - ", " – ", " — "), position)
         conceded = bool(items) and _CONCEDES.match(clause) is not None
@@ -257,7 +258,7 @@ def _is_reported(before: str, clause: str) -> bool:
     named = clause.index("§")
     against = (pattern.search(clause) for pattern in (_LABEL.against, _NEGATION, _SAYS))
     begin = min([named, *(match.start() for match in against if match)])
-    reporting = _OWN_VIEW.sub("", before + clause[:begin])
+    reporting = _OWN_VIEW.sub("", _DESPITE.sub("", before + clause[:begin]))
     return (is_reporting(reporting) or "even if" in reporting) and not is_agreed(before + clause[:named])
 
 

@@ -74,6 +74,11 @@ _ONLY = re.compile(r"\W*only (?!because\b)", re.IGNORECASE)
 """The beginning of a sentence that restricts the decision: "Only Food is certain"."""
 _SMALL = frozenset({"also", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out", "say"})
 """Words that a sentence of nothing but names may contain: "Also A.", "Not B."."""
+_COUNTERFACTUAL = re.compile(
+    r"\bwould (?:have|be|apply|count|qualify)\b[^.]*\bif\b[^.]*\b(?:were|had)\b"
+    r"|\W*had (?:it|the|this)\b[^.]*\bwould have\b"
+)
+"""A condition that is not met: "It would be Food if the cake were the hotel's"."""
 _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\S\*)|\\\*|[†‡¹²³])")
 _STARRED = re.compile(r"[^\W_]\*(?![\w*])")
 _STATED_NUMBER = re.compile(
@@ -187,6 +192,8 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, chosen: bool) -
     if not named:
         return False
     folded = sentence.casefold()
+    if _COUNTERFACTUAL.search(folded):
+        return False
     if _states_otherwise(tokens, decided) or (chosen and _ALTERNATIVE.match(folded)):
         return True
     agreed = is_agreed(folded)

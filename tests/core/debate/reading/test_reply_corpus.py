@@ -138,6 +138,7 @@ READ: dict[str, dict[str, str]] = {
         "The label is Business.\n\nI chose Business over World since the summit is about trade.": "Business",
     },
     "stances": {
+        "The label is neutral.\n\nIt would be hawkish if the increase were certain.": "neutral",
         "The label is dovish (code 0).": "dovish",
         "The label is dovish\n\nThe neutral label does not apply because there is a clear lean.": "dovish",
         "Verdict: hawkish. The defence's claim that the label is neutral does not hold.": "hawkish",
@@ -181,6 +182,9 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        'Final Decision: Food, Service.\n\nI included Service despite the objection of the critic because of "rude waiter".': "Service, Food",
+        "Final Decision: Food.\n\nHad the guest said who brought the eggs, Service would have been present, too.": "Food",
+        "My final decision is that Food and Service are present.": "Service, Food",
         '{"aspects": [{"aspect": "Service", "supported": true}, {"aspect": "Food", "supported": false}]}': "Service",
         '{"aspects": [{"name": "Service", "ruling": "kept"}, {"name": "Food", "ruling": "rejected"}]}': "Service",
         "Decisione finale: Gli aspetti presenti sono: Service": "Service",
@@ -849,6 +853,7 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        "I give:\n- Clarity → 4\n- Engagement → 3\n- Depth → 2": "4, 3, 2",
         "Final Ratings: 1. Clarity: 4 2. Engagement: 3 3. Depth: 2": "4, 3, 2",
         "Final Ratings: 1) Clarity - 4; 2) Engagement - 3; 3) Depth - 2": "4, 3, 2",
         "Final Ratings:\n| Dimension | Extractor | Critic | Final |\n|---|---|---|---|\n| Clarity | 5 | 4 | 4 |\n| Engagement | 3 | 2 | 3 |\n| Depth | 1 | 1 | 2 |": "4, 3, 2",
@@ -1203,6 +1208,8 @@ READ: dict[str, dict[str, str]] = {
         "The label is get_invoice, because the critic is right.": "get_invoice",
     },
     "hate": {
+        "The label is offensive.\n\nIt would be hate if the insult were aimed at a protected group.": "offensive",
+        "The label is hate\n\nThe post goes beyond offensive because it attacks a group.": "hate",
         "The label is hate": "hate",
         "The label is neither": "neither",
         "The extractor calls the post hate because of a slur. The critic answers that the slur is aimed at the author's friend and not at a group. I hate to overrule a careful extractor, but the definition of hate asks for a protected group. The post is offensive nonetheless: it insults a person. So neither is out of the question, too.\n\nThe label is offensive": "offensive",
@@ -1360,6 +1367,8 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "Final Decision: Food.\n\nDespite the critic's view, I find that Service is present.",
+        "My final decision is that Food is not present.",
         '**Clearly present**\n- #Service: "kind porter"\n\n**Doubtful**\n- #Price: "worth it"',
         '**Clearly present**\n- #Service: "kind porter"\n\nPossibly present:\n- #Price: "worth it"',
         '[{"aspect": "Service", "ruling": "upheld"}, {"aspect": "Food", "ruling": "overturned"}]',
@@ -2170,6 +2179,7 @@ REFUSED: dict[str, list[str]] = {
         "The label is get_invoice. That is what the extractor says, and it is mistaken.",
     ],
     "hate": [
+        "The label is offensive.\n\nThe post would be hate to most readers.",
         "I cannot help with hate speech.",
         "I hate this.",
         "The label is hate/offensive",
