@@ -540,7 +540,8 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
         and _has_few_values(cells[name], _MAX_CHOICES)
     ]
     labels_of_raters = {source.column: source.label for source in _by_rater(choices)}
-    choices = [name for name in choices if _CHOICES.search(labels_of_raters.get(name, name).casefold())]
+    named = {name: labels_of_raters.get(name, name).casefold() for name in choices}
+    choices = [name for name, label in named.items() if _CHOICES.search(label) or _LISTS.search(label)]
     if choices:
         sources = _first_by_rater(choices, "choice")
         return sources, f"{_columns_are(sources)} gold: one of few labels."

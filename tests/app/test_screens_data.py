@@ -121,6 +121,14 @@ def test_row_options_change_the_preview(session: ProjectSession) -> None:
     assert "Import your texts" in html(at)
 
 
+def test_labels_of_repeated_texts_can_be_united(session: ProjectSession) -> None:
+    at = upload(b"text,labels\nabc,Food\nabc,Room\ndef,Food|Room\n")
+    control = at.segmented_control(key="rows-duplicates")
+    assert control.options == ["Keep all", "Unite their labels"]
+    control.set_value("first").run()
+    assert "Rows read: 3, kept: 2, rejected: 0, merged: 1" in html(at)
+
+
 def test_unknown_gold_value_can_be_mapped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
     at = upload(CSV)
@@ -203,7 +211,7 @@ def test_first_line_is_imported_if_the_file_has_no_header(session: ProjectSessio
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"", "is empty"), (b"id,text\n", "but no rows"), (b"PK\x03\x04" + b"\x00\xff" * 200, "is not text")],
+    [(b"", "is empty"), (b"id,text\n", "but no rows"), (b"PK\x03\x04" + b"\x00\xff" * 200, "is not a table")],
 )
 def test_unreadable_file_is_explained(session: ProjectSession, content: bytes, words: str) -> None:
     at = upload(content)

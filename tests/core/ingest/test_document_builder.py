@@ -869,7 +869,7 @@ def test_lists_of_tokens_are_texts() -> None:
     assert turns.documents[0].text == "Hello there.\nGood morning!"
 
 
-@pytest.mark.parametrize("name", ["Code", "Thème", "Kategorie", "topic.tema", "тема", "类别"])
+@pytest.mark.parametrize("name", ["Code", "topics", "Thème", "Kategorie", "topic.tema", "тема", "类别"])
 def test_names_of_columns_with_one_label(name: str) -> None:
     rows = "".join(f"Some words {n},{'xy'[n % 2]}\n" for n in range(6))
     assert suggest_mapping(table(f"text,{name}\n{rows}")).gold == (GoldSource(name, "choice"),)
