@@ -152,16 +152,18 @@ def _picked(data: Any) -> tuple[str, str]:
 def _stated_wait(headers: Mapping[str, str], message: str) -> float | None:
     """Return the wait in seconds that the server asks for, which may be negative or infinite, None without any.
 
-    Sources are ``retry-after-ms``, ``Retry-After`` (seconds or date), ``X-RateLimit-Reset`` (seconds, or a Unix time in
-    seconds or milliseconds) and the message ("Please try again in 1m26.4s").
+    Sources are ``retry-after-ms``, ``Retry-After`` (seconds or date; LiteLLM puts ``llm_provider-`` before the name),
+    ``X-RateLimit-Reset`` (seconds, or a Unix time in seconds or milliseconds) and the message ("Please try again in
+    1m26.4s").
     """
+    after = headers.get("retry-after") or headers.get("llm_provider-retry-after", "")
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
-    if (seconds := _number(headers.get("retry-after", ""))) is not None:
+    if (seconds := _number(after)) is not None:
         return seconds
     now = datetime.now(UTC)
     with contextlib.suppress(TypeError, ValueError, OverflowError):
-        moment = parsedate_to_datetime(headers.get("retry-after", ""))
+        moment = parsedate_to_datetime(after)
         return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
     if (reset := _number(headers.get("x-ratelimit-reset", ""))) is not None:
         return reset if reset < _EPOCHS[0] else reset / (1 if reset < _EPOCHS[1] else 1000) - now.timestamp()

@@ -136,6 +136,7 @@ def test_prompt_that_exceeds_the_stated_context_alone_is_refused_after_one_repet
         ({"retry-after": "7"}, "slow", 7.0),
         ({"retry-after-ms": "150"}, "slow", 0.15),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, "slow", 0.0),
+        ({"llm_provider-retry-after": "60"}, "No deployments available for selected model. Passed model=m.", 60.0),
         ({"x-ratelimit-reset": "9"}, "slow", 9.0),
         ({"x-ratelimit-reset": "1500000000"}, "slow", 0.0),
         ({"x-ratelimit-reset": "1500000000000"}, "slow", 0.0),
