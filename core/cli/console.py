@@ -161,11 +161,12 @@ def open_standard_streams() -> None:
 
 
 class ProgressLines:
-    """Progress of a run: one line that is updated on a terminal, else at most one line per second."""
+    """Progress of a run: one line that is updated on a terminal, else changed lines, at most one per second."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
         self._last = 0.0
+        self._printed = ""
         self._guard = threading.Lock()
 
     def __call__(self, event: Event) -> None:
@@ -184,7 +185,8 @@ class ProgressLines:
             if self._terminal:
                 room = shutil.get_terminal_size().columns - BAR_WIDTH - 2
                 click.echo(f"\r\033[K{progress_bar(event)} {printable(line)[:room]}", err=True, nl=ended)
-            else:
+            elif line != self._printed:
+                self._printed = line
                 click.echo(printable(line), err=True)
 
 

@@ -17,6 +17,7 @@ from core.engine.debate_runner import Debate, PendingTurn
 from core.engine.interfaces import Dependencies, Work
 from core.engine.model_calls import ModelCaller
 from core.errors import ContextTooLong, ProjectError, Refused
+from core.formatting import format_count
 from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 
 STATUS_SECONDS = 0.25
@@ -208,7 +209,9 @@ class Engine(ABC):
     def _note_limit(self, role_model: RoleModel, at_once: int) -> None:
         """Show how far a server's rate limit has slowed the run."""
         limited = at_once < self.settings.concurrency
-        self.note = f"{role_model.connection} is rate limited: {at_once} calls at once" if limited else ""
+        self.note = (
+            f"{role_model.connection} is rate limited: {format_count(at_once, 'call')} at once" if limited else ""
+        )
 
     def _record_turn(self, pending: PendingTurn, reply: Reply, *, cached: bool) -> None:
         """Publish a finished turn and queue it for the store."""

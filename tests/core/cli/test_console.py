@@ -48,6 +48,16 @@ def test_progress_bar_shows_the_share_of_finished_documents(ended, full):
     assert bar.startswith(click.style("━" * full, fg="green"))
 
 
+def test_progress_that_is_not_on_a_terminal_is_printed_when_it_changes(monkeypatch, capsys):
+    monkeypatch.setattr(console, "LINE_SECONDS", 0.0)
+    lines = console.ProgressLines()
+    for ended in (0, 0, 0, 1):
+        lines(RunStatus("r0001", "running", 100, ended, 0, 0, 0, 0, 0, 0, 0, None, 0.0, 0.0, None))
+    assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "r0001 running: 0 of 100", "r0001 running: 1 of 100",
+    ]  # fmt: skip
+
+
 CODEBOOK = r"""
 name: "Hotel \e]0;title\a"
 unit: review
