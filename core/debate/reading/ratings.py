@@ -154,15 +154,18 @@ def ratings_of(
 def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
     """Return the ratings on lines ``Dimension: number`` of a whole reply, and the end of the last one (-1 if none).
 
-    A line counts only if nothing but a remark follows its number; none counts if one of them is reported.
+    A line counts only if nothing but a remark follows its number; none counts if one of them is reported. The number of
+    the only dimension may stand alone on the first or the last line.
     """
     collected = _Collected(codebook, names)
     last = -1
+    written = marked.lines.strip()
+    first_and_last = (written.partition("\n")[0].strip(), written.rpartition("\n")[2].strip())
     for start, end in marked.spans():
         boxes = list(_BOXED.finditer(marked.text, start, end)) if collected.sole else []
         boxed = boxes[-1] if boxes else None
         plain = _in_digits(boxed[1] if boxed else _unwrapped(marked.lines[start:end]))
-        alone = (boxed or marked.lines.strip() == marked.lines[start:end].strip()) and _POINT.match(plain.strip())
+        alone = (boxed or marked.lines[start:end].strip() in first_and_last) and _POINT.match(plain.strip())
         if (
             (alone or _PLAIN.fullmatch(plain))
             and len(_NUMBERED_CELL.findall(plain)) < 2

@@ -18,7 +18,7 @@ class RatingsReader(Reader):
     """A reading of a decision on a codebook of ratings. Dimensions without a rating are undecided."""
 
     marker_kinds = ("final", "ratings")
-    keys = ("ratings",)
+    keys = ("final_ratings", "ratings", "scores")
 
     def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
         """Accept all: the last ratings count."""

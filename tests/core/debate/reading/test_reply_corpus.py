@@ -163,6 +163,9 @@ READ: dict[str, dict[str, str]] = {
         "Sentence 1: a cut.\nSentence 2: more cuts.\nThe label is dovish": "dovish",
     },
     "fluency": {
+        "4\n\nThe summary reads well, with 2 slips.": "4",
+        "The summary reads well, with 2 slips.\n\n4": "4",
+        "The summary reads well.\n\n**4/5**": "4",
         "3.5/5": "3.5",
         "**Score: 4**": "4",
         "<think>\\boxed{2}</think>\n\\boxed{3}": "3",
@@ -853,6 +856,8 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        '{"reasons": {"Clarity": "3 points", "Engagement": "dull", "Depth": "thin"}, "scores": {"Clarity": 4, "Engagement": 3, "Depth": 2}}': "4, 3, 2",
+        '{"extractor": {"Clarity": 5, "Engagement": 3, "Depth": 2}, "final_ratings": {"Clarity": 4, "Engagement": 3, "Depth": 2}}': "4, 3, 2",
         "I give:\n- Clarity → 4\n- Engagement → 3\n- Depth → 2": "4, 3, 2",
         "Final Ratings: 1. Clarity: 4 2. Engagement: 3 3. Depth: 2": "4, 3, 2",
         "Final Ratings: 1) Clarity - 4; 2) Engagement - 3; 3) Depth - 2": "4, 3, 2",
@@ -1345,6 +1350,9 @@ REFUSED: dict[str, list[str]] = {
     "grades": ["A-", "The label is A-", "B+", "Grade: +A"],
     "levels": ["-2", "The label is 2-3", "2.5"],
     "fluency": [
+        "4\n\nOn reflection:\n\n5",
+        "4\n\nI raise it to 5.",
+        "Slips:\n\n2\n\nNone is serious.",
         "Fluency: 3 and a half",
         "Between 3 and 4",
         "3-4",
