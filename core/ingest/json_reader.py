@@ -18,7 +18,17 @@ from core.errors import InputError
 from core.ingest.decode import Decoding, LineReader, RowTooLong
 from core.ingest.gold import NOT_ACCEPTED, rater_key
 from core.ingest.label_studio import is_task, task_rows
-from core.ingest.table import MAX_COLUMNS, Format, RowLog, Table, TableSource, check_width, clean_columns, clean_value
+from core.ingest.table import (
+    MAX_COLUMNS,
+    Format,
+    RowLog,
+    Table,
+    TableSource,
+    as_text,
+    check_width,
+    clean_columns,
+    clean_value,
+)
 
 ASSIGNMENT = re.compile(r"\A\s*[A-Za-z_][\w.]*\s*=\s*(?=[\[{])")
 """The beginning of the files in an archive of tweets: ``window.YTD.tweets.part0 = [``."""
@@ -190,7 +200,8 @@ def _all(kind: type, value: Any) -> list[Any]:
     return value if isinstance(value, list) and all(isinstance(item, kind) for item in value) else []
 
 
-MAX_COLUMNS_OF_PEOPLE = 100
+MAX_COLUMNS_OF_PEOPLE, MAX_LABEL = 100, 60
+"""Columns of people up to which there are any, and characters of a label in them."""
 MAX_INNER, MAX_LEVELS = 20, 3
 """Values up to which, and levels of objects down to which, the values in a column of objects become columns."""
 
@@ -224,7 +235,7 @@ def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) 
 def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
     """Return the values in lists of objects that each name a person as columns by person, such as ``votes.label_r2``.
 
-    A ``value`` gets the name of the list.
+    A ``value`` gets the name of the list. Values that look like no labels are left out: comments also name people.
 
     A person is numbered by its id if this is a number, else in the order of the file; of more than ``MAX_INNER`` people
     the numbers are the places in the lists. Of Argilla's responses, drafts and discarded ones are left out, and those
@@ -235,26 +246,34 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
     person = rater_key(entries[0]) if entries and isinstance(entries[0], dict) else None
     if person is None or not all(isinstance(entry, dict) and person in entry for entry in entries):
         return {}
+    names = dict.fromkeys(key for entry in entries for key in entry)
+    keys = [key for key in names if key not in (person, "status") and _may_be_labels([one.get(key) for one in entries])]
     people = dict.fromkeys(str(entry[person]) for entry in entries)
     order = {one: one if all(map(str.isdecimal, people)) else number for number, one in enumerate(people, 1)}
-    columns: dict[str, list[list[Any]]] = {}
+    columns: dict[str, dict[int, list[Any]]] = {}
     for row, entries_of_row in enumerate(lists):
         for place, entry in enumerate(entries_of_row, 1):
-            number = place if len(people) > MAX_INNER else order[str(entry[person])]
             if entry.get("status") in ("draft", "discarded"):
                 continue
-            question = entry.get("question_name")
-            for key, value in ({question: entry.get("value")} if question else entry).items():
-                column = key if question else name.rpartition(".")[2] if key == "value" else f"{name}.{key}"
-                if key not in (person, "status"):
-                    columns.setdefault(f"{column}_r{number}", [[] for _ in cells])[row].append(value)
+            number = place if len(people) > MAX_INNER else order[str(entry[person])]
+            own_name = entry.get("question_name") or name.rpartition(".")[2]
+            for key in keys if "question_name" not in entry else ("value",):
+                column = f"{own_name if key == 'value' else f'{name}.{key}'}_r{number}"
+                columns.setdefault(column, {}).setdefault(row, []).append(entry.get(key))
     if len(columns) > MAX_COLUMNS_OF_PEOPLE:
         return {}
-    one_each = all(len(values) < 2 for column in columns.values() for values in column)
+    one_each = all(len(values) < 2 for column in columns.values() for values in column.values())
     return {
-        column: tuple((values[0] if values else None) if one_each else values or None for values in rows)
+        column: tuple(rows[row][0] if one_each and row in rows else rows.get(row) for row in range(len(cells)))
         for column, rows in sorted(columns.items())
     }
+
+
+def _may_be_labels(values: list[Any]) -> bool:
+    """Return True for short values of which some recur, if there are many."""
+    texts = [as_text(value) for value in values if value is not None]
+    is_short = all(len(value) <= MAX_LABEL for value in values if isinstance(value, str))
+    return is_short and len(set(texts)) <= max(MAX_INNER, len(texts) // 2)
 
 
 _UNACCEPTED = "Labels of rows whose answer is reject or ignore (Prodigy) are in columns of their own."

@@ -147,7 +147,7 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
 
 
 ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 HEADERS = ("first line", "none")
 JOB_WAIT = 0.6
 """Seconds that the page waits for an import before it shows a progress bar."""

@@ -419,6 +419,14 @@ def test_first_line_of_a_txt_that_reads_like_a_text_is_a_row() -> None:
     assert table.line_numbers == (1, 2, 3)
 
 
+def test_quoted_fields_between_spaces_are_columns() -> None:
+    table = read('"text" "label"\n"1" "It was cold, sadly." "a"\n"2" "Good" 7\n', "from_r.txt")
+    assert (table.columns, table.delimiter) == (("column_1", "text", "label"), " ")
+    assert table.column("text") == ("It was cold, sadly.", "Good")
+    quotation = read('"Good" "very good" they said\n"Bad" "very bad" they said\n', "a.txt")
+    assert len(quotation.columns) == 1
+
+
 @pytest.mark.parametrize("name", ["train.txt", "cooking.train"])
 def test_labels_of_fasttext_are_a_column(name: str) -> None:
     table = read("__label__pos __label__food Good, but late.\n__label__neg Cold, sadly\n", name)

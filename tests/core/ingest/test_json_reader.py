@@ -71,6 +71,9 @@ def test_annotations_of_several_people_become_columns() -> None:
     assert table.row(0)["topics_r1"] == ["Food"]
     assert "topics_r2" not in table.columns
 
+    posts = [{"text": "a", "comments": [{"user": f"u{n}", "text": f"I like {n}", "likes": n}]} for n in range(50)]
+    assert read("\n".join(map(json.dumps, posts))).columns == ("text", "comments")
+
     questions = [{"question_name": name, "value": 3, "user_id": "6f-1"} for name in ("joy", "fear")]
     table = read(json.dumps({"text": "a", "responses": questions}))
     assert table.columns[2:] == ("fear_r1", "joy_r1")
