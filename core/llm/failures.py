@@ -216,7 +216,7 @@ def _classify(status: int, message: str, server_text: str, wait: float | None) -
         return errors.Unauthorised(message, _REGION_REMEDY)
     if status in (401, 403) or (status == 400 and _KEY.search(server_text)):
         return errors.Unauthorised(message)
-    if status in (404, 410):
+    if status in (404, 405, 410):
         return errors.NoSuchModel(message, "" if _MODEL.search(server_text) else ADDRESS_REMEDY)
     if status == 413 or (status in (400, 422, 429, 500) and _too_long(status, server_text)):
         return errors.ContextTooLong(message)
@@ -227,7 +227,7 @@ def _classify(status: int, message: str, server_text: str, wait: float | None) -
         return errors.ServerFault(message, _remedy(server_text), retry_after=pause)
     if status < 300:
         return errors.MalformedStream(message, ADDRESS_REMEDY)
-    return errors.BadRequest(message, ADDRESS_REMEDY if status == 405 else "")
+    return errors.BadRequest(message)
 
 
 def _too_long(status: int, server_text: str) -> bool:

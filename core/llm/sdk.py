@@ -127,9 +127,7 @@ def translated_errors(connection: Connection, action: str, model: str, remedy: s
             raise errors.TimedOut(f"{connection.name} took too long to {action}.", "") from error
         except (openai.APIConnectionError, httpx.HTTPError, ConnectionError) as error:
             if isinstance(error.__cause__, ValueError):
-                raise errors.MalformedStream(
-                    f"{connection.name} did not {action} as expected: {server_message(error.__cause__)}.", remedy
-                ) from error
+                raise _unexpected(connection, action, error.__cause__, remedy) from error
             cause = error.__cause__ or error  # openai's own error says only "Connection error."
             raise not_connected(f"{connection.name} at {connection.base_url}", cause, action) from error
         except openai.APIStatusError as error:
@@ -140,12 +138,20 @@ def translated_errors(connection: Connection, action: str, model: str, remedy: s
         except ollama.ResponseError as error:
             raise _refused(connection, error.status_code, str(error.error).encode(), {}, model, remedy) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise errors.MalformedStream(
-                f"{connection.name} did not {action} as expected: {server_message(error)}.", remedy
-            ) from error
+            raise _unexpected(connection, action, error, remedy) from error
     except errors.ModelError as error:
         hide_key(error, find_key(connection))
         raise
+
+
+_CHECK_ADDRESS = "Check the address, which for most servers ends in /v1."
+
+
+def _unexpected(connection: Connection, action: str, cause: BaseException, remedy: str) -> errors.ModelError:
+    return errors.MalformedStream(
+        f"{connection.name} did not {action} as expected: {server_message(cause)}.",
+        f"{_CHECK_ADDRESS} {remedy}" if remedy else "",
+    )
 
 
 def _refused(
@@ -160,7 +166,7 @@ def _refused(
             else connection.key_remedy
         )
     elif remedy and error.remedy == ADDRESS_REMEDY:
-        error.remedy = f"Check the address, which for most servers ends in /v1. {remedy}"
+        error.remedy = f"{_CHECK_ADDRESS} {remedy}"
     elif remedy:
         error.remedy = remedy
     return error

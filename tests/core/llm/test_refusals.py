@@ -225,6 +225,7 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (400, {"object": "error", "message": "The model `m` does not exist.", "code": 400}, errors.NoSuchModel),
         (404, {"error": "model 'm' not found"}, errors.NoSuchModel),
         (404, {"detail": "Not Found"}, errors.NoSuchModel),
+        (405, {"detail": "Method Not Allowed"}, errors.NoSuchModel),
         (402, error_body("Insufficient Balance"), errors.QuotaSpent),
         (429, error_body("You exceeded your current quota, please check your plan and billing details."), errors.QuotaSpent),
         (400, error_body("Your credit balance is too low to access the API."), errors.QuotaSpent),

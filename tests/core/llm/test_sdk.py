@@ -150,6 +150,14 @@ def test_missing_list_of_models_suggests_the_address(
     assert error.value.remedy == f"{remedy}If the address is correct, type the model's name yourself."
 
 
+def test_web_page_in_place_of_a_list_of_models_suggests_the_address(serve: Callable[[Attack], int]) -> None:
+    page = b"<!doctype html><title>Open WebUI</title>"
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: %d\r\n\r\n" % len(page)
+    port = serve(lambda client: client.sendall(head + page))
+    with pytest.raises(ModelError, match=r"has no list of models\. Check the address, .* ends in /v1"):
+        catalogue.list_models(parse_connection("toy", f"http://127.0.0.1:{port}"))
+
+
 async def list_of_one_model(_request: web.Request, _body: dict[str, Any]) -> web.Response:
     return web.json_response({"data": [{"id": "tiny"}]})
 
