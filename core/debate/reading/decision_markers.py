@@ -56,7 +56,7 @@ _REPORTED = re.compile(
 )
 _INSTRUCTED = re.compile(
     r"\W*(?:use|follow|(?:answer|reply|respond|write) (?:in|with|like|as)|(?:an )?example|the (?:\w+ )?form(?:at)? is"
-    r"|your (?:draft|review)|analysis \d)\b.*:|.*\bfor example\b[^.]*:|.*\bend with *:"
+    r"|your (?:draft|review)|analysis \d)\b.*:|.*\bfor example\b[^.]*:|.*\bend with\b[^.]*:"
 )
 """A line above a decision that only shows its form, or a heading of the prompt."""
 _SUPPOSED = re.compile(

@@ -26,7 +26,7 @@ from core.debate.reading.multi_label import (
 from core.debate.reading.normalise import fold
 from core.debate.reading.ratings import LEFT_OPEN
 from core.debate.reading.reader import CITATION, CUT, Reader, outside_codebook, unwrapped
-from core.debate.reading.tokens import NO_ANSWER
+from core.debate.reading.tokens import ANSWERS, NO_ANSWER, tokenise
 from core.debate.turns import Reading
 
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
@@ -217,7 +217,9 @@ class LabelsReader(Reader):
     def _is_answer(self, given: Any) -> bool:
         """Return True if a value is a yes or a no and the codebook has one label, which needs no name then."""
         answer = sole_answer(given, self.names) if isinstance(given, str) else given
-        return len(self.items) == 1 and isinstance(answer, bool)
+        tokens = tokenise(given, self.names) if isinstance(given, str) else ()
+        is_plain = all(token.value == answer for token in tokens if token.kind in ANSWERS)
+        return len(self.items) == 1 and isinstance(answer, bool) and is_plain
 
     def _is_not_applicable(self, words: str) -> bool:
         """Return True if words are "N/A", with a comment at most, and no label has such a name."""

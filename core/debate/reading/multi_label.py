@@ -175,8 +175,9 @@ class Statements:
                 if said and any(values != said for values in self.line_values.values()):
                     raise residue(line)
                 stated, inline = True, inline or reader.inline_heading
-        if inline:
-            self.heading = "unknown"
+        is_heading = _TITLE.match(line) is not None or line.rstrip(" *_").endswith(":")
+        if inline or (self.headed and tokens and not stated and is_heading):
+            self.heading = "unknown"  # "Considered:" ends the list below "Present:"
         self.unfinished = stated and tokens[-1].kind in ("comma", "and")
         return stated
 

@@ -1081,6 +1081,7 @@ READ: dict[str, dict[str, str]] = {
         "Final Decision: The present aspects are: Health and Safety\n\nEconomic was not included because the costs are only named in the headline.": "Health and Safety",
     },
     "symptoms": {
+        "**Present**\n- Chest pain\n- Fever\n\n**Reasoning**\nThe note says so.": "Chest pain, Fever",
         'The extractor reports Chest pain, but the critic is right that the note says "no chest pain, abdominal pain since Monday". Abdominal pain counts as Pain under the definition. "No pain" cannot be chosen together with Pain. Fever is documented with 38.9.\n\nFinal Decision: The present aspects are: Pain, Fever': "Pain, Fever",
         "Final Decision: The present aspects are: No pain": "No pain",
         "Final Decision: The present aspects are: Fever and No pain": "No pain, Fever",
@@ -1296,6 +1297,7 @@ READ: dict[str, dict[str, str]] = {
 }
 REFUSED: dict[str, list[str]] = {
     "news": [
+        "The label is Business.\n\nEnd with one line of this form, with nothing after it:\nThe label is World",
         "The label is Business/Economy",
         "The label is Business, Economy.",
         "La etiqueta no es World.",
@@ -1307,6 +1309,7 @@ REFUSED: dict[str, list[str]] = {
         "The label is Business.\n\nI chose World over Business since the summit is about war.",
     ],
     "aspect": [
+        "Final Decision: Yes, the prosecutor is right that it is absent.",
         "Yes",
         "No, I disagree with the extractor.",
         "Final Decision: Yes/No",
@@ -2046,6 +2049,9 @@ REFUSED: dict[str, list[str]] = {
         "Final Decision: The present aspects are: Health and Safety, Economic\n\n(That was the critic's list. Mine follows below.)",
     ],
     "symptoms": [
+        "**Present**\n- Chest pain\n\n**Historical**\n- Fever",
+        "Present:\n- Chest pain\n\nConsidered:\n- Fever",
+        "**Mentioned explicitly**\n- Chest pain\n\n**Mentioned implicitly**\n- Fever",
         "Pain: present\nChest pain: not mentioned\nNo pain: absent\nFever: resolved yesterday\nShortness of breath: absent",
         "Pain: in the left arm\nChest pain: never had any before\nNo pain: does not fit\nFever: resolved yesterday\nShortness of breath: father only",
         "Pain: in the left arm\nChest pain: in the past\nNo pain: at rest\nFever: resolved yesterday\nShortness of breath: father only",
