@@ -52,7 +52,7 @@ with st.sidebar:
                 overview = frame.path_card(session, current.url_path)
             except MootError:  # the file is gone, which the page says
                 overview = None
-            frame.run_status(session)
+            frame.run_status(session, current.url_path)
 
 if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)

@@ -27,6 +27,8 @@ from core.services.project_session import ProjectSession
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
+    from core.debate.events import RunStatus
+
 _log = logging.getLogger("moot.app")
 MOVING = ("running", "queued")
 MAX_NAMED, MAX_NAME = 8, 80
@@ -146,27 +148,39 @@ def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage
         _PAGE_OBSERVER(key="observer", data=here.url_path, on_switched_change=lambda: None)
 
 
-def run_status(session: ProjectSession) -> None:
-    """Draw the current run at the bottom of the sidebar, once per second while it is running."""
-    run = next(iter(session.active_runs()), None) or session.latest_run()
-    if run is None:
-        return
-    board = session.live_run(run)
-    moving = board is not None and board.status is not None and board.status.state in MOVING
+def run_status(session: ProjectSession, page: str = "") -> None:
+    """Draw the current run at the bottom of the sidebar, and again every few seconds: another tab may start a run."""
+    drawn = _run_and_motion(_current_run(session))
     with st.container(key="run-status"):
-        st.fragment(_draw_run_status, run_every=1.0 if moving else None)(session, run)
+        st.fragment(_draw_run_status, run_every=1.0 if drawn[1] else POLL_SECONDS)(session, page, drawn)
 
 
-def _draw_run_status(session: ProjectSession, run: str) -> None:
-    board = session.live_run(run)
-    status = board.status if board else None
+def _current_run(session: ProjectSession) -> RunStatus | None:
+    run = next(iter(session.active_runs()), None) or session.latest_run()
+    board = session.live_run(run) if run is not None else None
+    return board.status if board is not None else None
+
+
+def _run_and_motion(status: RunStatus | None) -> tuple[str, bool]:
+    """Return the id of a run, empty without a run, and True if it is running or queued."""
+    return ("", False) if status is None else (status.run_id, status.state in MOVING)
+
+
+def _draw_run_status(session: ProjectSession, page: str, drawn: tuple[str, bool]) -> None:
+    """Draw the run. If another run was started or a run has ended since the page was drawn, draw its table again."""
+    try:
+        status = _current_run(session)
+    except MootError:  # the project was closed in another tab, which the next page says
+        return
+    if page == "runs" and drawn != _run_and_motion(status):
+        st.rerun()
     if status is None:
         return
     left: str = status.state
     if status.state == "running":
         left = "starting" if status.eta_seconds is None else format_eta(status.eta_seconds)
     share = 100 * status.ended / status.documents if status.documents else 0
-    name, saved_at = session.run_name(run), session.saved_at()
+    name, saved_at = session.run_name(status.run_id), session.saved_at()
     saved = f"Saved {format_clock(saved_at)}" if saved_at else ""
     st.html(
         f'<div class="moot-run-status"><div><b title="{escape(name)}">{escape(name)}</b>'
@@ -216,6 +230,7 @@ def _preloaded_modules() -> list[str]:
     return [*(path.relative_to(static).as_posix() for path in found), *map(module_address, _PRELOADED_COMPONENTS)]
 
 
+POLL_SECONDS = 2.0
 STEP_PAGES = ("run", "review")
 """Pages whose work goes on without a rerun of the page."""
 
@@ -231,7 +246,7 @@ def path_card(session: ProjectSession, page: str) -> Overview:
             st.html(_path_html("Next: import", "", "", hint))
         return overview
     with st.container(key="path", gap="small"):
-        st.fragment(_draw_step, run_every=2.0 if page in STEP_PAGES else None)(session, page, overview.next)
+        st.fragment(_draw_step, run_every=POLL_SECONDS if page in STEP_PAGES else None)(session, page, overview.next)
     return overview
 
 

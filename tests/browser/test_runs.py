@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,16 +28,21 @@ pytestmark = pytest.mark.browser
 SAMPLES = ROOT / "sample_data"
 
 
+def annotate(project: Path, *options: object) -> None:
+    """Run a debate on sample reviews in a project."""
+    moot(
+        "annotate", SAMPLES / "hotel_reviews.csv", "--id", "id", "--text", "text", "--gold-same-names",
+        "--codebook", SAMPLES / "hotel_aspects.yaml", "--project", project, *options,
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """Start a studio on a project with three runs."""
     folder = tmp_path_factory.mktemp("runs")
     project = folder / "hotel.duckdb"
     for options in ([], ["--param", "extra_rounds=1"], ["--protocol", "single"]):
-        moot(
-            "annotate", SAMPLES / "hotel_reviews.csv", "--id", "id", "--text", "text", "--gold-same-names",
-            "--codebook", SAMPLES / "hotel_aspects.yaml", "--limit", 30, "--project", project, *options,
-        )  # fmt: skip
+        annotate(project, "--limit", 30, *options)
     with studio(folder, "--project", str(project)) as made:
         yield made
 
@@ -92,6 +98,24 @@ def test_ticks_match_the_selection_after_a_filter_and_an_archived_run(page: Page
     row.focus()
     page.keyboard.press("x")
     expect(page.get_by_text("1 selected")).to_be_visible()
+
+
+def test_run_of_another_tab_appears_without_a_click(open_studio: OpenStudio, tmp_path: Path) -> None:
+    preferences = tmp_path / "config" / "moot" / "preferences.json"
+    preferences.parent.mkdir(parents=True)
+    preferences.write_text('{"pace": 0}')  # the first run would be slow enough to read along
+    project = tmp_path / "p.duckdb"
+    annotate(project, "--limit", 10)
+    running, page = open_studio("--project", project, path="/runs")
+    rows = page.locator(".leaderboard tbody tr")
+    expect(rows).to_have_count(1)
+    other = page.context.new_page()
+    other.goto(f"{running.address}/run")
+    for button in ("New run", re.compile("^Start all")):
+        other.get_by_role("button", name=button).click()
+    expect(rows).to_have_count(2)
+    expect(rows.filter(has_text=re.compile(r"0\.\d{3}"))).to_have_count(2)  # the new run has ended and has scores
+    expect(page.locator(".moot-run-status")).to_contain_text("done")
 
 
 def test_all_settings_fit_in_a_narrow_window(page: Page) -> None:
