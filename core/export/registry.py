@@ -50,6 +50,8 @@ class Format:
     companions: Mapping[str, Companion] = field(default_factory=dict)
     folder_path: str = ""
     guide: Companion | None = None
+    one_run: bool = False
+    """True if the tool keeps one record for each document."""
 
     @property
     def download_type(self) -> str:
@@ -88,17 +90,17 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             "label-studio", "Label Studio", "Tasks with predictions and annotations, and the labeling configuration.",
-            write_label_studio, ".json", "application/json",
+            write_label_studio, ".json", "application/json", one_run=True,
             companions={".xml": lambda codebook, summary: labelling_config(codebook, summary.fields)},
         ),
         Format(
             "argilla", "Argilla", "Records with suggestions and responses, and the dataset settings.",
-            write_argilla, ".jsonl", _JSON_LINES,
+            write_argilla, ".jsonl", _JSON_LINES, one_run=True,
             companions={".settings.json": dataset_settings},
         ),
         Format(
             "prodigy", "Prodigy", "Tasks of the choice view with answers and spans.",
-            write_prodigy, ".jsonl", _JSON_LINES,
+            write_prodigy, ".jsonl", _JSON_LINES, one_run=True,
         ),
         Format(
             "huggingface", "Hugging Face", "A folder to upload: Parquet, and a dataset card with the features.",

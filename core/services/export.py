@@ -41,11 +41,13 @@ BATCH = 200
 def export(session: ProjectSession, run_id: str, format: str, path: Path, *, others: Sequence[str] = ()) -> Path:
     """Write a run to ``path`` and return the path. The rows of the runs ``others`` follow in the same file.
 
-    Raises UsageError for an unknown run or format and for runs with different labels, and ExportError if the file
-    cannot be written; an existing file is then unchanged.
+    Raises UsageError for an unknown run or format, for runs with different labels and for a format that takes one run,
+    and ExportError if the file cannot be written; an existing file is then unchanged.
     """
-    runs = _runs(session, run_id, others)
-    with closing(_items(session, runs, find_format(format), _role_names(runs))) as items:
+    runs, chosen = _runs(session, run_id, others), find_format(format)
+    if chosen.one_run and len(runs) > 1:
+        raise UsageError(f"The format {chosen.title} takes one run.", "Export these runs one by one.")
+    with closing(_items(session, runs, chosen, _role_names(runs))) as items:
         check_output_path(session.path, path)
         write(format, items, runs[0].settings.codebook, path)
     return path

@@ -36,7 +36,7 @@ def main() -> None:
     left, right = st.columns([1, 1.9], gap="medium")
     with left:
         chosen = _format()
-        others = _others(run, runs)
+        others = [] if chosen.one_run else _others(run, runs)
         _contents(session, run, others)
     with right:
         _preview(session, run, chosen, others)

@@ -196,6 +196,14 @@ def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     assert f"- Run {other}: Two only, ecj (".encode() in guide
 
 
+@pytest.mark.parametrize("format", ["label-studio", "argilla", "prodigy"])
+def test_annotation_tools_take_one_run(session, run_id, format, tmp_path):
+    # Argilla and Prodigy keep one record for each document: the second run would replace the first
+    other = session.store.runs.create(session.store.runs.settings(run_id), ["d0"]).run_id
+    with pytest.raises(UsageError, match="takes one run"):
+        export.export(session, run_id, format, tmp_path / "out", others=[other])
+
+
 def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
     settings = session.store.runs.settings(run_id)
     codebook = settings.codebook.model_copy(update={"labels": settings.codebook.labels[:1]})
