@@ -78,7 +78,7 @@ _NO_MODEL = re.compile(
     r"\bmodel\b[\s:]*[`'\"]?[\w./:@-]*[`'\"]?,?\s*((does )?not exist|(is |was |could |can)?not (be )?found|"
     r"is not (available|loaded|supported|served))|"
     r"\bmodel\b.{0,80}(decommissioned|deprecated|no longer (supported|available))|"
-    r"(access to|have access).{0,20}\bmodel\b",
+    r"(access to|have access).{0,20}\bmodel\b|no healthy deployments for this model",
     re.IGNORECASE,
 )
 _MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)

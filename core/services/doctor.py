@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import core
-from core.errors import ModelError, MootError
+from core.errors import ModelError, MootError, Unreachable
 from core.formatting import format_bytes, format_count
 from core.llm.catalogue import list_models
 from core.services import models, preferences
@@ -71,7 +71,8 @@ def _connection(workspace: Workspace, name: str) -> Check:
     try:
         cards = list_models(connection)
     except ModelError as error:
-        return Check(f"Connection {name}", error.message.removesuffix("."), "" if connection.local else error.remedy)
+        is_stopped = connection.local and type(error) is Unreachable  # not a fault
+        return Check(f"Connection {name}", error.message.removesuffix("."), "" if is_stopped else error.remedy)
     return Check(f"Connection {name}", f"answers, {format_count(len(cards), 'model')}")
 
 

@@ -245,6 +245,8 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (400, error_body("This model's maximum prompt length is 131072 but the request contains 140000 tokens."), errors.ContextTooLong),
         (400, error_body("input is too long for requested model"), errors.ContextTooLong),
         (400, error_body("Model Not Exist"), errors.NoSuchModel),
+        (400, error_body("litellm.BadRequestError: You passed in model=m. There are no healthy deployments for this model\n\nLiteLLM: model group "
+                   "'m' failed with the error above. No fallback was attempted.", type="invalid_request_error", code="400"), errors.NoSuchModel),
         (400, "<html><h1>400</h1>The plain HTTP request was sent to HTTPS port</html>", errors.OtherProtocol),
         (400, "Client sent an HTTP request to an HTTPS server.", errors.OtherProtocol),
         (400, error_body("input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000, decrease input length or `max_tokens`"), errors.ContextTooLong),

@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
+from aiohttp import web
 
+from core.llm.connections import parse_connection
+from core.services import preferences
 from tests.core.cli.invoking import annotate, moot, write
+from tests.servers.scripted import Scripted
 
 
 @pytest.fixture
@@ -52,3 +57,14 @@ def test_damaged_and_crafted_projects_are_reported(project: Path, tmp_path: Path
     damaged.write_bytes(project.read_bytes()[:5000])
     assert checks(damaged, 1)["Project"][1]
     assert "There is no project" in checks(tmp_path / "none.duckdb", 1)["Project"][0]
+
+
+def test_local_server_that_rejects_the_key_needs_attention_and_a_stopped_one_does_not(project: Path) -> None:
+    async def reject(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        error = {"message": "No connected db.", "type": "no_db_connection", "param": None, "code": "400"}
+        return web.json_response({"error": error}, status=400)  # LiteLLM without a database
+
+    with Scripted(reject) as server:
+        preferences.change(connections=(parse_connection("lite", server.url),))
+        assert checks(project, 1)["Connection lite"][1] == "Set MOOT_LITE_API_KEY or type a key on the Models page."
+    assert checks(project, 0)["Connection lite"][1] == ""
