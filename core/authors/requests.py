@@ -19,7 +19,7 @@ from core.codebook import CHOICE_ITEM, normalise
 from core.debate.context import ask_with_retry
 from core.debate.reading import parse
 from core.debate.reading.decision_markers import without_reasoning
-from core.debate.reading.json_blocks import find_json_blocks
+from core.debate.reading.json_blocks import last_json
 from core.debate.turns import Reply, Request, Step
 from core.documents import Document
 from core.runs import Template
@@ -250,8 +250,4 @@ def _relevant(reply: Reply) -> tuple[int, ...] | None:
 
 def _json(reply: Reply, key: str) -> dict[str, Any] | None:
     """Return the last JSON object with ``key`` in a reply, None without one or in a reply that was cut."""
-    if reply.finish_reason == "length":
-        return None
-    blocks = find_json_blocks(without_reasoning(reply.text))[0]
-    objects = [block.data for block in blocks if not block.error and isinstance(block.data, dict) and key in block.data]
-    return objects[-1] if objects else None
+    return None if reply.finish_reason == "length" else last_json(without_reasoning(reply.text), key)

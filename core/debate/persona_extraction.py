@@ -24,7 +24,7 @@ from core.debate.context import ask_with_retry
 from core.debate.personas import MAX_TEXT, Group, Persona, PersonaSet, Quote
 from core.debate.quote_location import Haystack
 from core.debate.reading.decision_markers import without_reasoning
-from core.debate.reading.json_blocks import find_json_blocks, lookup
+from core.debate.reading.json_blocks import last_json, lookup
 from core.debate.turns import Reply, Request, Step
 from core.errors import UsageError
 from core.formatting import one_line
@@ -285,10 +285,9 @@ def _entries(reply: Reply, key: str) -> list[Any] | None:
 def _json(reply: Reply) -> Any:
     """Return the last JSON value of a reply; an empty list if the reply is only that; None without JSON."""
     text = without_reasoning(reply.text)
-    blocks = [block for block in find_json_blocks(text)[0] if not block.error]
-    if blocks:
-        return blocks[-1].data
-    return [] if text.strip().strip("`").removeprefix("json").strip() == "[]" else None
+    if text.strip().strip("`").removeprefix("json").strip() == "[]":
+        return []
+    return last_json(text)
 
 
 def _line(value: Any) -> str:

@@ -91,6 +91,14 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
     return tuple(blocks), unclosed
 
 
+def last_json(text: str, *keys: str) -> Any:
+    """Return the last JSON value that can be read; with ``keys``, the last object with one of them. None without."""
+    values = [block.data for block in find_json_blocks(text)[0] if not block.error]
+    if keys:
+        values = [value for value in values if isinstance(value, dict) and not value.keys().isdisjoint(keys)]
+    return values[-1] if values else None
+
+
 def _repair(written: str) -> Any:
     """Return the data of a broken object, None if the repair would add, drop or reorder any word."""
     import json_repair

@@ -16,7 +16,7 @@ import numpy as np
 from core import prompts
 from core.baseline.evidence import quote_around
 from core.codebook import Codebook, Label, normalise
-from core.debate.reading.json_blocks import find_json_blocks
+from core.debate.reading.json_blocks import last_json
 from core.debate.turns import Reply, Request, Step
 from core.engine.standalone_requests import drive
 from core.errors import CodebookError, MootError, UsageError
@@ -315,11 +315,9 @@ def _single(request: Request) -> Step[Reply]:
 
 def parse_proposal(text: str, label: Label) -> tuple[Label, str]:
     """Return the proposed label and its reason. Raises MootError for a reply without a usable JSON object."""
-    objects = [block.data for block in find_json_blocks(text)[0] if isinstance(block.data, dict)]
-    known = [one for one in objects if any(key in one for key in ("description", *(f"add_{part}" for part in LISTS)))]
-    if not known:
+    fields_in = last_json(text, "description", *(f"add_{part}" for part in LISTS))
+    if fields_in is None:
         raise MootError("The proposal could not be read.", f"The reply begins: {' '.join(text.split())[:300]}")
-    fields_in = known[-1]
     fields: dict[str, Any] = {part: _edited_list(getattr(label, part), fields_in, part) for part in LISTS}
     description = fields_in.get("description")
     if isinstance(description, str) and description.strip():
