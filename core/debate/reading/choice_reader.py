@@ -99,7 +99,7 @@ class ChoiceReader(Reader):
         raise self._unreadable_words(words)
 
     def _read_value(self, block: Block, value: Any) -> Reading:
-        others = (lookup(block.data, key) for key in (*self.keys, *CHOSEN, "name", "label_name"))
+        others = (lookup(block.data, key) for key in (*self.keys, *CHOSEN, "name", "label_name", "correct_label"))
         if len({label_named(entry_name(other), self.names) for other in others} - {None}) > 1:
             raise Unreadable(NO_CHOICE)
         return self._read_json_choice(value if isinstance(value, list) else [value], block.end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from core.debate.reading.json_blocks import entry_name
 from core.debate.reading.label_names import Names
 from core.debate.reading.multi_label import Unreadable, is_comment, sole_answer
 from core.debate.reading.single_label import read_choice
@@ -23,6 +24,7 @@ UNDECIDED = ("undecided", "uncertain", "unclear", "unsure", "borderline", "possi
 _ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
                           "mentioned", "included", "selected", "ruling", "judgment", "judgement", "outcome",
                           "supported", "valid", "is_valid", "is_present", "keep"})  # fmt: skip
+_EVIDENCE = frozenset({"quote", "quotes", "evidence"})
 _NOTES = frozenset(
     {"label", "name", "aspect", "dimension", "quote", "quotes", "evidence", "reason", "reasons", "reasoning", "why",
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
@@ -67,9 +69,7 @@ def answer_of(value: Any, names: Names) -> MaybeAnswer:
         is_doubted = "low" in scores or any(isinstance(score, int | float) and score < 0.5 for score in scores)
         if not value or len(answers) > 1 or is_doubted or any(is_claim(entry, names) for entry in others):
             return NO_ANSWER
-        if not answers and any(_is_nothing(folded.get(key), names) for key in ("quote", "evidence")):
-            return NO_ANSWER
-        return answers.pop() if answers else True
+        return answers.pop() if answers else _answer_of_notes(folded, names)
     if isinstance(value, bool | int | float):
         return bool(value) if value in (0, 1) else NO_ANSWER
     if isinstance(value, list):
@@ -83,11 +83,14 @@ def answer_of(value: Any, names: Names) -> MaybeAnswer:
     return answer
 
 
-def _is_nothing(evidence: Any, names: Names) -> bool:
-    """Return True for an empty text, and for words such as "none" and "not mentioned"."""
-    return isinstance(evidence, str) and (
-        evidence.strip(" .-").casefold() in ("", "none") or sole_answer(evidence, names) in (False, None)
-    )
+def _answer_of_notes(notes: dict[str, Any], names: Names) -> MaybeAnswer:
+    """Return True for an entry in a list of labels, or evidence for a label, unless a note says that there is none."""
+    texts = {key: note.strip(" .-").casefold() for key, note in notes.items() if isinstance(note, str)}
+    answers = {key: sole_answer(text, names) for key, text in texts.items()}
+    is_denied = False in answers.values()
+    is_empty = any(texts[key] in ("", "none") or answers[key] is None for key in texts.keys() & _EVIDENCE)
+    is_listed = entry_name(notes) is not None
+    return True if not (is_denied or is_empty) and (is_listed or notes.keys() & _EVIDENCE) else NO_ANSWER
 
 
 def is_claim(value: Any, names: Names) -> bool:

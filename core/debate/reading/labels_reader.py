@@ -306,8 +306,8 @@ class LabelsReader(Reader):
         sides = [(side, *entry) for side, value in ((True, listed), (False, absent)) for entry in entries(value)]
         for side, name, answer_data in sides:
             answer = answer_of(answer_data, self.names)
-            if answer == NO_ANSWER:
-                raise residue(str(name))
+            if answer == NO_ANSWER and isinstance(name, str):
+                raise residue(name)
             item = self.names.find(name) if isinstance(name, str) else None
             name_statements = Statements(self.names)
             if item is not None:

@@ -85,7 +85,8 @@ _VOCABULARY = {
     r"|sorry|i\ mean|oops|kind\ of|sort\ of|slightly|a\ (?:bit|little)|to\ (?:some|a\ \w+)\ (?:extent|degree)"
     r"|almost|nearly|weak(?:ly)?|somewhat|instead|actually|wait|debatable|vielleicht|peut-être|quizás?|forse|talvez"
     r"|aber",
-    "negation": r"nothing|nobody|nowhere|never|neither|hardly|barely|scarcely|lacks?|lacking|fails?|wrong|incorrect"
+    "negation": r"the\ (?:critic|opponent)\ (?:is|was)\ (?:right|correct)|nothing|nobody|nowhere|never|neither|hardly"
+    r"|barely|scarcely|lacks?|lacking|fails?|wrong|incorrect"
     "|cannot"
     r"|\w+n['’]t|nicht|kein\w*|ne|pas|sin|senza|niet|sem|sans|ohne|ni|不|没|未",
     "or": r"or|either|oder|ou|oppure",

@@ -1262,6 +1262,8 @@ READ: dict[str, dict[str, str]] = {
         "Adequacy: 72 - wrong tense in line 2": "72",
     },
     "feelings": {
+        '{"Joy": {"quote": "a smile"}, "Fear": {"present": false}, "Anger": {"present": false}}': "Joy",
+        "Joy: yes, the extractor is right.\nFear: no, the critic is right.\nAnger: no, the critic is right.": "Joy",
         "The aspects present in this text are: #Joy + #Fear": "Joy, Fear",
         "Joy, Fear and Anger are all present.": "Joy, Fear, Anger",
         "Joy and Fear are both absent; Anger is present.": "Anger",
@@ -2281,6 +2283,10 @@ REFUSED: dict[str, list[str]] = {
         "Final Ratings:\nAdequacy: 72; or 80",
     ],
     "feelings": [
+        '{"Joy": {"score": 5}, "Fear": {"score": 1}, "Anger": {"score": 1}}',
+        '{"Joy": {"reason": "smiles"}, "Fear": {"reason": "no mention"}, "Anger": {"reason": "no mention"}}',
+        '{"aspects": [{"label": "Joy", "reason": "smiles"}, {"label": "Fear", "reason": "not mentioned"}]}',
+        "Joy - the extractor is right.\nFear - the critic is right.",
         "The aspects present in this text are: #Joy\n\nThere is hardly any joy in it.",
         "The aspects present in this text are: #Joy\n\nJoy is not really there.",
     ],
