@@ -22,7 +22,7 @@ servers return.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.debate.context import DebateContext
 from core.debate.few_shot import select_examples, template_rows
@@ -39,36 +39,48 @@ from core.debate.protocol_spec import (
 from core.debate.turns import Role, Step, Verdict
 from core.debate.votes import majority_verdict
 
-METHODS = {
-    "vanilla": "Vanilla: the answer alone",
-    "cot": "Chain of thought",
-    "few_shot": "Few-shot: with similar labelled documents",
-    "vote": "Vote of k without reasoning",
-    "self_consistency": "Self-consistency: vote of k chains of thought",
-    "self_refine": "Self-refine: draft, review, refine",
-    "form": "Form filling: steps, then a form, k times",
-}
-SAMPLED_METHODS = ("vote", "self_consistency", "form")
-"""Methods with k samples."""
-TEMPERATURES = {"vote": 0.5, "self_consistency": 0.7, "form": 1.0}
-"""Temperatures of the methods whose samples have to differ, from the paper of each method."""
 
-_TEMPLATES = {"vanilla": "annotator", "vote": "annotator", "cot": "reasoner", "self_consistency": "reasoner",
-              "self_refine": "reasoner", "form": "form", "few_shot": "few_shot"}  # fmt: skip
+class Method(NamedTuple):
+    """A way to decide.
+
+    ``temperature`` is that of the k samples, which have to differ, from the paper of the method; None for one answer.
+    ``least_shots`` is the least number of examples per label; None for a method that shows none.
+    """
+
+    title: str
+    template: str
+    temperature: float | None = None
+    least_shots: int | None = None
+
+    @property
+    def is_sampled(self) -> bool:
+        """True for k samples."""
+        return self.temperature is not None
+
+
+METHODS = {
+    "vanilla": Method("Vanilla: the answer alone", "annotator"),
+    "cot": Method("Chain of thought", "reasoner"),
+    "few_shot": Method("Few-shot: with similar labelled documents", "few_shot", least_shots=1),
+    "vote": Method("Vote of k without reasoning", "annotator", 0.5, least_shots=0),
+    "self_consistency": Method("Self-consistency: vote of k chains of thought", "reasoner", 0.7),
+    "self_refine": Method("Self-refine: draft, review, refine", "reasoner"),
+    "form": Method("Form filling: steps, then a form, k times", "form", 1.0),
+}
 
 
 def debate(context: DebateContext) -> Step[Verdict]:
     """Decide by the chosen method."""
-    method, extra = context.params["method"], {}
-    template = _TEMPLATES[method]
+    name, extra = context.params["method"], {}
+    template = METHODS[name].template
     if shots := _shots(context.params):
         template = "few_shot"
         extra["precedents"] = template_rows(context.codebook, select_examples(context, shots))
-    if method in SAMPLED_METHODS:
+    if METHODS[name].is_sampled:
         request = context.request("annotator", template=template, form=context.form, extra=extra)
         answers = yield from context.ask_all(replace(request, sample=number) for number in range(context.params["k"]))
-        return majority_verdict(context, answers, "mean" if method == "form" else "median")
-    if method == "self_refine":
+        return majority_verdict(context, answers, "mean" if name == "form" else "median")
+    if name == "self_refine":
         return (yield from _self_refine(context))
     answer = yield from context.ask("annotator", template=template, form=context.form, extra=extra)
     return context.verdict(answer)
@@ -84,19 +96,23 @@ def _self_refine(context: DebateContext) -> Step[Verdict]:
     return context.verdict(final)
 
 
+def _method(params: Params) -> Method:
+    return METHODS[str(params["method"])]
+
+
 def _request_counts(params: Params, _codebook: Any) -> dict[str, RequestCount]:
-    method = params["method"]
-    return {"annotator": exactly(params["k"] if method in SAMPLED_METHODS else 3 if method == "self_refine" else 1)}
+    single = 3 if params["method"] == "self_refine" else 1
+    return {"annotator": exactly(params["k"] if _method(params).is_sampled else single)}
 
 
 def _shots(params: Params) -> int:
     """Return the number of examples per label: at least one for few-shot, those that are set for a vote."""
-    shots = int(params["shots"])
-    return {"few_shot": max(1, shots), "vote": shots}.get(str(params["method"]), 0)
+    least = _method(params).least_shots
+    return 0 if least is None else max(least, int(params["shots"]))
 
 
 def _temperature(params: Params) -> dict[str, float]:
-    own = TEMPERATURES.get(params["method"])
+    own = _method(params).temperature
     return {} if own is None else {"annotator": own}
 
 
@@ -107,17 +123,18 @@ SPEC = ProtocolSpec(
     source="Tseng et al., Evaluating LLMs as Expert Annotators, section 3; Maada et al., ECJ-LLM, section 5.1.1",
     layout="chain",
     roles=lambda _params: (Role("annotator", "Annotator", "names the labels"),),
-    deciding_role=lambda params: "verdict" if params["method"] in SAMPLED_METHODS else "annotator",
+    deciding_role=lambda params: "verdict" if _method(params).is_sampled else "annotator",
     request_counts=_request_counts,
     breakdown="one for each sample, three for self-refine",
     kinds=VOTE_RULES,
     params=(
-        Param("method", "Method", "vanilla", "How the model decides.", METHODS),
+        Param("method", "Method", "vanilla", "How the model decides.",
+              {name: method.title for name, method in METHODS.items()}),
         Param("k", "Samples", 5, "Number of samples; the majority counts.", minimum=1, maximum=50,
-              is_relevant=lambda params: params["method"] in SAMPLED_METHODS),
+              is_relevant=lambda params: _method(params).is_sampled),
         Param("shots", "Examples per label", 0, "Similar labelled documents shown for each label, in few-shot (at "
               "least one) and in a vote.", minimum=0, maximum=3,
-              is_relevant=lambda params: params["method"] in ("few_shot", "vote")),
+              is_relevant=lambda params: _method(params).least_shots is not None),
         similarity_param(lambda params: _shots(params) > 0),
     ),
     presets={
