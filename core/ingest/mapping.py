@@ -285,6 +285,8 @@ _TEXT = re.compile(
     r"(?:^|[ _.-])(?:text|texts|review|reviews|comment|body|content|sentence|document|message|abstract|description|"
     r"tweet|post|answer|response|utterance|passage|statement|summary|feedback|texte|texto|kommentar)(?:$|[ _.-])"
 )
+_TOKENS = 5
+"""Entries of a list from which on it looks like the tokens of a text."""
 _NOT_TEXT = re.compile(r"\d{4}[-/]\d\d?[-/]\d|\d{1,2}[./]\d{1,2}[./]\d|[\[{]\s*[\"'{]|\((?:ROOT)?\s")
 """The start of a date, of JSON or of a parse tree."""
 _ID = re.compile(
@@ -356,7 +358,7 @@ def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str,
         texts = [
             text
             for cell in column
-            if isinstance(cell, str | list)
+            if (isinstance(cell, str) or (isinstance(cell, list) and len(cell) >= _TOKENS))
             and any(map(str.isalpha, text := field_text(cell)))
             and not _NOT_TEXT.match(text)
         ]
@@ -525,7 +527,9 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     lists = [
         name
         for name, column in cells.items()
-        if kinds[name] == "list" and _may_list_labels(name, column) and _has_few_values(column, 200)
+        if (kinds[name] == "list" or (kinds[name] == "names" and _LISTS.search(name.casefold())))
+        and _may_list_labels(name, column)
+        and _has_few_values(column, 200)
     ]
     if lists and len(binaries) < 2:  # columns of 0 and 1 say more than a list: they also say what is absent
         sources = _first_by_rater(lists, "list")
@@ -540,8 +544,7 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
         and _has_few_values(cells[name], _MAX_CHOICES)
     ]
     labels_of_raters = {source.column: source.label for source in _by_rater(choices)}
-    named = {name: labels_of_raters.get(name, name).casefold() for name in choices}
-    choices = [name for name, label in named.items() if _CHOICES.search(label) or _LISTS.search(label)]
+    choices = [name for name in choices if _CHOICES.search(labels_of_raters.get(name, name).casefold())]
     if choices:
         sources = _first_by_rater(choices, "choice")
         return sources, f"{_columns_are(sources)} gold: one of few labels."

@@ -840,12 +840,16 @@ def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None
 
 
 @pytest.mark.parametrize(
-    ("cells", "kind"),
-    [(["Food, drinks", "Room; view", "Sport"], "choice"), (["food; room", "food", "room; view", "view"], "list")],
+    ("name", "cells", "kind"),
+    [
+        ("label", ["Food, drinks", "Room; view", "Sport"], "choice"),
+        ("label", ["food; room", "food", "room; view", "view"], "list"),
+        ("topics", ["food", "room"], "list"),
+    ],
 )
-def test_separators_in_a_column_called_label(cells: list[str], kind: Any) -> None:
+def test_separators_in_a_column_of_labels(name: str, cells: list[str], kind: Any) -> None:
     rows = "".join(f'Some words {n},"{cells[n % len(cells)]}"\n' for n in range(12))
-    assert suggest_mapping(table(f"text,label\n{rows}")).gold == (GoldSource("label", kind),)
+    assert suggest_mapping(table(f"text,{name}\n{rows}")).gold == (GoldSource(name, kind),)
 
 
 def test_lists_of_many_labels_in_few_rows_are_suggested() -> None:
@@ -861,15 +865,18 @@ def test_list_of_none_means_that_every_label_is_absent() -> None:
 
 
 def test_lists_of_tokens_are_texts() -> None:
-    rows = [{"post_id": f"{n}_gab", "tokens": ["Cold", "soup", str(n)], "tags": ["x", "y"][n % 2 :]} for n in range(6)]
+    tokens = ["The", "soup", "was", "cold", "today"]
+    rows = [{"post_id": f"{n}_gab", "tokens": [*tokens, str(n)], "tags": ["x", "y"][n % 2 :]} for n in range(6)]
     found = suggest_mapping(data := table(json.dumps(rows), "posts.json"))
     assert (found.text, found.id) == ("tokens", "post_id")
-    assert build_documents(data, found).documents[0].text == "Cold soup 0"
+    assert build_documents(data, found).documents[0].text == "The soup was cold today 0"
+    short = [{"text": "ok", "tags": ["the first of some tags", f"another tag {n}"]} for n in range(6)]
+    assert suggest_mapping(table(json.dumps(short), "posts.json")).text == "text"
     turns = build('[{"text": ["Hello there.", "Good morning!"]}]', name="chat.json")
     assert turns.documents[0].text == "Hello there.\nGood morning!"
 
 
-@pytest.mark.parametrize("name", ["Code", "topics", "Thème", "Kategorie", "topic.tema", "тема", "类别"])
+@pytest.mark.parametrize("name", ["Code", "Thème", "Kategorie", "topic.tema", "тема", "类别"])
 def test_names_of_columns_with_one_label(name: str) -> None:
     rows = "".join(f"Some words {n},{'xy'[n % 2]}\n" for n in range(6))
     assert suggest_mapping(table(f"text,{name}\n{rows}")).gold == (GoldSource(name, "choice"),)
