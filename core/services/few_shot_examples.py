@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -37,8 +37,34 @@ def example_library(store: Store, models: ModelLibrary, documents: LoadDocuments
     shots = protocols.of(run.settings).shots(run.settings.params)
     if shots == 0:
         return no_examples
-    embed = embeddings.embedder(str(run.settings.params.get(SIMILARITY_PARAM, "")), models.connections)
-    return _ExampleIndex(example_pool(store, run), documents, embed, shots).find
+    return _ExampleIndex(example_pool(store, run), documents, _embedder(run.settings, models), shots).find
+
+
+def forecast_library(
+    store: Store,
+    models: ModelLibrary,
+    documents: LoadDocuments,
+    settings: RunSettings,
+    document_ids: Collection[str],
+    earlier: Iterable[str],
+) -> FindExamples:
+    """Return the function that finds the examples of a run that has not been created.
+
+    It would have the pool of the first of ``earlier`` runs with one. Finds none if texts are compared by a model,
+    which may cost as much as the forecast saves.
+    """
+    shots = protocols.of(settings).shots(settings.params)
+    if shots == 0 or _embedder(settings, models) is not None:
+        return no_examples
+    frozen = (store.precedents.frozen(run_id) for run_id in earlier)
+    pool = next((each for each in frozen if each is not None), None)
+    if pool is None:
+        pool = _unused(store, settings, document_ids)
+    return _ExampleIndex(_of_codebook(pool, settings, document_ids), documents, None, shots).find
+
+
+def _embedder(settings: RunSettings, models: ModelLibrary) -> embeddings.Embed | None:
+    return embeddings.embedder(str(settings.params.get(SIMILARITY_PARAM, "")), models.connections)
 
 
 def example_pool(store: Store, run: RunRow, without: Collection[str] = ()) -> dict[str, dict[str, Value]]:
@@ -46,17 +72,30 @@ def example_pool(store: Store, run: RunRow, without: Collection[str] = ()) -> di
 
     A pool that is frozen now has no documents of ``without``.
     """
+    debated = set(store.runs.document_ids(run.run_id))
     kept = store.precedents.frozen(run.run_id)
     if kept is None:
-        kept = store.precedents.known(run.settings.codebook.items, outside=run.run_id)
-        for left_out in (*_held_out_ids(store), *without):
-            kept.pop(left_out, None)
+        kept = _unused(store, run.settings, {*debated, *without})
         store.precedents.freeze(run.run_id, kept)
-    debated = set(store.runs.document_ids(run.run_id))  # a run may get further documents later
-    items = set(run.settings.codebook.items)  # a copied pool may have others
+    return _of_codebook(kept, run.settings, debated)  # a run may get further documents later
+
+
+def _unused(store: Store, settings: RunSettings, used: Collection[str]) -> dict[str, dict[str, Value]]:
+    """Return the known labels of documents that are neither used nor in the held-out split."""
+    known = store.precedents.known(settings.codebook.items)
+    for left_out in (*_held_out_ids(store), *used):
+        known.pop(left_out, None)
+    return known
+
+
+def _of_codebook(
+    pool: Mapping[str, Mapping[str, Value]], settings: RunSettings, debated: Collection[str]
+) -> dict[str, dict[str, Value]]:
+    """Return a pool without debated documents and, as a copied one may have others, only with items of the codebook."""
+    items = set(settings.codebook.items)
     return {
         document: {item: value for item, value in labels.items() if item in items}
-        for document, labels in kept.items()
+        for document, labels in pool.items()
         if document not in debated
     }
 
@@ -71,8 +110,7 @@ def example_warnings(store: Store, settings: RunSettings, document_ids: Sequence
     """Return a warning if a run on these documents asks for examples and would find none."""
     if protocols.of(settings).shots(settings.params) == 0:
         return []
-    known = store.precedents.known(settings.codebook.items)
-    if known.keys() - set(document_ids) - set(_held_out_ids(store)):
+    if _unused(store, settings, document_ids):
         return []
     return [
         "This run shows no examples, because all labelled documents are part of it. Run it on fewer documents to use "

@@ -327,9 +327,9 @@ class ProjectSession:
 
     def _make_engine(self, work: Work, publish: Publish) -> Engine:
         """Return the engine that the settings of a run name."""
-        project, models, engine = self.project, self.models, work.run.settings.engine
-        find_examples = few_shot_examples.example_library(self.store, models, self._load, work.run)
-        dependencies = Dependencies(self._load, models, project.turn_store, project.sink, publish, find_examples)
+        project, models, engine, load = self.project, self.models, work.run.settings.engine, self.load_documents
+        find_examples = few_shot_examples.example_library(self.store, models, load, work.run)
+        dependencies = Dependencies(load, models, project.turn_store, project.sink, publish, find_examples)
         match engine.name:
             case "live" if worker_pool.is_faster(work):
                 return worker_pool.WorkerPoolEngine(work, dependencies)
@@ -376,5 +376,6 @@ class ProjectSession:
         if (row := await asyncio.to_thread(self.store.runs.get, run_id)) is not None and run_id in self._live_runs:
             self._live_runs[run_id].publish(status_of(row))
 
-    async def _load(self, ids: Sequence[str]) -> Sequence[Document]:
+    async def load_documents(self, ids: Sequence[str]) -> Sequence[Document]:
+        """Return these documents without their gold, as a run gets them."""
         return await asyncio.to_thread(self.store.documents.load, ids, gold=False)

@@ -266,17 +266,15 @@ class Runs(Repository):
 class PrecedentPools(Repository):
     """Example pools of a project's runs. Reads work in any thread; writes return after the commit."""
 
-    def known(self, items: Collection[str], *, outside: str | None = None) -> dict[str, dict[str, Value]]:
-        """Return the known labels of each document of the project, or of those that are not in the run ``outside``.
+    def known(self, items: Collection[str]) -> dict[str, dict[str, Value]]:
+        """Return the known labels of each document of the project.
 
         Reviewed labels take precedence over gold. Only these items count; documents without any are left out. Documents
         are in the project's order.
         """
         rows = self._connection.rows(
             f"""SELECT document_id, item, value FROM ({KNOWN}) JOIN documents ON documents.id = document_id
-            ANTI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
-            ORDER BY documents.position, item""",
-            {"run": outside},
+            ORDER BY documents.position, item"""
         )
         return values_by_key(
             (document, item, text) for document, item, text in rows if item in items and text is not None

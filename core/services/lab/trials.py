@@ -6,12 +6,13 @@ Only changed requests are paid for; replies to all others come from the store. A
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from core.annotations import Precedents
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Document
@@ -173,7 +174,7 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
     documents = prompt_templates.sample_documents(session, sample.ids)
     for settings in (change.before, change.after):
         prompt_templates.check_templates(settings, documents)
-    known = [trial for trial in session.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
+    known = _trials_on(session, sample)
     asks = change.asks
     before, after = (
         _find_or_create_run(session, settings.model_copy(update={"pace": pace}), asked, sample, known)
@@ -214,11 +215,21 @@ def _find_or_create_run(
     session: ProjectSession, settings: RunSettings, asks: str, sample: Sample, known: Sequence[Trial]
 ) -> str:
     """Return a Lab run that sends these requests on these documents, creating one if necessary."""
+    return _find_run(asks, known) or session.store.runs.create(settings, sample.ids, purpose="lab").run_id
+
+
+def _find_run(asks: str, known: Sequence[Trial]) -> str | None:
+    """Return the latest run of known trials that sends these requests."""
     for trial in reversed(known):
         for run_id, asked in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks)):
             if asked == asks:
                 return run_id
-    return session.store.runs.create(settings, sample.ids, purpose="lab").run_id
+    return None
+
+
+def _trials_on(session: ProjectSession, sample: Sample) -> list[Trial]:
+    """Return the trials on the same documents."""
+    return [trial for trial in session.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
 
 
 def _ask_hash(settings: RunSettings) -> str:
@@ -342,20 +353,34 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Samp
     """
 
     def look() -> CostForecast:
-        documents = session.store.documents.load(sample.ids, gold=False)
-        before = forecast_run(session, change.before, documents)
-        after = forecast_run(session, change.after, documents)
+        runs = [_find_run(asks, _trials_on(session, sample)) for asks in change.asks]
+        before = forecast_run(session, change.before, sample.ids, runs)
+        after = forecast_run(session, change.after, sample.ids, runs[::-1])
         return before + (_without_shared(after, change) if before.calls else after)
 
     return result_cache.cached(session, look, "forecast", change.asks, tuple(sample.ids), basis=session.saved_at())
 
 
-def forecast_run(session: ProjectSession, settings: RunSettings, documents: Sequence[Document]) -> CostForecast:
-    """Return which replies of a run on these documents are stored, and how many are missing."""
+def forecast_run(
+    session: ProjectSession, settings: RunSettings, document_ids: Sequence[str], earlier: Iterable[str | None]
+) -> CostForecast:
+    """Return which replies of a run on documents are stored, and how many are missing.
+
+    The first of ``earlier`` runs that shows examples gives them to this one.
+    """
+    runs = [run_id for run_id in earlier if run_id is not None]
+    find_examples = few_shot_examples.forecast_library(
+        session.store, session.models, session.load_documents, settings, document_ids, runs
+    )
     most = protocols.of(settings).total_requests(settings.params, settings.codebook).maximum
     calls = reused = 0
-    for document in documents:
-        found, ended = _replayed(session, settings, document)
+    documents = session.store.documents.load(document_ids, gold=False)
+
+    async def find_all() -> list[Precedents]:
+        return [await find_examples(document) for document in documents]
+
+    for document, examples in zip(documents, session.engine.submit(find_all()).result(), strict=True):
+        found, ended = _replayed(session, settings, document, examples)
         reused += found
         calls += 0 if ended else max(1, most - found)
     if not calls:
@@ -365,9 +390,11 @@ def forecast_run(session: ProjectSession, settings: RunSettings, documents: Sequ
     return CostForecast(calls, reused, cost)
 
 
-def _replayed(session: ProjectSession, settings: RunSettings, document: Document) -> tuple[int, bool]:
+def _replayed(
+    session: ProjectSession, settings: RunSettings, document: Document, examples: Precedents
+) -> tuple[int, bool]:
     """Count the stored replies of a debate before the first missing one, and return whether all were found."""
-    debate = Debate(document, settings, session.models)
+    debate = Debate(document, settings, session.models, examples)
     found = 0
     try:
         while debate.verdict is None:

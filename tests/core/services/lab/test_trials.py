@@ -188,7 +188,10 @@ def test_run_after_a_change_shows_the_examples_of_an_earlier_run_before_it(tmp_p
         for number in (1, 2):
             words = ("word", f"word {number}")
             codebooks.save_draft(session, codebooks.change_label(book, book.labels[0].id, keywords=words))
-            trial = trials.start_trial(session, trials.definition_change(session, plan), sample)
+            change = trials.definition_change(session, plan)
+            forecast = forecast_trial(session, change, sample)
+            assert (forecast.calls, forecast.reused) == ((2, 0) if number == 1 else (1, 1))
+            trial = trials.start_trial(session, change, sample)
             finish_trial(session, trial)
             pools = [example_pool(session.store, session.run(id)) for id in (trial.before_run, trial.after_run)]
             assert pools == [{"d5": values}] * 2
