@@ -41,6 +41,7 @@ _BARE = re.compile(r"\s(?=\d{1,15}(?:\.\d{1,15})?\s?(?:/\s?\d{1,15})?\s?(?:\.?$|
 _REVISED = re.compile(
     r"\b(?:no|not|or|could|might|may|maybe|perhaps|possibly|probably|actually|rather|closer to|should|would|lean\w*"
     r"|make it|wait|correction|so|otherwise)\b(?:\W+[^\W\d]+){0,4}\W+\d"
+    r"|(?<=\)), ?\d{1,15} ?\(|\b(?:extractor|critic|opponent)['’]s \d{1,15} (?:is|was) (?:better|fairer|closer|more)\b"
 )
 """Words after a rating that give another number."""
 _LOOK_AHEAD = 1_000
@@ -70,6 +71,8 @@ _DECIDING_COLUMNS = (
     re.compile(rf"^(?!.*\b{ROLE}).*\b(?:ratings?|scores?)\b", re.IGNORECASE),
 )
 """Titles of the column that has the ratings, the surest first."""
+_COUNTS = re.compile(r"\b(?:errors?|mistakes?|count|number|weight|max(?:imum)?|confidence|mentions?)\b", re.IGNORECASE)
+"""Titles of columns with other numbers."""
 _WIDE = 10
 """Highest point from which on a number below 1 may be a fraction of the scale."""
 _BOXED = re.compile(r"\$*\\boxed\s*\{\s*(?:\\text\s*\{)?([^{}\n]*)\}{1,2}\$*")
@@ -157,20 +160,18 @@ def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> t
     A line counts only if nothing but a remark follows its number; none counts if one of them is reported. The number of
     the only dimension may stand alone on the first or the last line.
     """
-    collected = _Collected(codebook, names)
+    collected, table = _Collected(codebook, names), _Table(names)
     last = -1
     written = marked.lines.strip()
     first_and_last = (written.partition("\n")[0].strip(), written.rpartition("\n")[2].strip())
     for start, end in marked.spans():
         boxes = list(_BOXED.finditer(marked.text, start, end)) if collected.sole else []
         boxed = boxes[-1] if boxes else None
-        plain = _in_digits(boxed[1] if boxed else _unwrapped(marked.lines[start:end]))
+        line = boxed[1] if boxed else table.decided(marked.text[start:end])
+        is_extract = line != marked.text[start:end]
+        plain = _in_digits(line if is_extract else _unwrapped(marked.lines[start:end]))
         alone = (boxed or marked.lines[start:end].strip() in first_and_last) and _POINT.match(plain.strip())
-        if (
-            (alone or _PLAIN.fullmatch(plain))
-            and len(_NUMBERED_CELL.findall(plain)) < 2
-            and collected.line(boxed[1] if boxed else marked.text[start:end])
-        ):
+        if (alone or _PLAIN.fullmatch(plain)) and len(_NUMBERED_CELL.findall(plain)) < 2 and collected.line(line):
             start = boxed.start() if boxed else start
             if len(boxes) > 1:
                 return Reading(), -1
@@ -278,7 +279,8 @@ class _Table:
             deciding = [index for index in titles if index and title.search(titles[index])]
             if deciding:
                 return f"{name} | {cells[deciding[0]] if len(deciding) == 1 else '?'}"
-        return line if len(numbers) == 1 else f"{name} | ?"
+        is_rating = len(numbers) == 1 and not _COUNTS.search(titles.get(numbers[0], ""))
+        return line if is_rating else f"{name} | ?"
 
 
 class _Collected:

@@ -856,6 +856,10 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        "| Dimension | Weight | Rating |\n|---|---|---|\n| Clarity | 1 | 4 |\n| Engagement | 1 | 3 |\n| Depth | 1 | 2 |": "4, 3, 2",
+        "| Dimension | Extractor | Critic | Final |\n|---|---|---|---|\n| Clarity | 4 | 5 | 4 |\n| Engagement | 3 | 3 | 3 |\n| Depth | 2 | 1 | 2 |": "4, 3, 2",
+        "| Dimension | Max | Rating |\n|---|---|---|\n| Clarity | 5 | 4 |\n| Engagement | 5 | 3 |\n| Depth | 5 | 2 |": "4, 3, 2",
+        "| Dimension | Score | Max |\n|---|---|---|\n| Clarity | 4 | 5 |\n| Engagement | 3 | 5 |\n| Depth | 2 | 5 |": "4, 3, 2",
         '{"reasons": {"Clarity": "3 points", "Engagement": "dull", "Depth": "thin"}, "scores": {"Clarity": 4, "Engagement": 3, "Depth": 2}}': "4, 3, 2",
         '{"extractor": {"Clarity": 5, "Engagement": 3, "Depth": 2}, "final_ratings": {"Clarity": 4, "Engagement": 3, "Depth": 2}}': "4, 3, 2",
         "I give:\n- Clarity → 4\n- Engagement → 3\n- Depth → 2": "4, 3, 2",
@@ -1838,6 +1842,10 @@ REFUSED: dict[str, list[str]] = {
         "The author supports the policy.",
     ],
     "essay": [
+        "Clarity: 2 (Anna), 4 (Ben)\nEngagement: 3\nDepth: 2",
+        "Clarity: 4, but the critic's 3 is better\nEngagement: 3\nDepth: 2",
+        "| Dimension | Errors |\n|---|---|\n| Clarity | 4 |\n| Engagement | 3 |\n| Depth | 2 |",
+        "| Dimension | Extractor | Critic |\n|---|---|---|\n| Clarity | 4 | 4 |\n| Engagement | 3 | 3 |\n| Depth | 2 | 2 |",
         "Final Ratings:\nClarity: +1\nEngagement: +2\nDepth: +1",
         "Final Ratings:\n| Dimension | Extractor | Critic |\n|---|---|---|\n| Clarity | 5 | 4 |\n| Engagement | 3 | 2 |\n| Depth | 1 | 1 |",
         "Final Ratings:\n| Dimension | Before | After |\n|---|---|---|\n| Clarity | 5 | 4 |\n| Engagement | 3 | 2 |\n| Depth | 1 | 1 |",
@@ -1911,9 +1919,6 @@ REFUSED: dict[str, list[str]] = {
         "Final Ratings:\nClarity: x\nEngagement: 3\nDepth: 2",
         "Final Ratings:\nClarity: 3 and 4\nEngagement: 3\nDepth: 2",
         "Final Ratings:\nClarity: 4, 5\nEngagement: 3\nDepth: 2",
-        "| Dimension | Extractor | Critic | Final |\n|---|---|---|---|\n| Clarity | 4 | 5 | 4 |\n| Engagement | 3 | 3 | 3 |\n| Depth | 2 | 1 | 2 |",
-        "| Dimension | Weight | Rating |\n|---|---|---|\n| Clarity | 1 | 4 |\n| Engagement | 1 | 3 |\n| Depth | 1 | 2 |",
-        "| Dimension | Max | Rating |\n|---|---|---|\n| Clarity | 5 | 4 |\n| Engagement | 5 | 3 |\n| Depth | 5 | 2 |",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nDepth should be lower.",
     ],
     "article": [
