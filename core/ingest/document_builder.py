@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal
@@ -106,11 +106,14 @@ def build_documents(
 
     In a table of several files, ids that different texts have in different files get the name of the file
     (``b.csv:1``). If instead the texts are the same, the files hold the gold of different raters: a rater without a
-    name gets the name of the file.
+    name gets the name of the file. Rows without text add their gold to the document with their id in another file.
     """
     check_mapping(table, mapping, codebook)
     builder = _DocumentBuilder(table, mapping, codebook, duplicates=duplicates, empties=empties)
-    for index, row in enumerate(zip(*table.data, strict=True)):
+    rows: Iterable[tuple[int, tuple[Any, ...]]] = enumerate(zip(*table.data, strict=True))
+    if table.file_column:  # a row without text may have the gold of a text in a later file
+        rows = sorted(rows, key=lambda numbered: not builder.has_text(numbered[0]))
+    for index, row in rows:
         builder.add(index, row)
     return builder.build()
 
@@ -154,6 +157,10 @@ class _DocumentBuilder:
         """Each id that was read, with its rater."""
         self._duplicate_texts = self._empty_texts = self._merged = 0
 
+    def has_text(self, index: int) -> bool:
+        """Return True if a row has a text."""
+        return has_text(self._texts[index][0])
+
     def add(self, index: int, row: tuple[Any, ...]) -> None:
         """Add the row at a position of the table."""
         id, line, texts = self._ids[index], self._table.line_numbers[index], self._texts[index]
@@ -167,7 +174,10 @@ class _DocumentBuilder:
                 self._merge_gold(document, self._gold.of(index, line))
                 return
         text = texts[0].strip()
-        is_empty = not has_text(text)
+        is_empty = not self.has_text(index)
+        if is_empty and document is not None and self._table.file_column:
+            self._merge_gold(document, self._gold.of(index, line))
+            return
         row_with_texts = None if is_empty else self._row_of_texts.get(texts)
         self._empty_texts += is_empty
         self._duplicate_texts += row_with_texts is not None
@@ -258,6 +268,8 @@ def _document_ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[s
     first: dict[str, tuple[str, tuple[str, ...]]] = {}
     shared = False
     for id, file, texts in zip(ids, files, fields, strict=True):
+        if not has_text(texts[0]):
+            continue
         other, other_texts = first.setdefault(id, (file, texts))
         if id and other != file:
             if texts != other_texts:
@@ -461,9 +473,12 @@ def _span(numbers: Sequence[float]) -> tuple[int, int]:
 
 
 def _gold_cells(table: Table, mapping: ColumnMapping, source: GoldSource) -> list[Any]:
-    """Return the cells of a gold column in rows with a text. Others, such as a line of sums, are no documents."""
+    """Return the cells of a gold column in rows with a text. Others, such as a line of sums, are no documents.
+
+    Of several files, one may have the texts and another the gold.
+    """
     pairs = zip(table.column(source.column), table.column(mapping.text), strict=True)
-    return [cell for cell, text in pairs if has_text(text)]
+    return [cell for cell, text in pairs if has_text(text) or table.file_column]
 
 
 def _split_lists(cells: Sequence[Any]) -> list[tuple[str, ...]]:

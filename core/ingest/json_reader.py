@@ -28,6 +28,7 @@ from core.ingest.table import (
     check_width,
     clean_columns,
     clean_value,
+    is_header,
 )
 
 ASSIGNMENT = re.compile(r"\A\s*[A-Za-z_][\w.]*\s*=\s*(?=[\[{])")
@@ -161,7 +162,9 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
     if isinstance(value, list):
         texts = [{"text": text} for text in _all(str, value)]
         if value and (rows := _all(list, value)) and len(names := _all(str, rows[0])) > 1:
-            return _with_names(names, rows[1:]), "The first array holds the names of the columns."
+            if is_header(names):
+                return _with_names(names, rows[1:]), "The first array holds the names of the columns."
+            return _with_names([f"column_{number}" for number, _ in enumerate(names, 1)], rows), ""
         return (texts, "Each text of the array is a row.") if texts else (value, "")
     if isinstance(value, dict) and value:
         if (names := _all(str, value.get("columns"))) and (cells := _all(list, value.get("data"))):

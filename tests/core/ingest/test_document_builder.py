@@ -156,6 +156,19 @@ def test_files_with_the_same_documents_are_merged_as_raters() -> None:
     assert (result.read, result.kept, result.merged, len(result.rejected), result.with_gold) == (6, 3, 2, 1, 3)
 
 
+@pytest.mark.parametrize("order", [("labels", "texts"), ("texts", "labels")])
+def test_file_of_labels_belongs_to_the_texts_of_another_file(order: tuple[str, str]) -> None:
+    contents = {"texts": "id,text|1,soup|2,tea|4,milk", "labels": "id,label|2,x|1,y|3,z"}
+    data = files(**{name: contents[name] for name in order})
+    found = suggest_mapping(data)
+    codebook = codebook_from_gold(data, found)
+    result = build_documents(data, found, codebook)
+    gold = {one.id: one.gold.get(GOLD_RATER, {}).get("label") for one in result.documents}
+    assert gold == {"1": codebook.find("y").id, "2": codebook.find("x").id, "4": None}  # type: ignore[union-attr]
+    assert (result.read, result.kept, result.merged) == (6, 3, 2)
+    assert [str(row) for row in result.rejected] == ["row 4: labels.csv: no text in column 'text'"]
+
+
 def test_users_who_labelled_rows_with_ids_are_raters() -> None:
     mapping = suggest_mapping(table("id,user,text,Food\n1,3,Cold soup,1\n1,4,Cold soup,0\n2,3,Tea,0\n2,4,Tea,0\n"))
     assert (mapping.id, mapping.rater) == ("id", "user")

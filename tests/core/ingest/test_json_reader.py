@@ -83,6 +83,12 @@ def test_annotations_of_several_people_become_columns() -> None:
     assert table.row(0)["annotations.label_r1"] == [2, 3]
 
 
+def test_arrays_without_names_are_rows() -> None:
+    table = read('[["The soup was cold, sadly.", "Food"], ["Late", "Time"]]', "data.json")
+    assert (table.columns, table.column("column_2")) == (("column_1", "column_2"), ("Food", "Time"))
+    assert read('[["text", "label"], ["Late", "Time"]]', "data.json").column("text") == ("Late",)
+
+
 def test_archive_of_tweets_is_read_as_json() -> None:
     data = 'window.YTD.tweets.part0 = [ {"tweet": {"id": "12", "full_text": "Hello"}} ]'
     table = read(data, "tweets.js")
