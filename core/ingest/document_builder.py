@@ -106,7 +106,7 @@ def build_documents(
 
     In a table of several files, ids that different texts have in different files get the name of the file
     (``b.csv:1``). If instead the texts are the same, the files hold the gold of different raters: a rater without a
-    name gets the name of the file. Rows without text add their gold to the document with their id in another file.
+    name gets the name of the file. The rows of a file without texts add their gold to the documents with their ids.
     """
     check_mapping(table, mapping, codebook)
     builder = _DocumentBuilder(table, mapping, codebook, duplicates=duplicates, empties=empties)
@@ -137,11 +137,14 @@ class _DocumentBuilder:
         """The text and context of each row."""
         self._ids, files_share_documents = _document_ids(table, mapping, self._texts)
         self._files = table.column(table.file_column) if table.file_column else ("",) * len(table)
+        with_text = {file for index, file in enumerate(self._files) if self.has_text(index)}
+        self._files_of_gold = {*self._files} - with_text if table.file_column else set()
+        """Files that have no texts, but perhaps the gold of those in other files."""
         self._raters: Sequence[str] = ()
         """The rater of each row, if rows of the same id are one document."""
         if mapping.rater is not None:
             self._raters = [as_text(cell).strip() or GOLD_RATER for cell in table.column(mapping.rater)]
-        elif files_share_documents:
+        elif files_share_documents or (self._files_of_gold and len(_files_with_gold(table, mapping, self._files)) > 1):
             self._raters = _without_suffixes(self._files)
         self._unites_lists = bool(mapping.gold) and all(source.kind == "list" for source in mapping.gold)
         """True if rows of the same document add the labels that they list."""
@@ -166,23 +169,22 @@ class _DocumentBuilder:
         id, line, texts = self._ids[index], self._table.line_numbers[index], self._texts[index]
         document = self._document_of_id.get(id)
         earlier = None if document is None else self._rows[document]
-        if document is not None and earlier is not None and self._texts[earlier] == texts:
-            rated = (self._raters[index], id) if self._raters else None
-            if self._unites_lists or (rated is not None and rated not in self._rated):
-                if rated is not None:
-                    self._rated.add(rated)
+        is_gold = self._files[index] in self._files_of_gold
+        if document is not None and earlier is not None and (is_gold or self._texts[earlier] == texts):
+            rated = (self._raters[index] if self._raters else self._files[index], id)
+            if self._unites_lists or ((self._raters or is_gold) and rated not in self._rated):
+                self._rated.add(rated)
                 self._merge_gold(document, self._gold.of(index, line))
                 return
         text = texts[0].strip()
         is_empty = not self.has_text(index)
-        if is_empty and document is not None and self._table.file_column:
-            self._merge_gold(document, self._gold.of(index, line))
-            return
         row_with_texts = None if is_empty else self._row_of_texts.get(texts)
         self._empty_texts += is_empty
         self._duplicate_texts += row_with_texts is not None
         if not id:
             reason = f"no id in column '{self._mapping.id}'"
+        elif earlier is not None and is_gold:
+            reason = f"the id '{clip(id, 80)}' is repeated in {self._files[index]}"
         elif earlier is not None:
             reason = f"the id '{clip(id, 80)}' is already used by {self._row_name(earlier)}"
             if self._texts[earlier] != texts:
@@ -276,6 +278,11 @@ def _document_ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[s
                 return [f"{file}:{id}" if id else "" for file, id in zip(files, ids, strict=True)], False
             shared = True
     return ids, shared
+
+
+def _files_with_gold(table: Table, mapping: ColumnMapping, files: Sequence[str]) -> set[str]:
+    columns = [table.column(source.column) for source in mapping.gold]
+    return {file for column in columns for file, cell in zip(files, column, strict=True) if not is_blank(cell)}
 
 
 def _groups_and_orders(table: Table, mapping: ColumnMapping) -> Iterator[tuple[str, float | None]]:

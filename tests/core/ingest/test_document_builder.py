@@ -169,6 +169,21 @@ def test_file_of_labels_belongs_to_the_texts_of_another_file(order: tuple[str, s
     assert [str(row) for row in result.rejected] == ["row 4: labels.csv: no text in column 'text'"]
 
 
+def test_several_files_of_labels_are_raters() -> None:
+    data = files(texts="id,text|1,soup|2,tea", ann="id,Food|1,1|2,0", bo="id,Food|1,0|1,1")
+    result = build_documents(data, ColumnMapping("text", id="id", gold=(GoldSource("Food"),)))
+    assert [one.gold for one in result.documents] == [
+        {"ann": {"Food": True}, "bo": {"Food": False}}, {"ann": {"Food": False}},
+    ]  # fmt: skip
+    assert [str(row) for row in result.rejected] == ["row 3: bo.csv: the id '1' is repeated in bo.csv"]
+    own = files(a="id,text,Food|1,soup,1|2,tea,0", b="id,Food|1,0")
+    result = build_documents(own, ColumnMapping("text", id="id", gold=(GoldSource("Food"),)))
+    assert result.documents[0].gold == {"a": {"Food": True}, "b": {"Food": False}}
+    blank = files(a="id,text,Food|1,soup,1", b="id,text,Food|2,tea,1|1,,0")
+    result = build_documents(blank, ColumnMapping("text", id="id", gold=(GoldSource("Food"),)))
+    assert [one.gold for one in result.documents] == [{GOLD_RATER: {"Food": True}}] * 2
+
+
 def test_users_who_labelled_rows_with_ids_are_raters() -> None:
     mapping = suggest_mapping(table("id,user,text,Food\n1,3,Cold soup,1\n1,4,Cold soup,0\n2,3,Tea,0\n2,4,Tea,0\n"))
     assert (mapping.id, mapping.rater) == ("id", "user")
