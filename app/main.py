@@ -32,7 +32,7 @@ with suppress(ImportError, AttributeError):  # another version of Streamlit has 
 
 def show_error(error: Exception) -> bool:
     """Show the error that ended a page or fragment and return True, so that Streamlit shows nothing itself."""
-    from app.widgets.frame import script_error
+    from app.widgets.sidebar import script_error
 
     script_error(error)
     return True

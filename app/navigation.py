@@ -1,4 +1,4 @@
-"""The frame around every page: project switcher, navigation, and the current run at the bottom of the sidebar."""
+"""The script that Streamlit runs for every page: the sidebar, a notice, the page itself, and the next step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app import context, preload
 from app.api import review
 from app.pages import SECTIONS, open_page
 from app.state import SessionState, state
-from app.widgets import frame
+from app.widgets import sidebar
 from app.widgets.alerts import error_box, notice
 from app.widgets.empty_state import empty_page
 from core.errors import MootError
@@ -21,7 +21,7 @@ APP = Path(__file__).parent
 st.set_page_config(
     page_title="Moot", page_icon=str(APP / "static" / "logo-icon.svg"), layout="wide", initial_sidebar_state=216
 )
-frame.styles()
+sidebar.styles()
 
 pages = {
     section: [
@@ -43,16 +43,16 @@ review.wait_until_stored()
 
 overview: Overview | None = None
 with st.sidebar:
-    session = frame.project_switcher(current.url_path)
+    session = sidebar.project_switcher(current.url_path)
     state.enter_page(current.url_path)
-    frame.navigation(pages, current)
+    sidebar.navigation(pages, current)
     if session is not None:
         with st.container(key="sidebar-foot", gap="small"):
             try:
-                overview = frame.path_card(session, current.url_path)
+                overview = sidebar.path_card(session, current.url_path)
             except MootError:  # the file is gone, which the page says
                 overview = None
-            frame.run_status(session, current.url_path)
+            sidebar.run_status(session, current.url_path)
 
 if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)
@@ -62,7 +62,7 @@ try:
         with st.container(key=f"page-notice-{message[0]}"):
             notice(*message)
     if session is not None:
-        frame.file_problem(session)
+        sidebar.file_problem(session)
     if session is not None or current.url_path in ("", "home") or context.pending_import() is not None:
         current.run()
     else:
@@ -71,7 +71,7 @@ try:
         )
     elsewhere = current.url_path in ("", "home", "authors")  # Home lists the steps; authors have no part in them
     if overview is not None and not elsewhere and context.pending_import() is None:
-        frame.next_step(overview, current.url_path)
+        sidebar.next_step(overview, current.url_path)
 except MootError as error:
     error_box(error)
 if state.notice == message:  # a page that reruns itself does not come this far: the notice is shown again

@@ -8,7 +8,7 @@ from fake_run import CODEBOOK, ROLES, RUN, FakeSession
 
 from app import context
 from app.components import component
-from app.widgets import frame
+from app.widgets import sidebar
 from app.widgets.alerts import notice
 from app.widgets.empty_state import empty
 from app.widgets.labels import label_data, role_data, tags
@@ -64,17 +64,17 @@ def other() -> None:
 
 
 st.set_page_config(
-    page_title="Moot", layout="wide", page_icon=str(frame.APP / "static" / "logo-icon.svg"), initial_sidebar_state=216
+    page_title="Moot", layout="wide", page_icon=str(sidebar.APP / "static" / "logo-icon.svg"), initial_sidebar_state=216
 )
-frame.styles()
+sidebar.styles()
 pages = {
     "": [st.Page(run, title="Run", icon=":material/forum:", default=True)],
     "Prepare": [st.Page(other, title="Other", icon=":material/table_rows:", url_path="other")],
 }
 chosen = st.navigation(pages, position="hidden")
 with st.sidebar:
-    session = frame.project_switcher()
-    frame.navigation(pages, chosen)
+    session = sidebar.project_switcher()
+    sidebar.navigation(pages, chosen)
     if session is not None:
-        frame.run_status(session)
+        sidebar.run_status(session)
 chosen.run()

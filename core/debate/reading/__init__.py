@@ -7,8 +7,8 @@ A reply is read in these steps, one module or two for each:
 3. Reasoning is removed, and the places that announce a decision are found: marker lines such as "Final Decision:"
    (``decision_markers``; their words are in ``marker_patterns``) and JSON (``json_blocks``). Quoted, denied, supposed
    and reported ones do not count.
-4. The last of these places is the decision (``reader``). Without one, it is what the whole reply states. Each kind of
-   codebook has its reader: ``labels_reader``, ``choice_reader`` and ``ratings_reader``. ``parse`` starts it.
+4. The last of these places is the decision (``base_reader``). Without one, it is what the whole reply states. Each
+   kind of codebook has its reader: ``labels_reader``, ``choice_reader`` and ``ratings_reader``. ``parse`` starts it.
 5. The words of the decision become tokens: names, answers, separators, and words (``tokens``).
 6. One grammar for each kind of codebook reads them completely or not at all: ``multi_label``, ``single_label`` and
    ``ratings``; ``json_answers`` reads the values of JSON.

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
+from core.debate.reading.base_reader import CITATION, CUT, Reader, outside_codebook, unwrapped
 from core.debate.reading.contradictions import check_following, check_lines, check_withdrawn, is_anothers
 from core.debate.reading.decision_markers import CONTENT, Marker, is_reported, parse_markers
 from core.debate.reading.json_answers import ABSENT, CHOSEN, PRESENT, answer_of
@@ -25,7 +26,6 @@ from core.debate.reading.multi_label import (
 )
 from core.debate.reading.normalise import fold
 from core.debate.reading.ratings import LEFT_OPEN
-from core.debate.reading.reader import CITATION, CUT, Reader, outside_codebook, unwrapped
 from core.debate.reading.tokens import ANSWERS, NO_ANSWER, tokenise
 from core.debate.turns import Reading
 

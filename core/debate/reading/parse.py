@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from core.codebook import Codebook, Kind
+from core.debate.reading.base_reader import CUT as CUT
+from core.debate.reading.base_reader import Reader
 from core.debate.reading.choice_reader import ChoiceReader
 from core.debate.reading.decision_markers import parse_markers, without_reasoning
 from core.debate.reading.label_names import names_of
 from core.debate.reading.labels_reader import LabelsReader
 from core.debate.reading.multi_label import Unreadable
 from core.debate.reading.ratings_reader import RatingsReader
-from core.debate.reading.reader import CUT as CUT
-from core.debate.reading.reader import Reader
 from core.debate.turns import Reading
 from core.documents import storable
 

@@ -1,4 +1,4 @@
-"""The frame around every page: CSS, project switcher, navigation and run status in the sidebar."""
+"""The sidebar of every page (project switcher, navigation, next step, run status), the styles, and script errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the frame around the pages and of small widgets, with Streamlit's AppTest."""
+"""Tests of the sidebar, the script of every page and of small widgets, with Streamlit's AppTest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from app import components, context
-from app.widgets import frame
+from app.widgets import sidebar
 from core.debate.events import RunStatus
 from core.errors import ProjectLocked
 from core.services import guided_path
@@ -190,13 +190,13 @@ def test_empty_state_returns_true_when_its_action_is_clicked() -> None:
 
 def test_error_with_a_remedy_is_shown_and_only_others_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     def closed() -> None:
-        from app.widgets.frame import script_error
+        from app.widgets.sidebar import script_error
         from core.errors import ProjectError
 
         script_error(ProjectError("p.duckdb is closed.", "Open the project again."))
 
     def internal() -> None:
-        from app.widgets.frame import script_error
+        from app.widgets.sidebar import script_error
 
         script_error(KeyError("a key or a document"))
 
@@ -211,8 +211,8 @@ def test_error_with_a_remedy_is_shown_and_only_others_are_logged(caplog: pytest.
 def test_every_script_loaded_ahead_exists():
     """The names are Streamlit's, and another version may have others."""
     streamlit = Path(st.__file__).parent / "static"
-    addresses = frame._preloaded_modules()
-    assert len(addresses) == len(frame._PRELOADED) + len(frame._PRELOADED_COMPONENTS)
+    addresses = sidebar._preloaded_modules()
+    assert len(addresses) == len(sidebar._PRELOADED) + len(sidebar._PRELOADED_COMPONENTS)
     for address in addresses:
         if address.startswith("static/"):
             assert (streamlit / address).is_file()
