@@ -79,7 +79,29 @@ async def ask(
         else:
             if schema is not None:
                 capabilities.took_schema(schema == request.schema)
+            _check_whole(reply, request, body, capabilities)
             return reply
+
+
+SPARE_TOKENS = 8
+"""Tokens that a server may leave free between a shortened prompt and the output limit, as Xinference does."""
+
+
+def _check_whole(reply: Reply, request: ModelRequest, body: Mapping[str, Any], capabilities: ModelCapabilities) -> None:
+    """Raise ContextTooLong if the read prompt ends exactly where the output limit begins.
+
+    Some servers drop the beginning of a prompt that does not fit, with the instructions, and report only the rest.
+    """
+    usage, limit = reply.usage, body.get(capabilities.limit)
+    if capabilities.context is None or usage.estimated or not isinstance(limit, int):
+        return
+    if 0 <= capabilities.context - limit - usage.prompt_tokens <= SPARE_TOKENS:
+        error = errors.ContextTooLong(
+            f"{request.connection.name} read only the end of a prompt of at least {usage.prompt_tokens + 1} tokens, "
+            f"because {request.role_model.model} has a context of {capabilities.context} tokens and may write {limit}."
+        )
+        error.billed = usage.prompt_tokens, usage.completion_tokens
+        raise error
 
 
 async def _exchange(

@@ -187,7 +187,10 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model
         return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {target} (status {status}).")
     text, code = parse_error_body(body)
     answered = f"{role_model.connection} answered {status} for {role_model.model}"
-    return _error(status, answered, text, code, _stated_wait(headers, text))
+    error = _error(status, answered, text, code, _stated_wait(headers, text))
+    if isinstance(error, errors.NoSuchModel) and body.lstrip().startswith(b"<"):
+        error.remedy = ADDRESS_REMEDY  # a web page, whatever it says of models
+    return error
 
 
 def _error(status: int, what: str, text: str, code: str, wait: float | None = None) -> ModelError:

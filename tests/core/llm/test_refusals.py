@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from core import errors
+from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_status
 from core.runs import RoleModel
 from tests.core.llm.asking import ask, refusing
@@ -130,6 +131,23 @@ def test_prompt_that_exceeds_the_stated_context_alone_is_refused_after_one_repet
     assert sent == [4000, 2048]
 
 
+@pytest.mark.parametrize(("tokens", "refused"), [(7159, False), (7160, True), (7168, True), (7169, False)])
+def test_prompt_whose_beginning_the_server_dropped_is_too_long(tokens: int, refused: bool) -> None:
+    # Xinference keeps the last "context - max_tokens - 8" tokens of a longer prompt and reports only these.
+    usage = {"choices": [], "usage": {"prompt_tokens": tokens, "completion_tokens": 4, "total_tokens": tokens + 4}}
+    behave = sending(event(piece("fine", finish="stop")), event(usage))
+
+    def publish(capabilities: ModelCapabilities) -> None:
+        capabilities.context = 8192
+
+    if not refused:
+        assert ask(behave, max_tokens=1024, before=publish).reply.text == "fine"
+        return
+    with pytest.raises(errors.ContextTooLong, match="read only the end of a prompt") as caught:
+        ask(behave, max_tokens=1024, before=publish)
+    assert caught.value.billed == (tokens, 4)
+
+
 @pytest.mark.parametrize(
     ("headers", "words", "wait"),
     [
@@ -190,6 +208,16 @@ def test_error_page_is_shown_as_text() -> None:
     )
     error = from_status(502, page, {}, RoleModel(connection="c", model="m"))
     assert error.message == "c answered 502 for m: 502 Bad Gateway nginx."
+
+
+def test_missing_page_of_a_web_interface_suggests_the_address() -> None:
+    page = b"<!DOCTYPE html><html><head><title>Xinference</title></head><body><a>Launch Model</a></body></html>"
+    error = from_status(404, page, {}, RoleModel(connection="c", model="m"))
+    assert "ends in /v1" in error.remedy
+    assert (
+        "ends in /v1"
+        not in from_status(404, b'{"error": "model m not found"}', {}, RoleModel(connection="c", model="m")).remedy
+    )
 
 
 @pytest.mark.parametrize("status", [400, 500])
