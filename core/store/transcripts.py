@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
 _VERDICT = TypeAdapter(Verdict)
 
 
+_NUMBER = "[0-9]+"
 TEXT_START = 140
 """Characters of a document's text in the list."""
 
@@ -149,21 +151,25 @@ class Transcripts(Reader):
     def causes(self, run_id: str, status: Literal["failed", "unresolved"], most: int = 3) -> list[tuple[str, int]]:
         """Return the commonest error messages, or reasons, of a run's documents of this status with their counts.
 
-        Only the 100 commonest verdicts are read. A document counts once for each of its reasons.
+        Messages that differ only in their numbers, such as the tokens of a prompt, count as one. Only the 100 commonest
+        verdicts are read. A document counts once for each of its reasons.
         """
         rows = self._connection.rows(
-            "SELECT verdict, count(*) FROM verdicts WHERE run_id = ? AND status = ? "
-            "GROUP BY verdict ORDER BY count(*) DESC LIMIT 100",
+            "SELECT min(verdict), count(*) FROM verdicts WHERE run_id = ? AND status = ? "
+            f"GROUP BY regexp_replace(verdict, '{_NUMBER}', '', 'g') ORDER BY count(*) DESC LIMIT 100",
             [run_id, status],
         )
+        messages: dict[str, str] = {}
         counted: Counter[str] = Counter()
         for text, count in rows:
             verdict = verdict_of(text)
-            if status == "unresolved":
-                counted.update(dict.fromkeys(verdict.reasons.values(), count))
-            else:
-                counted[verdict.error.message if verdict.error else ""] += count
-        return counted.most_common(most)
+            found = (
+                verdict.reasons.values() if status == "unresolved" else [verdict.error.message if verdict.error else ""]
+            )
+            causes = {re.sub(_NUMBER, "", message): message for message in found}
+            messages = causes | messages
+            counted.update(dict.fromkeys(causes, count))
+        return [(messages[cause], count) for cause, count in counted.most_common(most)]
 
     def truncated_replies(self, run_id: str) -> int:
         """Return how many replies of a run were cut by their output limit."""

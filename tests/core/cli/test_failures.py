@@ -112,6 +112,22 @@ def test_too_long_document_is_failed_skipped_or_cut(
         assert "the text was cut to its first" in verdict
 
 
+def test_failures_that_differ_only_in_numbers_are_reported_together(tmp_path: Path) -> None:
+    write(tmp_path, *("The staff were kind. " * 400 * times for times in (1, 2, 3, 4)), "Text.")
+
+    async def limited_context(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        tokens = sum(len(message["content"]) for message in body["messages"]) // 4
+        if tokens > 1200:
+            message = f"This model's maximum context length is 1200 tokens. However, you requested {tokens} tokens."
+            return web.json_response({"object": "error", "message": message, "code": 400}, status=400)
+        return await debating()(request, body)
+
+    with Scripted(limited_context) as server:
+        result = annotate(tmp_path, *toy(server.url), code=1)
+    assert result.stderr.count(" failed: ") == 1
+    assert "r0001: 4 failed: toy answered 400" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("param", "message"), [("on_long=shorten", "on_long"), ("silence=0", "silence"), ("schema=yes", "schema")]
 )
