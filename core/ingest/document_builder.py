@@ -174,7 +174,7 @@ class _DocumentBuilder:
             rated = (self._raters[index] if self._raters else self._files[index], id)
             if self._unites_lists or ((self._raters or is_gold) and rated not in self._rated):
                 self._rated.add(rated)
-                self._merge_gold(document, self._gold.of(index, line))
+                self._merge_gold(document, index)
                 return
         text = texts[0].strip()
         is_empty = not self.has_text(index)
@@ -196,7 +196,7 @@ class _DocumentBuilder:
         elif is_empty and not self._keep_empties:
             reason = f"no text in column '{self._mapping.text}'{f', only {text}' if text else ''}"
         elif row_with_texts is not None and not self._keep_duplicates and self._unites_lists:
-            self._merge_gold(self._document_of_id[self._ids[row_with_texts]], self._gold.of(index, line))
+            self._merge_gold(self._document_of_id[self._ids[row_with_texts]], index)
             return
         elif row_with_texts is not None and not self._keep_duplicates:
             reason = f"the same text as {self._row_name(row_with_texts)}"
@@ -218,14 +218,19 @@ class _DocumentBuilder:
             self._rated.add((self._raters[index], id))
         self._row_of_texts.setdefault(texts, index)
 
-    def _merge_gold(self, position: int, gold: Mapping[str, Mapping[str, Value]]) -> None:
-        document = self._documents[position]
+    def _merge_gold(self, position: int, index: int) -> None:
+        """Add the gold of a row to a document. Labels in lists are united, also in the columns of the file."""
+        document, gold = self._documents[position], self._gold.of(index, self._table.line_numbers[index])
+        source = dict(document.source)
         raters = dict.fromkeys([*document.gold, *gold])
         merged = {rater: {**document.gold.get(rater, {}), **gold.get(rater, {})} for rater in raters}
         if self._unites_lists:
             listed = {rater: {item: True for item, value in of.items() if value} for rater, of in document.gold.items()}
             merged = {rater: values | listed.get(rater, {}) for rater, values in merged.items()}
-        self._documents[position] = replace(document, gold=merged)
+            for column in {one.column for one in self._mapping.gold} if not self._raters else ():
+                if names := split_list(self._table.column(column)[index]):
+                    source[column] = "|".join(dict.fromkeys([*split_list(source[column]), *names]))
+        self._documents[position] = replace(document, gold=merged, source=source)
         self._merged += 1
 
     def _row_name(self, index: int) -> str:

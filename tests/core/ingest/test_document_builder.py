@@ -250,6 +250,7 @@ def test_rows_with_one_label_each_are_suggested_as_one_document() -> None:
     assert [document.gold[GOLD_RATER]["Room#Size"] for document in result.documents] == [False, True] * 3
     assert all(document.gold[GOLD_RATER]["Food"] for document in result.documents)
     assert (result.read, result.kept, result.merged, result.rejected) == (9, 6, 3, ())
+    assert [document.source["category"] for document in result.documents] == ["Food", "Food|Room#Size"] * 3
     assert suggest_mapping(table(LONG.replace("Room#Size", "Food"))).id is None  # the same label twice
     assert suggest_mapping(data, SENTIMENT).id is None
 
