@@ -377,12 +377,17 @@ def _options_record(draft: ImportDraft) -> dict[str, Any]:
 def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> ImportDraft:
     """Return the project's documents as a draft whose gold columns can be mapped again.
 
-    Raises InputError if the project has no documents.
+    No columns are proposed if they would add a rater to those of the project: of rows by several raters, only the first
+    of each document is stored. Raises InputError if the project has no documents.
     """
     table = _stored_table(session)
     mapping = replace(propose_mapping(table, codebook), text=TEXT_COLUMN, id=ID_COLUMN, context=())
     gold = tuple(one for one in mapping.gold if one.column not in (ID_COLUMN, TEXT_COLUMN))
     mapping = replace(mapping, gold=gold)
+    raters = {*session.store.annotations.raters()} - {AUTHOR}
+    if gold and raters.isdisjoint(mapping.raters) and raters:
+        reason = "The project has gold by other raters. Choose columns to add gold."
+        mapping = replace(mapping, gold=(), reasons=(*mapping.reasons, reason))
     return ImportDraft(session.name, (), table, mapping, empties="keep", destination="replace")
 
 

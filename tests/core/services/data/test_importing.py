@@ -241,6 +241,16 @@ def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> No
     assert session.store.annotations.raters() == ["Ann"]
 
 
+def test_remapping_proposes_no_further_rater_for_rows_by_rater(session: ProjectSession) -> None:
+    rows = "".join(f"{n},words about {n},{coder},{n % 2}\n" for n in range(5) for coder in ("ann", "bo"))
+    draft = importing.read_files([("rated.csv", f"id,text,coder,Food\n{rows}".encode())], CODEBOOK)
+    importing.store_documents(session, preview(session, draft, CODEBOOK))
+    assert session.store.annotations.raters() == ["ann", "bo"]
+    again = importing.draft_from_project(session, CODEBOOK)  # the columns have only the first row of each document
+    assert again.mapping.gold == ()
+    assert "by other raters" in again.mapping.reasons[-1]
+
+
 def test_remapping_keeps_gold_that_other_files_and_authors_gave(session: ProjectSession) -> None:
     importing.store_documents(session, soup(session))
     later = importing.read_files([("late.csv", b"id,text,Food_bob\na,the soup was good,0\nnew,the tea was cold,1\n")])
