@@ -34,6 +34,9 @@ SECONDS = 60.0
 MOST_BYTES = 32_000_000
 """Longest response to a batch: 64 vectors of 16,000 numbers with 30 characters each."""
 
+LEAST_CHARACTERS = 100
+"""Shortest beginning of a text that stands for it where the whole text exceeds the context."""
+
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 
@@ -55,13 +58,25 @@ def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
         names = ", ".join(name for name, other in connections.items() if other.dialect != "builtin")
         raise errors.UsageError(f"'{spec}' cannot compare texts.", f"Choose {TFIDF}, {MINILM}, or a model of: {names}.")
     asking = _ollama if connection.dialect == "ollama" else _openai
+    most: int | None = None  # characters of a text that fit into the context, once a longer one was refused
+
+    def ask(texts: Sequence[str]) -> list[Sequence[float]]:
+        nonlocal most
+        while True:
+            chunk = [text[:most] if text.strip() else "." for text in texts]
+            try:
+                with translated_errors(connection, "embed texts", role_model.model, "Is it a model for embeddings?"):
+                    return asking(connection, role_model.model, chunk)
+            except errors.ContextTooLong:
+                most = max(map(len, chunk)) // 2
+                if most < LEAST_CHARACTERS:
+                    raise
 
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
         rows: list[Sequence[float]] = []
         for start in range(0, len(texts), BATCH):
-            chunk = [text if text.strip() else "." for text in texts[start : start + BATCH]]
-            with translated_errors(connection, "embed texts", role_model.model, "Is it a model for embeddings?"):
-                found = asking(connection, role_model.model, chunk)
+            chunk = texts[start : start + BATCH]
+            found = ask(chunk)
             if len(found) != len(chunk):
                 raise errors.MalformedStream(
                     f"{connection.name} sent {len(found)} vectors for {len(chunk)} texts.",

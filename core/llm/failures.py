@@ -30,7 +30,8 @@ _CONTEXT = re.compile(
     r"(prompt|input|request|messages?|text|query|sequence|conversation)\b.{0,30}too long|"
     r"maximum (prompt|model|input|sequence) length|(input|prompt) (is )?longer than|exceeds? the (available )?context|"
     r"(input )?token count.{0,30}exceeds|reduce the (length|number|size)|request too large|must be reduced|"
-    r"`?inputs`? (tokens? \+|must have less than)|range of input length|input tokens exceed|string_above_max_length",
+    r"`?inputs`? (tokens? \+|must have less than)|range of input length|input tokens exceed|string_above_max_length|"
+    r"too large to process",
     re.IGNORECASE,
 )
 _OUTPUT = re.compile(r"\W*max_\w*tokens\W* must be", re.IGNORECASE)

@@ -29,15 +29,32 @@ MALFORMED = {
 }
 
 
-class _Endpoint(BaseHTTPRequestHandler):
-    """Endpoint with one model, whose vectors are the length of a text and 1, and one for each of ``MALFORMED``.
+TOO_LONG = {
+    "vllm": (
+        400,
+        "This model's maximum context length is 128 tokens. However, your prompt contains 25000 characters (more than "
+        "1536 characters, which is the upper bound for 128 input tokens). Please reduce the length of the input "
+        "prompt. (parameter=input_text, value=25000)",
+    ),
+    "llama.cpp": (
+        500,
+        "input (15001 tokens) is too large to process. increase the physical batch size (current batch size: 512)",
+    ),
+}
+"""Status and message of servers that refuse a text beyond the context, here of more than 600 characters."""
 
-    Results are in reverse order.
+
+class _Endpoint(BaseHTTPRequestHandler):
+    """Endpoint with models whose vectors are the length of a text and 1, and one for each of ``MALFORMED``.
+
+    Results are in reverse order. The models of ``TOO_LONG`` refuse long texts.
     """
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        known = request["model"] == "tiny" or request["model"] in MALFORMED
+        model = request["model"]
+        status, message = TOO_LONG.get(model, (404, "no such model"))
+        known = model == "tiny" or model in MALFORMED or (model in TOO_LONG and max(map(len, request["input"])) <= 600)
         rows = [
             {"object": "embedding", "index": index, "embedding": [float(len(text)), 1.0]}
             for index, text in enumerate(request["input"])
@@ -46,8 +63,8 @@ class _Endpoint(BaseHTTPRequestHandler):
             row["embedding"] = vector
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         reply = {"object": "list", "model": "tiny", "data": rows[::-1], "usage": usage}
-        body = json.dumps(reply if known else {"error": {"message": "no such model"}}).encode()
-        self.send_response(200 if known else 404)
+        body = json.dumps(reply if known else {"error": {"message": message}}).encode()
+        self.send_response(200 if known else status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -84,6 +101,16 @@ def test_vectors_that_cannot_be_compared_are_refused(connections: dict[str, Conn
     assert embed is not None
     with pytest.raises(MalformedStream, match="near sent no usable vectors"):
         embed(["a", "b"])
+
+
+@pytest.mark.parametrize("model", TOO_LONG)
+def test_texts_beyond_the_context_are_compared_by_their_beginning(
+    connections: dict[str, Connection], model: str
+) -> None:
+    embed = embeddings.embedder(f"near/{model}", connections)
+    assert embed is not None
+    assert embed(["a", "b" * 2000])[:, 0].tolist() == [1, 500]
+    assert embed(["c" * 2000])[:, 0].tolist() == [500]
 
 
 def test_missing_model_and_unreachable_server_are_distinguished(connections: dict[str, Connection]) -> None:
