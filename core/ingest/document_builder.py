@@ -98,8 +98,8 @@ def build_documents(
     texts stay as they are. Gold is keyed by label id, without a codebook by label name. A gold cell that is not
     understood is listed and ignored; its row is kept. Raises UsageError for a mapping that does not fit.
 
-    Rows with the same id and text that list labels are one document with the labels of all; with ``duplicates``
-    ``first``, so are rows with the same text and context.
+    Rows with the same id and text that list labels, or have gold for different labels, are one document with the
+    labels of all; with ``duplicates`` ``first``, so are rows with the same text and context.
 
     With a rater column, rows of the same id are one document, with the gold of the rater that each row names. Without
     an id column, rows with the same text and context are. A row with another text, or by the same rater, is rejected.
@@ -172,9 +172,9 @@ class _DocumentBuilder:
         is_gold = self._files[index] in self._files_of_gold
         if document is not None and earlier is not None and (is_gold or self._texts[earlier] == texts):
             rated = (self._raters[index] if self._raters else self._files[index], id)
-            if self._unites_lists or ((self._raters or is_gold) and rated not in self._rated):
+            is_first = bool(self._raters or is_gold) and rated not in self._rated
+            if self._merge_gold(document, index, is_first=is_first):
                 self._rated.add(rated)
-                self._merge_gold(document, index)
                 return
         text = texts[0].strip()
         is_empty = not self.has_text(index)
@@ -195,10 +195,9 @@ class _DocumentBuilder:
                 reason += " (choose a rater column if several raters labelled the same texts)"
         elif is_empty and not self._keep_empties:
             reason = f"no text in column '{self._mapping.text}'{f', only {text}' if text else ''}"
-        elif row_with_texts is not None and not self._keep_duplicates and self._unites_lists:
-            self._merge_gold(self._document_of_id[self._ids[row_with_texts]], index)
-            return
         elif row_with_texts is not None and not self._keep_duplicates:
+            if self._merge_gold(self._document_of_id[self._ids[row_with_texts]], index, is_first=False):
+                return
             reason = f"the same text as {self._row_name(row_with_texts)}"
         else:
             self._append(index, row)
@@ -218,8 +217,12 @@ class _DocumentBuilder:
             self._rated.add((self._raters[index], id))
         self._row_of_texts.setdefault(texts, index)
 
-    def _merge_gold(self, position: int, index: int) -> None:
-        """Add the gold of a row to a document. Labels in lists are united, also in the columns of the file."""
+    def _merge_gold(self, position: int, index: int, *, is_first: bool) -> bool:
+        """Add the gold of a row to a document; return False if the row is none of it.
+
+        The row is part of the document if it is the first one of a rater, if it lists labels, which are united, also in
+        the columns of the file, or if it has gold for other labels and contradicts none.
+        """
         document, gold = self._documents[position], self._gold.of(index, self._table.line_numbers[index])
         source = dict(document.source)
         raters = dict.fromkeys([*document.gold, *gold])
@@ -230,8 +233,13 @@ class _DocumentBuilder:
             for column in {one.column for one in self._mapping.gold} if not self._raters else ():
                 if names := split_list(self._table.column(column)[index]):
                     source[column] = "|".join(dict.fromkeys([*split_list(source[column]), *names]))
+        elif not is_first:
+            contradicts = any(merged[rater] != merged[rater] | dict(of) for rater, of in document.gold.items())
+            if self._raters or contradicts or merged == document.gold:
+                return False
         self._documents[position] = replace(document, gold=merged, source=source)
         self._merged += 1
+        return True
 
     def _row_name(self, index: int) -> str:
         file = f" of {self._files[index]}" if self._table.file_column else ""

@@ -295,8 +295,8 @@ class ImportPage:
                 segments(title, options, **bound(f"rows-{part}", getattr(self.draft, part), change))
 
         if duplicates:
-            lists = any(source.kind == "list" for source in self.draft.mapping.gold)
-            options = {"keep": "Keep all", "first": "Unite their labels" if lists else "Keep the first"}
+            unites = any(source.kind == "list" for source in self.draft.mapping.gold)
+            options = {"keep": "Keep all", "first": "Unite their labels" if unites else "Keep the first"}
             choice("duplicates", f"Duplicate texts: {duplicates:,}", options)
         if empties:
             choice("empties", f"Empty texts: {empties:,}", {"drop": "Reject", "keep": "Keep"})

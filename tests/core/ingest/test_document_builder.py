@@ -264,6 +264,20 @@ def test_repeated_texts_add_their_labels_to_the_first() -> None:
     assert (first.kept, first.merged, first.duplicate_texts, first.rejected) == (2, 1, 1, ())
 
 
+def test_rows_with_gold_for_other_labels_are_united_unless_they_contradict() -> None:
+    data = "id,text,Price,Room\n1,a,1,\n1,a,,0\n2,b,1,\n2,b,0,1\n3,c,1,\n3,c,1,\n"
+    gold = (GoldSource("Price"), GoldSource("Room"))
+    by_id = build(data, ASPECTS, id="id", gold=gold)
+    assert [one.gold[GOLD_RATER] for one in by_id.documents] == [
+        {PRICE: True, ROOM: False},
+        {PRICE: True},
+        {PRICE: True},
+    ]
+    assert (by_id.merged, [row.line for row in by_id.rejected]) == (1, [5, 7])
+    by_text = build(data, ASPECTS, gold=gold, duplicates="first")
+    assert (by_text.kept, by_text.merged, [row.line for row in by_text.rejected]) == (3, 1, [5, 7])
+
+
 def test_rows_without_text_give_neither_labels_nor_doubt_about_ids() -> None:
     data = table("id,text,topic\n1,abc,x\n2,def,y\n3,ghi,x\n,,\n,,4\n")
     found = suggest_mapping(data)
