@@ -29,3 +29,29 @@ test("the browser does not ask after other inputs", () => {
 test("the browser does not ask after the field has sent its text", () => {
   assert.ok(!asksAfter("<textarea></textarea>", "focusout"));
 });
+
+/** Type, leave the field and tap a link. Return when the link opens, and whether the page runs; it does after ``run``. */
+async function opens(/** @type {number | null} */ run) {
+  document.body.innerHTML =
+    '<div data-testid="stApp" data-test-script-state="notRunning"><textarea></textarea><a href="#data">Data</a></div>';
+  const app = /** @type {HTMLElement} */ (document.body.firstElementChild);
+  const [field, link] = /** @type {HTMLElement[]} */ ([...app.children]);
+  for (const name of ["input", "focusout"]) field.dispatchEvent(new window.Event(name, { bubbles: true }));
+  if (run !== null) setTimeout(() => app.setAttribute("data-test-script-state", "running"), run);
+  const start = performance.now();
+  const opened = new Promise((resolve) => link.addEventListener("click", resolve));
+  link.click();
+  await opened;
+  return { waited: performance.now() - start, state: app.getAttribute("data-test-script-state") };
+}
+
+test("a link opens when the page runs with the text that was typed before", async () => {
+  assert.ok((await opens(0)).waited > 190);
+  assert.equal((await opens(400)).state, "running");
+});
+
+test("a link opens after a second if the page does not run", async () => {
+  const { waited, state } = await opens(null);
+  assert.ok(waited > 990);
+  assert.equal(state, "notRunning");
+});
