@@ -268,8 +268,7 @@ class FocusView {
   async reload(wanted) {
     this.rows = [];
     this.documents.clear();
-    await this.loadRows();
-    const known = wanted && (await this.load(wanted)); // another run may lack it
+    const [known] = await Promise.all([wanted && this.load(wanted), this.loadRows()]); // another run may lack it
     await this.show(known ? wanted : ((this.nextWaiting(-1) ?? this.rows[0])?.id ?? null));
     this.loadProgress();
   }
