@@ -87,6 +87,15 @@ def test_output_limit_while_thinking_fails_a_critic_and_leaves_a_judge_unresolve
     assert "4 of 8 replies reached the output limit of 8,192 tokens" in result.stderr  # the probe detected reasoning
 
 
+async def limited_context(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    """Refuse prompts of more than 1,200 tokens as vLLM does."""
+    tokens = sum(len(message["content"]) for message in body["messages"]) // 4
+    if tokens > 1200:
+        message = f"This model's maximum context length is 1200 tokens. However, you requested {tokens} tokens."
+        return web.json_response({"object": "error", "message": message, "code": 400}, status=400)
+    return await debating()(request, body)
+
+
 @pytest.mark.parametrize(
     ("on_long", "counts", "code"), [("fail", (9, 0, 1), 1), ("skip", (9, 1, 0), 0), ("cut", (10, 0, 0), 0)]
 )
@@ -94,13 +103,6 @@ def test_too_long_document_is_failed_skipped_or_cut(
     tmp_path: Path, on_long: str, counts: tuple[int, int, int], code: int
 ) -> None:
     write(tmp_path, "The staff were kind. " * 400, *(f"Text {index}." for index in range(9)))
-
-    async def limited_context(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        tokens = sum(len(message["content"]) for message in body["messages"]) // 4
-        if tokens > 1200:
-            message = f"This model's maximum context length is 1200 tokens. However, you requested {tokens} tokens."
-            return web.json_response({"object": "error", "message": message, "code": 400}, status=400)
-        return await debating()(request, body)
 
     with Scripted(limited_context) as server:
         result = annotate(tmp_path, *toy(server.url, "--param", f"on_long={on_long}"), code=code)
@@ -114,13 +116,6 @@ def test_too_long_document_is_failed_skipped_or_cut(
 
 def test_failures_that_differ_only_in_numbers_are_reported_together(tmp_path: Path) -> None:
     write(tmp_path, *("The staff were kind. " * 400 * times for times in (1, 2, 3, 4)), "Text.")
-
-    async def limited_context(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        tokens = sum(len(message["content"]) for message in body["messages"]) // 4
-        if tokens > 1200:
-            message = f"This model's maximum context length is 1200 tokens. However, you requested {tokens} tokens."
-            return web.json_response({"object": "error", "message": message, "code": 400}, status=400)
-        return await debating()(request, body)
 
     with Scripted(limited_context) as server:
         result = annotate(tmp_path, *toy(server.url), code=1)
