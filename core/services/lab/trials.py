@@ -353,7 +353,8 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Samp
     """
 
     def look() -> CostForecast:
-        runs = [_find_run(asks, _trials_on(session, sample)) for asks in change.asks]
+        known = _trials_on(session, sample)
+        runs = [_find_run(asks, known) for asks in change.asks]
         before = forecast_run(session, change.before, sample.ids, runs)
         after = forecast_run(session, change.after, sample.ids, runs[::-1])
         return before + (_without_shared(after, change) if before.calls else after)
