@@ -137,9 +137,11 @@ class _DocumentBuilder:
         """The text and context of each row."""
         self._ids, files_share_documents = _document_ids(table, mapping, self._texts)
         self._files = table.column(table.file_column) if table.file_column else ("",) * len(table)
-        with_text = {file for index, file in enumerate(self._files) if self.has_text(index)}
-        self._files_of_gold = {*self._files} - with_text if table.file_column else set()
+        self._files_of_gold: set[str] = set()
         """Files that have no texts, but perhaps the gold of those in other files."""
+        if table.file_column:
+            with_text = {file for index, file in enumerate(self._files) if self.has_text(index)}
+            self._files_of_gold = {*self._files} - with_text
         self._raters: Sequence[str] = ()
         """The rater of each row, if rows of the same id are one document."""
         if mapping.rater is not None:
