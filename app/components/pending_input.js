@@ -14,16 +14,16 @@ const TEXT_TYPES = new Set(["text", "number", "password", "email", "url", "tel"]
 /** @type {HTMLElement | null} */
 let edited = null;
 let sentAt = -Infinity;
-let isRun = true;
+let hasRun = true;
 
 const runs = new MutationObserver(([{ target }]) => {
-  if (/** @type {Element} */ (target).getAttribute(STATE) === "running") isRun = true;
+  if (/** @type {Element} */ (target).getAttribute(STATE) === "running") hasRun = true;
 });
 
 /** Return true if the page has run with the text that was sent last, or needs no run. */
 function isHandled() {
   const waited = performance.now() - sentAt;
-  return waited > START_MS || (waited > SEND_MS && isRun);
+  return waited > START_MS || (waited > SEND_MS && hasRun);
 }
 
 /** @param {EventTarget | null} target */
@@ -48,7 +48,7 @@ window.addEventListener("focusout", ({ target }) => {
   if (target !== edited || edited === null) return;
   edited = null;
   sentAt = performance.now();
-  isRun = false;
+  hasRun = false;
   const app = document.querySelector('[data-testid="stApp"]');
   if (app) runs.observe(app, { attributeFilter: [STATE] });
 });

@@ -167,7 +167,7 @@ def _run_and_motion(status: RunStatus | None) -> tuple[str, bool]:
 
 
 def _draw_run_status(session: ProjectSession, page: str, drawn: tuple[str, bool]) -> None:
-    """Draw the run. If another run was started or a run has ended since the page was drawn, draw its table again."""
+    """Draw the run. The page Runs is drawn again if another run was started, or a run has ended, since ``drawn``."""
     try:
         status = _current_run(session)
     except MootError:  # the project was closed in another tab, which the next page says
@@ -231,6 +231,7 @@ def _preloaded_modules() -> list[str]:
 
 
 POLL_SECONDS = 2.0
+"""Seconds between two looks at what other tabs and the engine have done."""
 STEP_PAGES = ("run", "review")
 """Pages whose work goes on without a rerun of the page."""
 

@@ -242,7 +242,7 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
 
     A person is numbered by its id if this is a number, else in the order of the file; of more than ``MAX_INNER`` people
     the numbers are the places in the lists. Of Argilla's responses, drafts and discarded ones are left out, and those
-    to several questions have a column for each question. None for other lists.
+    to several questions have a column for each question. Other lists give no columns.
     """
     lists = [cell if isinstance(cell, list) else [] for cell in cells]
     entries = list(chain.from_iterable(lists))
@@ -284,12 +284,12 @@ _BINARY = "Each label of the rows (Prodigy) has a column: 1 for the answer accep
 
 
 def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[Any, ...]], str]:
-    """Return columns with the answers of Prodigy's tasks, and a note. None if all answers accept, or are others.
+    """Return columns with the answers of Prodigy's tasks, and a note, both empty for other tasks.
 
-    A question about a single label is answered by present or absent, and each label becomes a column. Other labels
-    are split into columns without and with only what was rejected or ignored. A label that was not accepted is ``NA``
-    in its own column: unlike an empty cell, it never means absent, as a reject may concern another label or only the
-    place of a span.
+    Tasks whose answers all accept need no such columns. A question about a single label is answered by present or
+    absent, and each label becomes a column. Other labels are split into columns without and with only what was rejected
+    or ignored. A label that was not accepted is ``NA`` in its own column: unlike an empty cell, it never means absent,
+    as a reject may concern another label or only the place of a span.
     """
     answers = data.get("answer", ())
     if not all(answer in ("accept", "reject", "ignore") for answer in answers) or set(answers) <= {"accept"}:
