@@ -183,8 +183,11 @@ def test_transient_fault_is_retried_successfully() -> None:
     ],
 )
 def test_provider_faults_on_consecutive_documents_pause_the_run(
-    kinds: list[type[errors.ModelError]], most: int
+    kinds: list[type[errors.ModelError]], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("core.engine.retries.MAX_WAIT", 0.0)
+    monkeypatch.setattr("core.engine.retries.RATE_LIMIT_WAITS", (0.0,))
+
     def fail(ask: Request, document: Document, times: int) -> Exception:
         return kinds[int(document.id[1:]) % len(kinds)]("it is down", "")
 
