@@ -71,7 +71,7 @@ _WAIT = re.compile(
     r"\b(?:again|retry) (?:in|after) ((?:[\d.]+ ?(?:ms|milli\w*|h\w*|m(?:in\w*)?|s\w*)(?![a-z]) ?)+)", re.IGNORECASE
 )
 _UNITS = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "s": 1.0}
-_MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+_MARKUP = re.compile(r"<(script|style)\b(?:.*?</\1>|.*)|<[^>]*>?", re.IGNORECASE | re.DOTALL)
 _HTTPS = re.compile(r"HTTP request\b.{0,20}\bto (an )?HTTPS", re.IGNORECASE)
 _NO_MODEL = re.compile(
     r"model_not_found|model_not_available|not a valid model|\bmodel identifier\b.{0,20}\binvalid|"
@@ -103,11 +103,12 @@ def redacted(text: str, key: str | None) -> str:
     """Return ``text`` without the key, whole or truncated, in case a server echoed it."""
     if not key or len(key) < _SECRET:
         return text
-    start = key[:_TELLING]
-    while (at := text.find(start)) >= 0:
-        same = next((i for i, (a, b) in enumerate(zip(text[at:], key, strict=False)) if a != b), len(key))
-        text = f"{text[:at]}[key]{text[at + same :]}"
-    return text
+    start, parts, position = key[:_TELLING], [], 0
+    while (at := text.find(start, position)) >= 0:
+        said = text[at : at + len(key)]
+        parts += [text[position:at], "[key]"]
+        position = at + next((i for i, (a, b) in enumerate(zip(said, key, strict=False)) if a != b), len(said))
+    return "".join([*parts, text[position:]])
 
 
 def hide_key(error: ModelError, key: str | None) -> None:

@@ -24,7 +24,7 @@ from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.llm import ollama_chat, openai_chat, streaming
 from core.llm.connections import Dialect, parse_connection
-from core.llm.failures import from_event, from_status, redacted
+from core.llm.failures import from_event, from_status, parse_error_body, redacted
 from core.llm.models import ModelLibrary
 from core.llm.request import ModelRequest
 from core.prompts import Message
@@ -374,6 +374,19 @@ def test_complete_and_truncated_keys_are_redacted_and_placeholders_are_not() -> 
     assert redacted("none of it, to none", "none") == "none of it, to none"
     assert redacted("", KEY) == ""
     assert redacted("as it was", None) == "as it was"
+
+
+def test_key_that_is_echoed_again_and_again_is_redacted_in_linear_time() -> None:
+    start = time.process_time()
+    assert redacted(KEY * 50_000, KEY) == "[key]" * 50_000
+    assert time.process_time() - start < 2  # a quadratic search takes 5 seconds
+
+
+@pytest.mark.parametrize("piece", [b"<", b"<script>", b"<style></script>"])
+def test_unclosed_markup_of_an_error_page_is_removed_in_linear_time(piece: bytes) -> None:
+    start = time.process_time()
+    assert parse_error_body(b"<p>Too busy</p>" + piece * (120_000 // len(piece)))[0] == "Too busy"
+    assert time.process_time() - start < 3  # a quadratic search takes 8 seconds
 
 
 def test_echoed_key_is_redacted_everywhere_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
