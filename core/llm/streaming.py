@@ -145,7 +145,9 @@ def _decode_leniently(line: bytes) -> Any:
     """
     text = line.decode("utf-8", "replace")
     try:
-        return json.loads(text) if "\\ud" in text.lower() else orjson.loads(text)
+        if "\\ud" in text.lower():  # the options read numbers that orjson refuses, and no others can be too large
+            return json.loads(text, parse_int=float, parse_constant=lambda _name: None)
+        return orjson.loads(text)
     except (ValueError, RecursionError):
         return None
 
@@ -162,6 +164,7 @@ CHARACTERS_PER_LIMIT = 16
 REASONING_FACTOR = 4
 """The same for reasoning, as a multiple: some servers do not count it against the limit."""
 SPARE_CHARACTERS = 10_000
+BYTES_PER_CHARACTER = 4
 SLOWEST, SHORTEST = 2.0, 600.0
 """Tokens per second of a slow server, and the seconds that every reply may take."""
 
@@ -203,6 +206,11 @@ class ReplyBuilder:
     _lengths: list[int] = field(default_factory=lambda: [0, 0])
     _received_at: float = field(default_factory=time.monotonic)
     _comment: bytes = b""
+    _spelt: int = 0
+
+    @property
+    def _most_characters(self) -> int:
+        return self.max_tokens * CHARACTERS_PER_LIMIT + SPARE_CHARACTERS
 
     def add(self, text: Any, reasoning: Any) -> None:
         """Add a piece; anything but a non-empty string is ignored.
@@ -215,8 +223,7 @@ class ReplyBuilder:
                 self._received_at = time.monotonic()
                 self.on_delta(piece, is_reasoning)
                 self._lengths[is_reasoning] += len(piece)
-                limit = self.max_tokens * CHARACTERS_PER_LIMIT + SPARE_CHARACTERS
-                if self._lengths[is_reasoning] > (limit * REASONING_FACTOR if is_reasoning else limit):
+                if self._lengths[is_reasoning] > self._most_characters * (REASONING_FACTOR if is_reasoning else 1):
                     raise errors.Runaway(
                         f"The reply exceeded {self._lengths[is_reasoning]:,} characters without an end, "
                         f"with an output limit of {self.max_tokens:,} tokens."
@@ -233,14 +240,21 @@ class ReplyBuilder:
         return piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
     def add_logprobs(self, tokens: Any) -> None:
-        """Add log probabilities: objects with ``token`` or ``bytes`` and ``logprob``; others are ignored."""
+        """Add log probabilities: objects with ``token`` or ``bytes`` and ``logprob``; others are ignored.
+
+        Raises Runaway if they are far more than a reply and its reasoning have.
+        """
         if not isinstance(tokens, list):
             return
         self.logprobs = True
         for entry in tokens:
             logprob = entry.get("logprob") if isinstance(entry, dict) else None
             if isinstance(logprob, int | float) and not isinstance(logprob, bool):
-                self._tokens.append((_token_bytes(entry), min(float(logprob), 0.0)))
+                piece = _token_bytes(entry)
+                self._tokens.append((piece, min(float(logprob), 0.0)))
+                self._spelt += len(piece) + 1
+        if self._spelt > BYTES_PER_CHARACTER * (1 + REASONING_FACTOR) * self._most_characters:
+            raise errors.Runaway("The reply has far more log probabilities than its output limit allows.")
 
     def _aligned(self, text: str) -> tuple[tuple[int, float], ...]:
         """Return the position in ``text`` and the log probability of each token; empty if the tokens do not spell it.
@@ -248,13 +262,16 @@ class ReplyBuilder:
         Tokens before the text, such as those of the reasoning, are left out.
         """
         written, spelt = text.encode("utf-8", "replace"), b"".join(piece for piece, _ in self._tokens)
-        position = -spelt.rfind(written)
-        if not self._tokens or position > 0:
+        after = spelt[::-1].find(written[::-1])  # rfind would take quadratic time
+        if not self._tokens or after < 0:
             return ()
+        position = after + len(written) - len(spelt)
         places: list[tuple[int, float]] = []
+        decoder, characters = codecs.getincrementaldecoder("utf-8")(), 0
         for piece, logprob in self._tokens:
             if 0 <= position < len(written):
-                places.append((len(written[:position].decode("utf-8", "ignore")), logprob))
+                places.append((characters, logprob))
+            characters += len(decoder.decode(written[max(position, 0) : max(position + len(piece), 0)]))
             position += len(piece)
         return tuple(places)
 

@@ -332,3 +332,40 @@ def test_line_that_arrives_byte_by_byte_without_end_times_out() -> None:
 
     with pytest.raises(errors.TimedOut):
         ask(behave, silence=0.2)
+
+
+def odds(*tokens: str) -> list[dict[str, Any]]:
+    return [{"token": token, "logprob": -0.5} for token in tokens]
+
+
+def test_log_probabilities_are_aligned_in_linear_time() -> None:
+    text = "é" + "a" * 150_000
+    builder = streaming.ReplyBuilder(lambda *_: None)
+    builder.add_logprobs(odds(*text))
+    start = time.process_time()
+    assert [position for position, _ in builder._aligned(text)] == list(range(len(text)))
+    builder.add_logprobs(odds("a" * 1_000_000))
+    assert builder._aligned("ac" + "a" * 50_000) == ()
+    assert time.process_time() - start < 3  # a quadratic search takes 10 seconds
+
+
+def test_token_that_is_a_part_of_a_character_has_the_position_of_the_character() -> None:
+    builder = streaming.ReplyBuilder(lambda *_: None)
+    parts = [{"bytes": [0xC3], "logprob": -1.0}, {"bytes": [0xA9], "logprob": -2.0}]
+    builder.add_logprobs([*odds("<think>", "x"), *parts, *odds("a")])
+    assert [position for position, _ in builder._aligned("xéa")] == [0, 1, 1, 2]
+
+
+def test_endless_log_probabilities_are_a_runaway() -> None:
+    many = event({"choices": [{"index": 0, "delta": {}, "logprobs": {"content": odds(*["a"] * 1_000)}}]})
+    with pytest.raises(errors.Runaway, match="log probabilities"):
+        ask(sending(*[many] * 1_000, DONE), max_tokens=100)
+
+
+def test_impossible_numbers_do_not_end_the_run() -> None:
+    for number in (b"1" * 400, b"-" + b"1" * 400, b"NaN", b"Infinity"):
+        part = b'{"choices": [{"delta": {"content": "Yes \\ud83d"}, "finish_reason": "stop", "logprobs": '
+        entry = b'{"content": [{"token": "Yes", "logprob": ' + number + b"}]}}]}"
+        reply = ask(sending(b"data: " + part + entry + b"\n\n", DONE)).reply
+        assert reply.text.startswith("Yes")
+        assert all(logprob <= 0 for _, logprob in reply.token_logprobs)
