@@ -286,6 +286,8 @@ FUZZY_LONGEST = 2_000
 """Shorter words are alike by chance; longer ones take time to align and are not quotes."""
 MAX_ELLIPSIS_CHARACTERS = 400
 """Most characters that an ellipsis inside a quote may stand for."""
+FUZZY_WORK = 10_000_000_000
+"""Limit of the alignments of one reply, as text length times squared quote length over 64: at worst ten seconds."""
 _STARTS = 200
 _PART_SHORTEST = 3
 _WORD_REACH = 20
@@ -304,6 +306,7 @@ class Haystack:
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         self._fields = fields
+        self._work = 0
 
     @cached_property
     def _folded(self) -> dict[str, Folded]:
@@ -316,8 +319,8 @@ class Haystack:
         (all ``fuzzy``) the same words after folding case, Unicode forms, quotation marks, dashes and white space, with
         or without punctuation at the ends; the parts around an ellipsis, in order and at most
         ``MAX_ELLIPSIS_CHARACTERS`` characters apart; and for 12 characters or more a near-identical passage, extended
-        to whole words. Whole words are preferred to parts of words. An empty quote and one that is not found are
-        ``missing``: no field, -1, -1.
+        to whole words, within ``FUZZY_WORK``. Whole words are preferred to parts of words. An empty quote and one that
+        is not found are ``missing``: no field, -1, -1.
         """
         quote = quote.strip()
         if not quote:
@@ -352,6 +355,10 @@ class Haystack:
     def _aligned(self, bare: str) -> tuple[str, int, int, str] | None:
         best: tuple[float, str, int, int] | None = None
         for name, folded in self._folded.items():
+            work = len(folded.text) * len(bare) ** 2 // 64
+            if self._work + work > FUZZY_WORK:
+                continue
+            self._work += work
             # A text shorter than the quote would be looked for inside it: the wrong way round.
             if len(folded.text) < len(bare):
                 score = fuzz.ratio(bare, folded.text, score_cutoff=FUZZY_SCORE)

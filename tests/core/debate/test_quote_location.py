@@ -400,3 +400,11 @@ def test_hostile_replies_take_linear_time(piece: str) -> None:
     locate_evidence(piece * (100_000 // len(piece)), HOTEL, fields)
     Haystack(fields).locate(piece * 200)
     assert time.process_time() - start < 15
+
+
+def test_long_quotes_that_are_not_in_the_text_take_bounded_time() -> None:
+    quotes = "\n".join(f'#Food: "{"ab" * 900 + "x" * number}"' for number in range(100))
+    start = time.process_time()
+    found = locate_evidence(quotes, HOTEL, {"text": ("ab" * 890 + "y") * 12})
+    assert len(found) > 90  # the first ones are found in the same place
+    assert time.process_time() - start < 40  # without a limit: 120 seconds
