@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
+from operator import attrgetter
 from typing import Any
 
 from core.codebook import CHOICE_ITEM
@@ -21,6 +23,7 @@ from core.debate.turns import Reading
 
 NO_CHOICE = "the decision does not choose one label"
 _LOOK_BACK = 200
+_START = attrgetter("start")
 _HOWEVER = re.compile(r"(?:^|[.!;]) *(?:however|but),? *$", re.IGNORECASE)
 _EARLIER = re.compile(r"\b(?:initial|original|earlier|first|previous)", re.IGNORECASE)
 _MOST_ANNOUNCED = 50
@@ -144,10 +147,10 @@ class ChoiceReader(Reader):
             if self.cut and line.end >= len(self.marked.text):
                 continue
             citation = CITATION.match(line.text)
-            if citation and not any(lines[number - 1].start <= heading.start < line.start for heading in headings):
+            if citation and not _between(headings, lines[number - 1].start, line.start):
                 continue
             markers = announcements if number in (0, len(lines) - 1) else headings
-            markers_inside = [marker for marker in markers if line.start <= marker.start < line.end]
+            markers_inside = _between(markers, line.start, line.end)
             starts = [(marker.end, marker.kind == "heading") for marker in markers_inside]
             if len(starts) > _MOST_ANNOUNCED:
                 raise Unreadable("it announces a decision again and again on one line")
@@ -194,6 +197,11 @@ class ChoiceReader(Reader):
         if items[0] in self.open:
             return Reading(undecided={CHOICE_ITEM: LEFT_OPEN})
         return Reading(values={CHOICE_ITEM: items[0]})
+
+
+def _between(markers: Sequence[Marker], start: int, end: int) -> Sequence[Marker]:
+    """Return the markers in a range. The markers are in order."""
+    return markers[bisect_left(markers, start, key=_START) : bisect_left(markers, end, key=_START)]
 
 
 def _is_question(text: str) -> bool:

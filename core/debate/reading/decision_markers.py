@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -340,7 +340,7 @@ def _speaker(lines: str, start: int, announced: Sequence[int]) -> str:
         end = look_back + len(lines[look_back:begin].rstrip())
         begin = max(lines.rfind("\n", look_back, end) + 1, look_back)
         is_name = lines[begin:end].lstrip().startswith("#") or lines[begin:end].endswith(":")
-    if not is_name or any(begin <= place <= end for place in announced):
+    if not is_name or bisect_left(announced, begin) < bisect_right(announced, end):
         return ""
     named = _SPEAKER.fullmatch(lines, begin, end)
     return named[1].strip(" _").casefold() if named else ""

@@ -88,7 +88,7 @@ _VOCABULARY = {
     "negation": r"the\ (?:critic|opponent)\ (?:is|was)\ (?:right|correct)|nothing|nobody|nowhere|never|neither|hardly"
     r"|barely|scarcely|lacks?|lacking|fails?|wrong|incorrect"
     "|cannot"
-    r"|\w+n['’]t|nicht|kein\w*|ne|pas|sin|senza|niet|sem|sans|ohne|ni|不|没|未",
+    r"|[^\W_]+n['’]t|nicht|kein\w*|ne|pas|sin|senza|niet|sem|sans|ohne|ni|不|没|未",
     "or": r"or|either|oder|ou|oppure",
     "and": r"and|as\ well\ as|plus|also|und|et|e|en|y|и|和|と",
     "why": r"because|since|as|for|which|whereas|while|given|despite"

@@ -754,7 +754,7 @@ HOSTILE = [
     "The aspects present in this review are #Food x ", "the label is ", "Final Decision:\n", "Final ratings: ", "{",
     '{"', '{"labels": [', '{"a":', '{"labels": ["x", {"y', "[{", '"', "“", "'a ", "#", "(", " ", "the ", "aspects ",
     "present ", "in this ", "<think></think>", "Service or ", "\u0301\u0327", "Food: 4\n", "Undecided: #Food\n",
-    'Food "x" ', "none of the ", "and ", "- \n", "\\", "Service (", "...", "\u202e",
+    'Food "x" ', "none of the ", "and ", "- \n", "\\", "Service (", "...", "\u202e", "_",
 ]  # fmt: skip
 
 
