@@ -19,7 +19,7 @@ _SOUGHT = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+[\"”’]?|\Z)")
-_HEADING = re.compile(r"^\s*#+.*$", re.MULTILINE)
+_HEADING = re.compile(r"^[^\S\n]*#.*$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z]+")
 _LEAST, _LONGEST = 25, 320
 

@@ -40,7 +40,7 @@ _FILE = re.compile(r"^(?P<role>[a-z_]+)\.v(?P<number>\d+)\.md$")
 _VERSION = re.compile(rf"\.(?:v\d+|{DRAFT})$")
 TAGS = ("document", "analysis", "precedent", "task")
 """Tags that delimit foreign text in prompts: documents, replies, examples, and the task of a panel."""
-_TAG_LIKE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)
+_TAG_LIKE = re.compile(rf"<(?=\s*+(?:/\s*+)?(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,13 @@ def test_text_cannot_close_its_own_delimiter(text: str) -> None:
     assert last == "</" + first[1:]
     assert shown.count("</document") == 1
     assert delimit(text) == shown
+
+
+def test_delimiter_tags_are_found_in_linear_time() -> None:
+    start = time.process_time()
+    assert delimit("<" + " " * 30_000 + "document>").count("<") == 2
+    assert delimit("<" + " " * 30_000).count("<") == 3
+    assert time.process_time() - start < 2  # a quadratic search takes 15 seconds
 
 
 def test_delimiter_tags_in_a_text_are_escaped() -> None:

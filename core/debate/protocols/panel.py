@@ -41,7 +41,7 @@ from core.documents import Value
 
 COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
 _NEXT = re.compile(r"\bnext\b[^:\n]{0,20}:", re.IGNORECASE)
-_DONE = re.compile(r"^[\W_]*no (?:more|further) comments?\b", re.IGNORECASE | re.MULTILINE)
+_DONE = re.compile(r"^(?:[^\w\n]|_)*+no (?:more|further) comments?\b", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -264,3 +265,10 @@ def test_personas_yaml_round_trip() -> None:
 def test_invalid_personas_are_rejected(text: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         load_yaml(text)
+
+
+def test_long_blank_replies_take_linear_time() -> None:
+    start = time.process_time()
+    verdict, _ = run_panel(lambda _request, _number: "\n_" * 10_000)
+    assert set(verdict.values.values()) == {None}
+    assert time.process_time() - start < 10  # a quadratic search takes minutes

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from core import baseline, prompts, resources
+from core.baseline import persona_replies
 from core.codebook import Codebook
 from core.debate import persona_extraction, personas
 from core.debate.persona_extraction import PersonaExtraction, SourceDocument
@@ -141,6 +143,13 @@ def test_reply_unreadable_twice_is_left_out_with_a_note() -> None:
         lambda request: respond(request) if "Parents" in str(request.inputs.get("source", "Parents")) else "no",
     )
     assert extraction.notes == ("A part of b.md had no readable answer.",)
+
+
+def test_blank_document_is_searched_for_stakeholders_in_linear_time() -> None:
+    start = time.process_time()
+    request = Request("scout", (), inputs={"source": "\n" * 40_000})
+    assert persona_replies.write_reply(request) == '{"stakeholders":[]}'
+    assert time.process_time() - start < 3  # a quadratic search takes 8 seconds
 
 
 def test_document_without_stakeholders_is_refused() -> None:
