@@ -433,7 +433,7 @@ SEED = click.IntRange(-(2**53), 2**53)
 def annotate_command(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
     """Annotate the documents of INPUT and store the results.
 
-    INPUT is csv, tsv, Excel, ods, jsonl, json or parquet.
+    INPUT is csv, tsv, Excel, ods, jsonl, json, xml or parquet.
 
     The rows of several files are put together, with the column file for the name of each row's file.
     """

@@ -21,6 +21,7 @@ from core.ingest.gold import (
     cell_reader,
     choice_name,
     is_blank,
+    is_dash,
     normalise_cell,
     parse_rating,
     split_list,
@@ -536,6 +537,8 @@ def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, 
             raise UsageError(
                 f"Column '{source.column}' has more than {MAX_LABELS} different values.", "Choose a column of labels."
             )
+    if kind == "choice" and "+" not in counts:
+        counts = Counter({folded: count for folded, count in counts.items() if not is_dash(folded)})
     codes = {
         folded: number
         for folded in counts

@@ -144,6 +144,11 @@ def is_blank(cell: Any) -> bool:
 _BLANK = MISSING | {""}
 
 
+def is_dash(cell: Any) -> bool:
+    """Return True for a dash, which among the names of a choice means that there is no label, as in SNLI."""
+    return as_text(cell).strip() in ("-", "–", "—")
+
+
 def _words(name: str) -> str:
     return re.sub(r"(?<=[^\W_])[_-]+(?=[^\W_])", " ", name)
 
@@ -348,7 +353,7 @@ def _choice(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
             return NO_GOLD
         label = index.find(as_text(value))
         if label is None:
-            return NO_GOLD if is_blank(text) else ({}, (text,))
+            return NO_GOLD if is_blank(text) or is_dash(text) else ({}, (text,))
         return {CHOICE_ITEM: key(label)}, ()
 
     return read

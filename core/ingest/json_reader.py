@@ -99,7 +99,7 @@ def read_jsonl(source: TableSource, decoding: Decoding) -> Table:
     """Read one object per line. Other lines are rejected with the reason; blank lines are skipped."""
     with LineReader(source, decoding, mark_end=False) as lines:
         objects = islice(_objects(lines), source.max_rows)
-        return _table(objects, name=source.name, format="jsonl", decoding=decoding, notes=lambda: lines.notes)
+        return table_of_objects(objects, name=source.name, format="jsonl", decoding=decoding, notes=lambda: lines.notes)
 
 
 def _objects(lines: LineReader) -> Iterator[Element]:
@@ -147,7 +147,7 @@ def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], An
         elements = task_rows(elements)
         notes = (*notes, "The rows are the tasks of Label Studio, with one column for each label.")
     numbered = ((number, element, "", "") for number, element in enumerate(elements, 1))
-    return _table(numbered, name=source.name, format="json", decoding=decoding, notes=lambda: notes)
+    return table_of_objects(numbered, name=source.name, format="json", decoding=decoding, notes=lambda: notes)
 
 
 def _rows(value: Any, name: str) -> tuple[list[Any], str]:
@@ -308,9 +308,13 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
     return columns, _UNACCEPTED if columns else ""
 
 
-def _table(
+def table_of_objects(
     elements: Iterable[Element], *, name: str, format: Format, decoding: Decoding, notes: Callable[[], tuple[str, ...]]
 ) -> Table:
+    """Return a table with a column for each key of the objects; other elements are rejected.
+
+    ``notes`` is called after the last element. InputError if there is no object.
+    """
     rows: RowLog[dict[str, Any]] = RowLog()
     keys: dict[str, None] = {}
     for line, value, reason, raw in elements:

@@ -32,7 +32,7 @@ from core.ingest.gold import (
     parse_rating,
     split_list,
 )
-from core.ingest.table import NUMBER, Header, Table, as_text, field_text, has_text
+from core.ingest.table import NUMBER, Header, Table, as_text, chat_messages, field_text, has_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,8 +282,9 @@ SAMPLE = 2_000
 """Number of rows that are inspected, spread over the table."""
 
 _TEXT = re.compile(
-    r"(?:^|[ _.-])(?:text|texts|review|reviews|comment|body|content|sentence|document|message|abstract|description|"
-    r"tweet|post|answer|response|utterance|passage|statement|summary|feedback|texte|texto|kommentar)(?:$|[ _.-])"
+    r"(?:^|[ _.-])(?:text|texts|review|reviews|comment|body|content|sentence|document|messages?|conversations?|"
+    r"dialog(?:ue)?|abstract|description|tweet|post|answer|response|utterance|passage|statement|summary|feedback|"
+    r"texte|texto|kommentar)(?:$|[ _.-])"
 )
 _LEAST_TOKENS = 5
 """Entries of a list from which on it looks like the tokens of a text."""
@@ -358,7 +359,7 @@ def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str,
         texts = [
             text
             for cell in column
-            if (isinstance(cell, str) or (isinstance(cell, list) and len(cell) >= _LEAST_TOKENS))
+            if (isinstance(cell, str) or chat_messages(cell) or (isinstance(cell, list) and len(cell) >= _LEAST_TOKENS))
             and any(map(str.isalpha, text := field_text(cell)))
             and not _NOT_TEXT.match(text)
         ]

@@ -21,6 +21,7 @@ from core.ingest.json_reader import ASSIGNMENT, NotJson, parse_objects, read_jso
 from core.ingest.parquet_reader import read_parquet
 from core.ingest.spreadsheet_reader import read_sheet
 from core.ingest.table import DETECTED, Format, Progress, ReadOptions, Table, TableSource
+from core.ingest.xml_reader import read_xml
 
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -34,6 +35,7 @@ SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "json",
+    ".xml": "xml",
     ".parquet": "parquet",
     ".pq": "parquet",
 }
@@ -90,6 +92,8 @@ def parse_table(source: TableSource) -> Table:
     format = _format(promised, detect_file_type(head, source.stream), name, head)
     if format == "parquet":
         table = read_parquet(source)
+    elif format == "xml":
+        table = read_xml(source)
     elif format in _SPREADSHEETS:
         table = read_sheet(source, format)
     else:
@@ -130,8 +134,8 @@ def _format(promised: Format | None, found: FileType | None, name: str, head: by
         return "csv" if is_spreadsheet else promised or "csv"
     if found.format in _SPREADSHEETS and (is_spreadsheet or promised is None):
         return promised or found.format
-    if found.format == "parquet" and (is_parquet or promised is None):
-        return "parquet"
+    if found.format in ("parquet", "xml") and promised in (found.format, None):
+        return found.format
     raise InputError(f"{name} is not {promised_type} but {found.description}.", found.remedy)
 
 
@@ -230,8 +234,10 @@ def detect_file_type(head: bytes, stream: BinaryIO) -> FileType | None:
     if head[8:12] == b"DUCK":
         return FileType(None, "a DuckDB database", "Open it with --project if it is a Moot project.")
     start = head.lstrip(_NOTHING)
+    if start.startswith(b"<?xml") and b"urn:schemas-microsoft-com:office:spreadsheet" in start:
+        return FileType(None, "an Excel file in XML form", "Save it as xlsx in Excel.")
     if start.startswith(b"<?xml"):
-        return FileType(None, "an XML file", _CONVERT)
+        return FileType("xml", "an XML file", "Rename it to end in .xml.")
     if start[:15].lower().startswith((b"<!doctype html", b"<html")):
         remedy = "Save its table as csv or xlsx. If it asks you to log in, do so and download the file again."
         return FileType(None, "a web page", remedy)

@@ -19,7 +19,7 @@ from core.errors import InputError
 from core.formatting import join_names
 
 T = TypeVar("T")
-Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json", "parquet"]
+Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json", "xml", "parquet"]
 Header: TypeAlias = Literal["first line", "none"]
 Progress: TypeAlias = Callable[[float], None]
 
@@ -335,12 +335,31 @@ def as_text(value: Any) -> str:
             return str(value)
 
 
+_SPEAKER, _MESSAGE = ("role", "from", "speaker", "author", "sender"), ("content", "value", "text", "message")
+
+
+def chat_messages(cell: Any) -> list[str]:
+    """Return the messages of a chat, such as ``user: Hello``; empty for other cells.
+
+    A chat is a list of objects with a speaker and a text, as the API of OpenAI and ShareGPT have it.
+    """
+    if not isinstance(cell, list) or not all(isinstance(item, dict) for item in cell):
+        return []
+    speaker = next((key for key in _SPEAKER if all(isinstance(item.get(key), str) for item in cell)), None)
+    message = next((key for key in _MESSAGE if any(item.get(key) for item in cell)), None)
+    if speaker is None or message is None:
+        return []
+    return [f"{item[speaker]}: {field_text(item.get(message))}" for item in cell]
+
+
 def field_text(cell: Any) -> str:
     """Return a cell as the text of a document. Tokens in a list are joined by spaces, longer texts by lines.
 
-    Texts and objects with a text (Telegram) are the parts of one text.
+    Texts and objects with a text (Telegram) are the parts of one text. Messages of a chat have a line each.
     """
     if isinstance(cell, list) and cell:
+        if messages := chat_messages(cell):
+            return "\n".join(messages)
         if all(isinstance(item, str) for item in cell):
             return ("\n" if any(" " in item.strip() for item in cell) else " ").join(cell)
         parts = [str(item["text"]) if isinstance(item, dict) and "text" in item else item for item in cell]

@@ -497,6 +497,19 @@ def test_choice_by_name_or_code() -> None:
     assert str(result.unknown_gold[0]) == "row 6: 'bda' in label is not a gold value"
 
 
+def test_dash_among_names_of_a_choice_is_no_label() -> None:
+    text = "text,gold\na,good\nb,-\nc,bad\nd,good\n"
+    gold = (GoldSource("gold", "choice"),)
+    assert [label.name for label in codebook_from_gold(table(text), ColumnMapping("text", gold=gold)).labels] == [
+        "good",
+        "bad",
+    ]
+    result = build(text, SENTIMENT, gold=gold)
+    assert ([len(document.gold) for document in result.documents], result.unknown_gold) == ([1, 0, 1, 1], ())
+    signs = codebook_from_gold(table("text,gold\na,+\nb,-\n"), ColumnMapping("text", gold=gold))
+    assert [label.name for label in signs.labels] == ["+", "-"]
+
+
 def test_choice_as_a_list_of_one_label() -> None:
     data = 'text,label\na,"[""good""]"\nb,[\'Bad\']\nc,[]\nd,"[""good"", ""bad""]"\ne,mixed\n'
     result = build(data, SENTIMENT, gold=(GoldSource("label", "choice"),))
@@ -915,8 +928,17 @@ def test_lists_of_tokens_are_texts() -> None:
     assert build_documents(data, found).documents[0].text == "The soup was cold today 0"
     short = [{"text": "ok", "tags": ["the first of some tags", f"another tag {n}"]} for n in range(6)]
     assert suggest_mapping(table(json.dumps(short), "posts.json")).text == "text"
-    turns = build('[{"text": ["Hello there.", "Good morning!"]}]', name="chat.json")
-    assert turns.documents[0].text == "Hello there.\nGood morning!"
+    lines = build('[{"text": ["Hello there.", "Good morning!"]}]', name="chat.json")
+    assert lines.documents[0].text == "Hello there.\nGood morning!"
+
+
+@pytest.mark.parametrize(("speaker", "message"), [("role", "content"), ("from", "value"), ("speaker", "text")])
+def test_chats_are_texts_with_a_line_for_each_message(speaker: str, message: str) -> None:
+    chats = [[{speaker: "user", message: f"Joke {n}?"}, {speaker: "bot", message: None}] for n in range(6)]
+    rows = [{"id": n, "chat": chat, "label": ["fun", "rude"][n % 2]} for n, chat in enumerate(chats)]
+    found = suggest_mapping(data := table(json.dumps(rows), "chats.json"))
+    assert (found.text, found.gold) == ("chat", (GoldSource("label", "choice"),))
+    assert build_documents(data, found).documents[1].text == "user: Joke 1?\nbot: "
 
 
 @pytest.mark.parametrize("name", ["Code", "Thème", "Kategorie", "topic.tema", "тема", "类别"])

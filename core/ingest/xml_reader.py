@@ -1,0 +1,106 @@
+"""XML reader: the elements that recur and hold texts become rows, as in the files of SemEval and MAMS and in feeds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, XMLParser, parse
+
+from core.errors import InputError
+from core.ingest.decode import Decoding
+from core.ingest.json_reader import table_of_objects
+from core.ingest.table import Table, TableSource
+
+_CONVERT = "Save the table as csv, xlsx, jsonl or parquet."
+
+
+def read_xml(source: TableSource) -> Table:
+    """Return a row for each record (``_records``), with its attributes and the texts in it as columns.
+
+    Elements with the same name in an element become a list, others an object. Attributes of the elements around a
+    record are columns, too (``Review.rid``). Namespaces are left out. InputError for text that is not XML, and for XML
+    without records.
+    """
+    source.stream.seek(0)
+    try:
+        root = parse(source.stream, XMLParser(encoding=source.encoding)).getroot()
+        source.progress(0.5)
+        records = _records(root)[: source.max_rows]
+        rows = [(number, around | _object(record), "", "") for number, (record, around) in enumerate(records, 1)]
+    except (ParseError, LookupError, ValueError) as error:
+        raise InputError(f"{source.name} is not XML: {error}.", "Get the file again, or save it as csv.") from error
+    except RecursionError:
+        raise InputError(f"{source.name} is nested too deeply.", _CONVERT) from None
+    if not rows:
+        raise InputError(f"{source.name} has no elements that recur and hold texts.", _CONVERT)
+    note = f"Each element '{_name(records[0][0])}' is a row."
+    return table_of_objects(rows, name=source.name, format="xml", decoding=Decoding(""), notes=lambda: (note,))
+
+
+def _records(root: Element) -> list[tuple[Element, dict[str, Any]]]:
+    """Return the elements of the most frequent name, the outer one if two are, with the attributes around each.
+
+    Only elements count in which an element has a text; if there are none, those with several attributes. Those inside a
+    record are a part of it.
+    """
+    parents = {child: parent for parent in root.iter() for child in parent}
+    inner = [element for element in root.iter() if element is not root]
+    candidates = [element for element in inner if any(map(_has_text, element))]
+    candidates = candidates or [element for element in inner if len(element.attrib) > 1]
+    if not candidates:
+        return []
+    ((tag, _),) = Counter(element.tag for element in candidates).most_common(1)
+    possible = {element for element in candidates if element.tag == tag}
+    records, covered = [], set()
+    for element in inner:
+        if parents[element] in covered:
+            covered.add(element)
+        elif element in possible:
+            covered.add(element)
+            records.append((element, _around(element, root, parents)))
+    return records
+
+
+def _around(element: Element, root: Element, parents: dict[Element, Element]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    while (element := parents[element]) is not root:
+        found |= {f"{_name(element)}.{key}": value for key, value in _attributes(element).items()}
+    return found
+
+
+def _object(element: Element) -> dict[str, Any]:
+    """Return the attributes of an element, and the values of the elements in it by name."""
+    values: dict[str, list[Any]] = {}
+    found: dict[str, Any] = _attributes(element)
+    for child in element:
+        values.setdefault(_name(child), []).append(_value(child))
+        if child.attrib and _has_text(child):
+            found |= {f"{_name(child)}.{key}": value for key, value in _attributes(child).items()}
+    return found | {name: own[0] if len(own) == 1 else own for name, own in values.items()}
+
+
+def _value(element: Element) -> Any:
+    """Return the text of an element, with that of the markup in it; else what it holds as a list or an object."""
+    if text := _text(element):
+        return text
+    names = {child.tag for child in element}
+    if len(names) == 1 and not element.attrib:
+        return [_value(child) for child in element]
+    return _object(element) or None
+
+
+def _text(element: Element) -> str:
+    """Return the text of an element, empty if there is only space before the first element in it."""
+    return "".join(element.itertext()).strip() if _has_text(element) else ""
+
+
+def _has_text(element: Element) -> bool:
+    return bool((element.text or "").strip())
+
+
+def _attributes(element: Element) -> dict[str, Any]:
+    return {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+
+
+def _name(element: Element) -> str:
+    return element.tag.rpartition("}")[2]
