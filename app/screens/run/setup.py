@@ -258,7 +258,7 @@ def _member_html(member: ComparedPlan) -> str:
     params = [describe_param(name, value) for name, value in plan.params.items() if name != custom.SCRIPT]
     specs = dict.fromkeys(role_model.spec for role_model in member.settings.role_models.values())
     times = [f"{plan.iterations} times"] if plan.iterations > 1 else []
-    details = ", ".join([*params, *times, " and ".join(specs)])
+    details = ", ".join([*params, *times, join_names(list(specs))])
     return f'<div class="moot-line"><b>{escape(member.title)}</b> <span class="q">{escape(details)}</span></div>'
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from core.annotations import Reference
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import format_count, format_p_value, format_points, format_signed
+from core.formatting import format_count, format_p_value, format_points, format_signed, join_names
 from core.runs import RunRow
 from core.services.evaluation import repeated_runs, run_data
 from core.services.evaluation.efficiency import cost_unit, efficient
@@ -353,7 +353,7 @@ def load_shared(
         document for document in loaded_runs[0].documents if all(document in documents for documents in document_sets)
     )
     if not shared:
-        names = " and ".join(run.title for run in runs)
+        names = join_names([run.title for run in runs])
         raise UsageError(f"{names} have no document in common.", "Choose other runs.")
     references = np.stack([arrays.reference[run_data.rows_in(arrays.documents, shared)] for arrays in loaded_runs])
     gold = np.where(np.isnan(references).any(axis=0), np.nan, references[0])  # examples in a codebook are excluded

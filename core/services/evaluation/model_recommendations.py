@@ -15,7 +15,7 @@ from typing import Any
 
 from core.annotations import Reference
 from core.errors import UsageError
-from core.formatting import format_count
+from core.formatting import format_count, join_names
 from core.hashing import digest
 from core.runs import RoleModel, RunRow
 from core.services.evaluation.compare import are_comparable, comparison
@@ -160,7 +160,7 @@ def _recommend(
     ]
     documents = format_count(pairs[0].scores.n, "shared document")
     if unclear:
-        names = " and ".join([model.spec, *unclear])
+        names = join_names([model.spec, *unclear])
         return Recommendation(roles, None, f"No significant difference between {names} on {documents}.")
     beaten = ", ".join(run.settings.role_models[roles[0]].spec for run in others)
     return Recommendation(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from core.debate import protocols
 from core.errors import MootError, UsageError
-from core.formatting import format_count
+from core.formatting import format_count, join_names
 from core.runs import RoleModel, RunDetails, RunRow, RunSettings, Sampling
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import own_prompts, summarise_prompts, title_of
@@ -152,7 +152,7 @@ def model_names(role_models: Iterable[RoleModel]) -> list[str]:
 
 def _models(settings: RunSettings) -> str:
     names = model_names(settings.role_models.values())
-    return " and ".join(names) if len(names) <= _MOST_MODELS else format_count(len(names), "model")
+    return join_names(names) if len(names) <= _MOST_MODELS else format_count(len(names), "model")
 
 
 def _start(settings: RunSettings) -> tuple[str, dict[str, str]]:

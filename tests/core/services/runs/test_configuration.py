@@ -25,6 +25,7 @@ from tests.core.services.sessions import studio
 from tests.core.store.helpers import make_settings
 
 MINI = RoleModel(connection="openai", model="gpt-4.1-mini")
+QWEN = RoleModel(connection="local", model="qwen3")
 LLAMA = RoleModel(connection="ollama", model="llama3.2", sampling=Sampling(temperature=0.7))
 SETTINGS = make_settings(codebook_version=2).model_copy(
     update={"role_models": dict.fromkeys(("extractor", "critic", "judge"), MINI)}
@@ -125,6 +126,11 @@ def test_roles_of_another_protocol_are_not_a_difference():
             SETTINGS.model_copy(update={"role_models": {"extractor": MINI, "judge": LLAMA}}),
             10,
             "ECJ, gpt-4.1-mini and llama3.2 at temperature 0.7",
+        ),
+        (
+            SETTINGS.model_copy(update={"role_models": {"extractor": MINI, "critic": LLAMA, "judge": QWEN}}),
+            10,
+            "ECJ, gpt-4.1-mini, llama3.2 at temperature 0.7 and qwen3",
         ),
     ],
 )
