@@ -135,7 +135,8 @@ export class RunCounters {
     const { cost_usd: cost, calls, cached_calls: cached } = status;
     const over = isOver(status);
     const ended = countEnded(status);
-    const projected = cost !== null && ended > 0 && !over ? (cost / ended) * status.documents : null;
+    const paidFor = ended + status.in_flight / 2; // a debate in progress is half paid for on average
+    const projected = cost !== null && ended > 0 && !over ? (cost / paidFor) * status.documents : null;
     if (cost === null) setValue(this.cost, ["Price unknown"]);
     else if (projected) setValue(this.cost, [formatMoney(cost), "so far"], [formatMoney(projected), "projected"]);
     else setValue(this.cost, [formatMoney(cost), over ? "" : "so far"]);

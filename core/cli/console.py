@@ -218,7 +218,8 @@ def _cost(status: RunStatus) -> str:
     """Return the cost so far, and while the run is active the projected total."""
     if status.cost_usd is None:
         return format_money(None)
-    projected = status.cost_usd / status.ended * status.documents if status.state == "running" and status.ended else 0.0
+    paid_for = status.ended + status.in_flight / 2  # a debate in progress is half paid for on average
+    projected = status.cost_usd / paid_for * status.documents if status.state == "running" and status.ended else 0.0
     return format_money(status.cost_usd) + (
         f" of about {format_money(projected)}" if projected > status.cost_usd else ""
     )
