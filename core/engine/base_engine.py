@@ -21,6 +21,8 @@ from core.formatting import format_count
 from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 
 STATUS_SECONDS = 0.25
+TIME_SECONDS = 10.0
+"""Interval at which the time of a run is stored, so that a run whose process dies keeps its time."""
 OUT_OF_BUDGET = "the rest may not cover another call"
 INTERRUPTED = StopReason("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
@@ -117,6 +119,7 @@ class Engine(ABC):
         self._held: list[VerdictReached] = []
         self._pending: tuple[State, StopReason] | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._timed_until = 0.0
 
     @property
     def pending_state(self) -> State | None:
@@ -148,7 +151,7 @@ class Engine(ABC):
         An error of Moot itself ends the run as ``failed`` and is raised. A full disk, and a project file that is gone
         or cannot be written, pause the run.
         """
-        began = self.progress.started = time.monotonic()
+        self.progress.started = self._timed_until = time.monotonic()
         await self.sink.state(self.run_id, "running")
         ticker = asyncio.create_task(self._tick())
         try:
@@ -168,7 +171,7 @@ class Engine(ABC):
             await asyncio.gather(ticker, return_exceptions=True)
             state, reason = self._pending or ("done", NOT_STOPPED)
             with contextlib.suppress(Exception):  # a second error must not hide the one that ended the run
-                await self.sink.state(self.run_id, state, reason, time.monotonic() - began)
+                await self.sink.state(self.run_id, state, reason, self._untimed_seconds())
             self.progress.in_flight = 0
             status = self.progress.status(state, time.monotonic(), reason)
             self.publish(status)
@@ -265,5 +268,13 @@ class Engine(ABC):
 
     async def _tick(self) -> None:
         while True:
-            self.publish(self.progress.status("running", time.monotonic(), StopReason("", self.note)))
+            now = time.monotonic()
+            self.publish(self.progress.status("running", now, StopReason("", self.note)))
+            if now - self._timed_until >= TIME_SECONDS:
+                self.sink.add_seconds(self.run_id, self._untimed_seconds())
             await asyncio.sleep(STATUS_SECONDS)
+
+    def _untimed_seconds(self) -> float:
+        """Return the seconds since the last call, or since the start, to be added to the stored time of the run."""
+        before, self._timed_until = self._timed_until, time.monotonic()
+        return self._timed_until - before

@@ -67,6 +67,9 @@ class RunSink(Protocol):
     def attempt(self, attempt: FailedAttempt) -> None:
         """Queue a failed attempt, without waiting for it."""
 
+    def add_seconds(self, run_id: str, seconds: float) -> None:
+        """Add to the run's time, without waiting for it."""
+
     async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
         """Return once the run's state, and everything queued before, is on disk. Add ``seconds`` to the run's time."""
 

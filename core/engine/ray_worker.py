@@ -50,6 +50,9 @@ class _WorkerSink:
         """Write a failed attempt to the shared folder, because the provider may have billed it."""
         write_attempt(self._attempts, attempt)
 
+    def add_seconds(self, run_id: str, seconds: float) -> None:
+        """Do nothing."""
+
     async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
         """Do nothing."""
 

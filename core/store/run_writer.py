@@ -87,6 +87,12 @@ class RunWriter(Repository):
         """Queue a failed attempt."""
         self._writer.insert(_insert_attempts, [attempt])
 
+    def add_seconds(self, run_id: str, seconds: float) -> None:
+        """Queue an addition to the run's time."""
+        self._writer.call(
+            lambda cursor: cursor.execute("UPDATE runs SET seconds = seconds + ? WHERE run_id = ?", [seconds, run_id])
+        )
+
     async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
         """Return once the run's state, and everything queued before, is on disk. Add ``seconds`` to the run's time."""
         queued: list[Future[None]] = list(chain.from_iterable(self._queued.pop(run_id, defaultdict(list)).values()))

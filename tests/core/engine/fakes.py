@@ -58,6 +58,7 @@ class World:
     verdicts: dict[str, VerdictReached] = field(default_factory=dict)
     attempts: list[FailedAttempt] = field(default_factory=list)
     states: list[tuple[State, StopReason]] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     requested: list[tuple[str, str]] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
@@ -148,5 +149,9 @@ class World:
     def attempt(self, attempt: FailedAttempt) -> None:
         self.attempts.append(attempt)
 
+    def add_seconds(self, run_id: str, seconds: float) -> None:
+        self.seconds.append(seconds)
+
     async def state(self, run_id: str, state: State, halt: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
         self.states.append((state, halt))
+        self.seconds.append(seconds)

@@ -239,6 +239,16 @@ def test_pause_finishes_calls_in_flight_and_resuming_repeats_none() -> None:
     assert len(world.requested) == 90
 
 
+def test_time_of_a_run_is_stored_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base_engine, "STATUS_SECONDS", 0.01)
+    monkeypatch.setattr(base_engine, "TIME_SECONDS", 0.0)
+    world = World(delay=0.02)
+    status = drive(world, count=10)
+    *before_the_end, at_the_end = world.seconds
+    assert sum(before_the_end) > at_the_end
+    assert sum(world.seconds) == pytest.approx(status.seconds, abs=0.1)
+
+
 def test_run_paused_during_its_last_call_is_done() -> None:
     world = World()
 
