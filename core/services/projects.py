@@ -186,7 +186,7 @@ def rename_project(workspace: Workspace, path: Path, name: str) -> Path:
     project open.
     """
     target = project_path(name, path.parent, but=path)
-    if target == path:
+    if target.name == path.name:  # Windows ignores case when it compares paths
         return path
     was_open = _release(workspace, path)
     _move(path, target)
@@ -276,10 +276,13 @@ def _release(workspace: Workspace, path: Path) -> bool:
 
 
 def _move(path: Path, target: Path) -> None:
-    for file in data_files(path):
+    files = data_files(path)
+    for file in files:
         shutil.move(file, target.with_name(target.name + file.name.removeprefix(path.name)))
     for suffix in PROJECT_SUFFIXES:
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+        left = path.with_name(path.name + suffix)
+        if left not in files:  # on macOS and Windows, two names that differ only in case are one file
+            left.unlink(missing_ok=True)
 
 
 def _bin() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -144,6 +145,24 @@ def test_rename_moves_the_files_and_opens_the_project_again(workspace: Workspace
     assert path.name == "Hotel letters.duckdb"
     assert [(row.name, row.open, row.documents) for row in projects.recent(workspace)] == [("Hotel letters", True, 1)]
     assert not [file for file in path.parent.iterdir() if file.name.startswith("draft")]
+
+
+def test_rename_can_change_only_the_case_on_file_systems_that_ignore_case(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unlink_ignoring_case(path: Path, missing_ok: bool = False) -> None:
+        found = [file for file in path.parent.iterdir() if file.name.casefold() == path.name.casefold()]
+        for file in found:
+            os.unlink(file)
+        if not (found or missing_ok):
+            raise FileNotFoundError(path)
+
+    session = projects.create_project(workspace, "reviews")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    monkeypatch.setattr(Path, "unlink", unlink_ignoring_case)
+    path = projects.rename_project(workspace, session.path, "Reviews")
+    assert path.name in {file.name for file in path.parent.iterdir()}
+    assert [(row.name, row.open, row.documents) for row in projects.recent(workspace)] == [("Reviews", True, 1)]
 
 
 def test_duplicate_copies_the_documents(workspace: Workspace) -> None:
