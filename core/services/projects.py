@@ -244,7 +244,7 @@ def empty_bin() -> None:
 
 def reveal_project(path: Path) -> None:
     """Show a project in the file manager. Raises UsageError if there is none."""
-    commands = {"darwin": ["open", "-R", str(path)], "win32": ["explorer", f"/select,{path}"]}
+    commands = {"darwin": ["open", "-R", str(path)], "win32": f'explorer /select,"{path}"'}
     try:
         opened = subprocess.Popen(
             commands.get(sys.platform, ["xdg-open", str(path.parent)]),

@@ -224,3 +224,17 @@ def test_reveal_opens_the_folder_or_reports_the_failure(tmp_path: Path, monkeypa
     opener.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     with pytest.raises(UsageError, match="No file manager"):
         projects.reveal_project(Path("/somewhere/x.duckdb"))
+
+
+def test_reveal_quotes_only_the_path_for_explorer(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    def refuse(command: str, **_: object) -> None:
+        started.append(command)
+        raise OSError
+
+    monkeypatch.setattr("core.services.projects.sys.platform", "win32")
+    monkeypatch.setattr("core.services.projects.subprocess.Popen", refuse)
+    with pytest.raises(UsageError, match="No file manager"):
+        projects.reveal_project(Path("my project, 2.duckdb"))
+    assert started == ['explorer /select,"my project, 2.duckdb"']
