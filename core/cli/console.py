@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import json
 import math
 import os
 import shutil
@@ -82,8 +85,10 @@ def help_examples(*commands: str) -> str:
 
 
 def print_json(result: Any) -> None:
-    """Print the result object as the last line of stdout."""
+    """Print the result object as the last line of stdout, in ASCII unless stdout is UTF-8."""
     text = orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode()
+    if codecs.lookup(sys.stdout.encoding).name != "utf-8":
+        text = json.dumps(orjson.loads(text), separators=(",", ":"))
     click.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
@@ -149,15 +154,18 @@ budget_option = click.option(
 
 
 def open_standard_streams() -> None:
-    """Open the streams that the caller closed on the null device.
+    """Open the streams that the caller closed on the null device, and let stdout print every character.
 
-    Otherwise the project file would get the number of such a stream, to which libraries write.
+    Otherwise the project file would get the number of such a stream, to which libraries write. A file or pipe on
+    Windows has an encoding with few characters; the others are printed as escapes, as on stderr.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 class ProgressLines:

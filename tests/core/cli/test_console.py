@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import Future
@@ -99,3 +100,23 @@ def test_names_from_files_cannot_control_the_terminal(tmp_path):
     assert "Ser[2Jvice" in shown[3]
     (run,) = json.loads(shown[4].splitlines()[-1])["runs"]
     assert list(run["labels"]) == ["Ser[2Jvice", "31mFood"], "labels are stored without control characters"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
+def test_redirected_output_has_every_character_in_any_encoding(encoding, tmp_path):
+    codebook = "name: Čistota\nkind: multilabel\nlabels: [{name: 朝食 é, keywords: [food]}]\n"
+    (tmp_path / "codebook.yaml").write_text(codebook, encoding="utf-8")
+    (tmp_path / "texts.csv").write_text("id,text\n1,The food was cold\n", encoding="utf-8")
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "core.cli", *arguments, "--project", str(tmp_path / "x.duckdb")]
+        environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        done = subprocess.run(command, capture_output=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("annotate", str(tmp_path / "texts.csv"), "--text", "text", "--codebook", str(tmp_path / "codebook.yaml"))
+    table = run("evaluate", "--reference", "run:r0001")
+    assert ("朝食 é" if encoding == "utf-8" else "\\u671d\\u98df é") in table.decode(encoding)
+    report = run("evaluate", "--reference", "run:r0001", "--json")
+    assert "朝食 é" in json.loads(report)["runs"][0]["labels"]
