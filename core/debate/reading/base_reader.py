@@ -208,8 +208,8 @@ def unwrapped(text: str) -> str:
     """Return a body without a quotation mark, bracket or emphasis around the whole of it."""
     bare = text.strip().strip("*_`").strip()
     inner = bare.rstrip(".")
-    for opening, closing in ('""', "“”", "«»", "„“", "()", "{}"):
-        around = len(bare) > 1 and bare[0] == opening and inner[-1:] == closing
+    for opening, closing in ('""', "''", "“”", "‘’", "«»", "„“", "()", "[]", "{}"):
+        around = len(inner) > 2 and bare[0] == opening and inner[-1] == closing
         if around and bare.count(closing) == (2 if opening == closing else 1):
             return inner[1:-1]
     return text

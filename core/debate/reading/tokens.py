@@ -53,7 +53,7 @@ _VOCABULARY = {
     r"|(?<!\w\ )(?<!\w,\ )nothing(?=\W*$)"
     r"|none(?:\ (?:at\ all|present|of\ (?:the|these|those|them)(?:\ (?:listed|given|above|aspects?|labels?"
     r"|other|two|three|four|five|six|categories|topics?))*+))?"
-    r"|(?:there\ (?:is|are)\ )?no\ (?:(?:relevant|listed|such|specific|given)\ )?"
+    r"|(?:there\ (?:is|are)\ )?no\ (?:(?:relevant|listed|such|specific|given|present)\ )?"
     r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
     r"(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
     r"|applicable|found)|present))?|keine?r?|aucune?|ningun[oa]|ninguno|nessun[oa]|nenhum[a]?|geen|brak|无|沒有|没有|なし|нет",

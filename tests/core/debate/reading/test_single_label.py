@@ -191,7 +191,11 @@ def test_reply_without_a_decision_is_never_a_label(form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["3", "3.", "Label: 3", "3 - it names a court", "Code: 3", "3: Governing Law", "Governing Law (3)", "[3]"]
+    "text",
+    [
+        *("3", "3.", "Label: 3", "3 - it names a court", "Code: 3", "3: Governing Law", "Governing Law (3)", "[3]"),
+        *("The label is '3: Governing Law'.", "The label is ‘3. Governing Law’", "The label is [3: Governing Law]."),
+    ],
 )
 def test_label_codes_are_read(text: str) -> None:
     assert read(text, CODED).values == {"label": CODED.labels[0].id}
