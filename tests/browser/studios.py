@@ -1,6 +1,7 @@
 """Start the studio in a separate process for browser tests.
 
 The process is forked from one that has imported the libraries, which saves three seconds of processor time per studio.
+With environment variables of its own it starts Python anew, because libraries have read theirs when they were imported.
 ``tests/core/cli/test_studio.py`` starts the real command.
 """
 
@@ -11,6 +12,7 @@ import os
 import re
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -57,6 +59,7 @@ class Studio:
     ) -> None:
         self._log = folder / "output.txt"
         self._options = options if browser else ("--no-browser", *options)
+        self._starts_python = bool(environment)
         self._environment = {**os.environ, **own_settings(folder), "BROWSER": browser, **(environment or {})}
         self.port = _ports.pop() if _ports else _reserve_port()
         self.address = f"http://127.0.0.1:{self.port}"
@@ -68,7 +71,7 @@ class Studio:
         options = ("--port", str(self.port), *self._options)
         before = self._log.stat().st_size if self._log.exists() else 0
         self._process = process = _FORKED.Process(
-            target=_run, args=(options, self._environment, self._log), daemon=True
+            target=_run, args=(options, self._environment, self._log, self._starts_python), daemon=True
         )
         process.start()
         wait_for(f"{self.address}/_stcore/health", lambda: process.exitcode, 180)
@@ -104,7 +107,7 @@ class Studio:
             self.kill()
 
 
-def _run(options: tuple[str, ...], environment: dict[str, str], log: Path) -> None:
+def _run(options: tuple[str, ...], environment: dict[str, str], log: Path, starts_python: bool) -> None:
     """Run ``moot`` with these options and this environment, and append its output to a file."""
     os.environ.clear()
     os.environ.update(environment)
@@ -112,6 +115,8 @@ def _run(options: tuple[str, ...], environment: dict[str, str], log: Path) -> No
     with log.open("ab") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
+    if starts_python:
+        os.execve(sys.executable, [sys.executable, "-m", "core.cli", *options], environment)
     main(options)
 
 
