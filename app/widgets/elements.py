@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 NO_NUMBERS = {"", MISSING, "free", PRICE_UNKNOWN}
 """Texts in columns with numbers where there is none."""
+SENTENCE = 8
+"""Words from which on a cell is a text, even if it has numbers."""
 MOST_INLINE = 3
 """Most columns of a table with intervals on the line of their values."""
 
@@ -132,11 +134,16 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = ""
     """Draw a table of texts, escaped unless they are Markup. It scrolls if it is too wide.
 
     ``wide`` names a table that always is, so that the keyboard can scroll it.
-    Columns with numbers are aligned right, except the first. With many intervals, all of them are below their values.
+    Columns with numbers are aligned right, except the first and those with whole sentences. With many intervals, all of
+    them are below their values.
     """
     texts = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in rows]
     columns = list(zip(*texts, strict=True)) or [()] * len(heads)
-    numeric = [any(map(str.isdigit, "".join(column))) or {""} < {*column, ""} <= NO_NUMBERS for column in columns]
+    numeric = [
+        (any(map(str.isdigit, "".join(column))) or {""} < {*column, ""} <= NO_NUMBERS)
+        and max((len(cell.split()) for cell in column), default=0) < SENTENCE
+        for column in columns
+    ]
     is_wide = sum(any("moot-interval" in cell for cell in column) for column in zip(*rows, strict=True)) > MOST_INLINE
     sides = ["" if number or not place else ' class="text"' for place, number in enumerate(numeric)]
 

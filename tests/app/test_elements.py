@@ -44,6 +44,19 @@ def test_page_that_no_longer_exists_becomes_the_last_one(caplog: pytest.LogCaptu
     assert (app.text[0].value, "list" in app.session_state) == ("page 1", False)
 
 
+def _texts_with_numbers() -> None:
+    from app.widgets.elements import table
+
+    text = "We went again at 7 and waited for 20 minutes."
+    table(["Id", "Text", "Score"], [["d1", text, "0.5 (0.4 to 0.6)"], ["d2", "2 pints", ""]])
+
+
+def test_column_of_texts_is_aligned_left_even_if_they_have_numbers() -> None:
+    (body,) = (element.proto.body for element in AppTest.from_function(_texts_with_numbers).run().get("html"))
+    assert '<th class="text">Text</th>' in body
+    assert "<th>Score</th>" in body
+
+
 def _tables() -> None:
     from app.widgets.elements import table
     from app.widgets.metric_tables import with_interval
