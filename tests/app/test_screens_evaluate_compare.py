@@ -212,6 +212,13 @@ def test_debate_tab_shows_the_intervals_of_the_report(session, project):
         assert all(str(end)[:6] in shown for end in debate["upper_bound"][name]["interval"]), "data of the chart"
 
 
+@pytest.mark.parametrize(("claim", "shown"), [("ab", True), ("a", False)])
+def test_cost_per_gain_is_left_out_if_no_step_gained_anything(session, project, claim, shown):
+    gold = {f"d{n}": both("a") for n in range(3)}
+    debates(project, sample_world.CODEBOOK, gold, {id: (both(claim), both("a")) for id in gold})
+    assert ("Cost per label gained" in texts(draw(session, "evaluate", evaluate_tab="debate"))) is shown
+
+
 def test_ratings_are_shown_with_intervals_against_each_rater_and_the_median(session, project):
     rng = np.random.default_rng(3)
     ratings = rng.integers(1, 6, (30, 3))

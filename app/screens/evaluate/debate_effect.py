@@ -79,7 +79,9 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
             )
         gained = f"per {noun} gained"
         heads = ["Step", "Correct", "Corrected", "Introduced errors", "Net", "Gain, points", "Cost"]
-        table([*heads, f"Cost {gained}", f"Tokens {gained}"], rows)
+        if any(result.prices[step.role].net > 0 for step in flip_table.steps):
+            heads += [f"Cost {gained}", f"Tokens {gained}"]
+        table(heads, [row[: len(heads)] for row in rows])
         whole, notes = result.prices["whole"], []
         if any(step.gain.value == 0 and step.gain.interval is None for step in flip_table.steps):
             notes.append("A step that changed nothing has no interval: nothing shows how far off its gain may be.")
