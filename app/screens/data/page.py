@@ -257,6 +257,8 @@ class ImportPage:
     def read_options(self) -> None:
         """Draw encoding, delimiter, header and sheet: detected values that the user can change."""
         draft, table = self.draft, self.draft.table
+        if not table.encoding and len(table.sheets) < 2:
+            return
         cells = iter(st.columns(3))
 
         def reread(part: str, chosen: str) -> None:
