@@ -122,3 +122,12 @@ def test_only_dimension_needs_no_name_in_a_sentence(text: str, value: float | No
 
 def test_reading_a_long_sentence_takes_linear_time() -> None:
     assert read("Clarity 4 and " * 20_000, THREE).values == {}
+
+
+@pytest.mark.parametrize(
+    "remark", ["(scale 1-{0})", "on a scale of 1 to {0}", ", on a scale from 1 to {0}", "[range: 1–{0}]"]
+)
+def test_rating_with_its_scale_counts_only_on_that_of_the_codebook(remark: str) -> None:
+    text = f"Final Decision:\nClarity: 4 {remark}\nTone: 5\nQuality of facts: 3"
+    assert read(text.format(5), THREE).values == {"cl": 4, "to": 5, "qu": 3}
+    assert "cl" not in read(text.format(10), THREE).values
