@@ -314,7 +314,9 @@ def describe_cause(error: BaseException) -> str:
         if isinstance(cause, ssl.SSLError):
             break  # its number is one of OpenSSL, not of the system
         if isinstance(cause, OSError) and cause.errno is not None and cause.errno in errno.errorcode:
-            return os.strerror(cause.errno).lower()
+            # strerror of C does not know the numbers of Windows
+            is_windows = getattr(cause, "winerror", None) is not None
+            return str(cause.strerror if is_windows else os.strerror(cause.errno)).lower()
     return (str(causes[0]).rstrip(".") or type(causes[0]).__name__)[:200]
 
 

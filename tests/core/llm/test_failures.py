@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -127,3 +128,9 @@ def test_server_that_answered_before_is_not_called_another_protocol() -> None:
     error, seen = failure(secure, "http", before=True)
     assert type(error) is errors.CutStream
     assert seen == 1
+
+
+def test_connection_refused_by_windows_is_named_in_its_words() -> None:
+    error = ConnectionRefusedError(errno.EINVAL, "The remote computer refused the network connection")
+    error.winerror = 1225  # type: ignore[attr-defined]
+    assert failures.describe_cause(error) == "the remote computer refused the network connection"
