@@ -187,5 +187,6 @@ def _export_error(error: OSError, path: Path) -> ExportError:
     if error.errno == errno.ENOENT:
         return ExportError(f"Folder {path.parent} does not exist.", "Create it, or choose another path.")
     return ExportError(
-        f"{path} cannot be written: {error.strerror or error}.", "Check its permissions, or choose another path."
+        f"{path} cannot be written: {error.strerror or error}.",
+        "Close it in other programs, check its permissions, or choose another path.",
     )
