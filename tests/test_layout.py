@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 VALUES = {
     "annotations", "codebook", "csv_text", "documents", "errors", "formatting", "hashing", "refi_qda", "resources",
+    "shared_files",
     "text_file",
     "runs", "yaml_text",
 }  # fmt: skip

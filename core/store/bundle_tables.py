@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from collections.abc import Generator, Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import duckdb
 
+from core import shared_files
 from core.errors import InputError, ProjectError
 from core.store import migrations
 from core.store.database import CONFIG, Cursor, Reader, translate_error
@@ -86,7 +86,7 @@ def _put(part: Path, path: Path) -> None:
     """
     path.touch(exist_ok=False)
     try:
-        os.replace(part, path)
+        shared_files.replace(part, path)
     except OSError:
         path.unlink(missing_ok=True)
         raise
