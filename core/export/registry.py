@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
+from core import shared_files
 from core.codebook import Codebook
 from core.errors import ExportError, UsageError
 from core.export.argilla import dataset_settings, write_argilla
@@ -26,7 +27,7 @@ from core.formatting import did_you_mean
 Writer: TypeAlias = Callable[[Iterable[Any], Codebook, BinaryIO], int]
 Companion: TypeAlias = Callable[[Codebook, Summary], bytes]
 """Returns the content of a companion file for a codebook and what the rows contained."""
-_DEVICES = Path(os.devnull).absolute().parent
+_DEVICES = Path("/dev")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+        shared_files.replace(part, path)
     except OSError as error:
         raise _export_error(error, path) from error
     finally:
