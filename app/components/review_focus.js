@@ -1039,12 +1039,13 @@ class FocusView {
   /** @param {ReviewDocument} document */
   actionButtons({ hidden, second_reading: isSecond, flagged, status }) {
     const submit = hidden && !isSecond ? "Show verdict" : "Submit and continue";
-    const flag = flagged ? "ghost active" : "ghost";
+    const flag = this.keyButton(flagged ? "ghost active" : "ghost", "Flag", "F", () => this.toggleFlag());
+    flag.ariaPressed = String(flagged);
     const discard = isSettled(status) ? "Reopen" : "Discard";
     const more = [
       this.keyButton("ghost", "Undo", "U", () => this.undo("undo")),
       this.keyButton("ghost", "Redo", "Y", () => this.undo("redo")),
-      this.keyButton(flag, flagged ? "Flagged" : "Flag", "F", () => this.toggleFlag()),
+      flag,
       this.keyButton("ghost", "Skip", "S", () => this.skip()),
       this.keyButton("ghost", discard, "D", () => this.toggleDiscarded()),
     ];

@@ -137,6 +137,14 @@ test("a run of the page that read the settings before the reviewer changed them 
   assert.ok(isBlind());
 });
 
+test("the button of a flag keeps its name, so that the buttons beside it do not move", async () => {
+  await openView();
+  const flag = () => [...document.querySelectorAll(".more button")].find((button) => button.textContent === "FlagF");
+  assert.equal(flag()?.ariaPressed, "false");
+  flag()?.click();
+  assert.equal(flag()?.ariaPressed, "true");
+});
+
 test("a key for the document takes the focus from a button elsewhere", async () => {
   await openView();
   const outside = document.createElement("button");
