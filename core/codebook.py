@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from core import yaml_text
 from core.errors import CodebookError
-from core.formatting import format_rating
+from core.formatting import format_rating, problem_message
 from core.hashing import digest
 
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
@@ -353,23 +353,13 @@ def dump_yaml(codebook: Codebook) -> str:
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
 
 
-_EXPECTED = {
-    "tuple_type": "expected a list, such as [one, two]",
-    "string_type": "expected text",
-    "model_type": "expected fields, such as {name: Food}",
-    "extra_forbidden": "this field does not exist",
-    "missing": "this field is required",
-}
-"""Plain words for pydantic's messages, by type of the error."""
-
-
 def _error_text(error: ValidationError, data: Mapping[str, Any]) -> str:
     parts = []
     for problem in error.errors(include_url=False):
         where = [str(step) for step in problem["loc"]]
         if len(where) > 1 and where[0] == "labels" and where[1].isdigit():
             where[:2] = [_label_name(data, int(where[1]))]
-        message = _EXPECTED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
+        message = problem_message(problem)
         parts.append(f"{' > '.join(where)}: {message}" if where else message)
     return "; ".join(parts)
 

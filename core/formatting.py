@@ -15,6 +15,7 @@ from core.documents import storable
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 MISSING = "–"
 PRICE_UNKNOWN = "price unknown"
@@ -42,11 +43,26 @@ def as_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
+_EXPECTED = {
+    "tuple_type": "expected a list, such as [one, two]",
+    "string_type": "expected text",
+    "model_type": "expected fields, such as {name: Food}",
+    "extra_forbidden": "this field does not exist",
+    "missing": "this field is required",
+}
+"""Plain words for pydantic's messages, by type of the error."""
+
+
+def problem_message(problem: ErrorDetails) -> str:
+    """Return the message of a problem that pydantic found, in plain words."""
+    return _EXPECTED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
+
+
 def format_problem(error: ValidationError) -> str:
     """Return the first problem that pydantic found as "place > field: message", without an end."""
     problem = error.errors(include_url=False)[0]
     place = " > ".join(one_line(str(step)[:80]) for step in problem["loc"])
-    message = problem["msg"].removeprefix("Value error, ")
+    message = problem_message(problem)
     return f"{place}: {message}" if place else message
 
 
