@@ -308,6 +308,21 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
     return columns, _UNACCEPTED if columns else ""
 
 
+def _moot_columns(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Return the final values of a run that Moot exported, by label: columns as in its csv; none for other objects."""
+    labels = data.get("labels", ())
+    if "review_status" not in data or not all(isinstance(own, dict) for own in labels):
+        return {}
+    names = dict.fromkeys(name for own in labels for name in own)
+    columns: dict[str, tuple[Any, ...]] = {}
+    for name in names:
+        cells = [cell if isinstance(cell, dict) else {} for cell in (own.get(name) for own in labels)]
+        for column, source in (("pred", "verdict"), ("reviewed", "review")):
+            values = (cell.get("value") if cell.get("source") == source else None for cell in cells)
+            columns[f"{column}_{name}"] = tuple(values)
+    return columns
+
+
 def table_of_objects(
     elements: Iterable[Element], *, name: str, format: Format, decoding: Decoding, notes: Callable[[], tuple[str, ...]]
 ) -> Table:
@@ -332,8 +347,11 @@ def table_of_objects(
         raise InputError(f"{name} has {problem}.", _LAYOUTS)
     data = {key: tuple(row.get(key) for row in rows.kept) for key in keys}
     of_prodigy, prodigy_note = _prodigy_columns(data)
-    data |= of_prodigy
+    of_moot = _moot_columns(data)
+    data |= of_prodigy | of_moot
     for key in keys:
+        if key == "labels" and of_moot:
+            continue
         inner = _inner_columns(key, data[key])
         if len(data) + len(inner) <= MAX_COLUMNS:
             data |= {column: cells for column, cells in inner.items() if column not in data}

@@ -337,13 +337,14 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
         same = "text" if id is None else f"'{id}'"
         why_id = f"Rows with the same {same} are one document, labelled by each '{rater}'."
     rest = {name: column for name, column in cells.items() if name not in (text, id, rater)}
-    is_export = {"run_id", "review_status"} <= rest.keys()
-    if is_export:
-        rest = {name: column for name, column in rest.items() if name not in _ABOUT_EXPORT}
-    if codebook is not None and codebook.labels:
-        gold, why_gold = _suggest_gold(rest, codebook)
-    elif is_export and (exported := _gold_of_export(rest)):
+    exported: tuple[GoldSource, ...] = ()
+    if {"run_id", "review_status"} <= rest.keys():
+        exported = _gold_of_export(rest, codebook)
+        rest = {name: column for name, column in rest.items() if name not in _results(table.columns)}
+    if exported:
         gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
+    elif codebook is not None and codebook.labels:
+        gold, why_gold = _suggest_gold(rest, codebook)
     else:
         gold, why_gold = _suggest_gold_without_codebook(rest)
     may_list = codebook is None or not codebook.labels or codebook.kind == "multilabel"
@@ -470,8 +471,11 @@ _ABOUT_EXPORT = ("run_id", "protocol", "codebook_version", "status", "review_sta
 """Columns of a table that Moot exported, which hold no labels."""
 
 
-def _gold_of_export(cells: dict[str, tuple[Any, ...]]) -> tuple[GoldSource, ...]:
-    """Return the gold and the reviews in a table that Moot exported (``gold_Food``, ``reviewed_Food``)."""
+def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None) -> tuple[GoldSource, ...]:
+    """Return the gold and the reviews in a table that Moot exported (``gold_Food``, ``reviewed_Food``).
+
+    With a codebook, only those that suit it.
+    """
     parts = {column: column.partition("_") for column in cells}
     found = {
         column: (label, rater, guess_kind(cells[column]))
@@ -479,11 +483,20 @@ def _gold_of_export(cells: dict[str, tuple[Any, ...]]) -> tuple[GoldSource, ...]
         if rater in (GOLD_RATER, "reviewed") and f"pred_{label}" in cells
     }
     is_choice = any(kind in ("names", "list") for _, _, kind in found.values())
+    given = codebook if codebook is not None and codebook.labels else None
+    if given is not None and is_choice != (given.kind == "choice"):
+        return ()
     return tuple(
         GoldSource(column, "choice" if is_choice else "label", "" if is_choice else label, rater)
         for column, (label, rater, kind) in found.items()
-        if kind != "empty"
+        if kind != "empty" and (given is None or is_choice or given.find(label) is not None)
     )
+
+
+def _results(columns: Sequence[str]) -> frozenset[str]:
+    """Return the columns with the results of a run, in a table that Moot exported: those after the document id."""
+    first = max((place for place, name in enumerate(columns) if name.startswith("document_id")), default=len(columns))
+    return frozenset((*columns[first:], *_ABOUT_EXPORT))
 
 
 def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> list[GoldSource]:
