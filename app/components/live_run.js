@@ -107,7 +107,7 @@ class LiveRunView {
     // The debate
     this.connection = el("span", "badge unres hidden");
     this.replayButton = button("button ghost hidden", () => (this.replay ? this.stopReplay() : this.startReplay()));
-    this.pinButton = button("button ghost pin", () => this.pin(!this.pinned));
+    this.pinButton = button("button ghost", () => this.pin(!this.pinned));
     this.diagram = el("div", { className: "diagram hidden", ariaLabel: "Structure of the debate" });
     this.turns = el("div", "turns scroll");
     // All debates
@@ -641,11 +641,11 @@ class LiveRunView {
   }
 
   drawPin() {
-    const id = this.shownId ?? "";
-    const short = id.length > 11 ? `${id.slice(0, 10)}…` : id;
     this.pinButton.classList.toggle("active", this.pinned);
     this.pinButton.ariaPressed = String(this.pinned);
-    this.pinButton.replaceChildren(icon("pin"), el("span", "ellipsis", `${this.pinned ? "Pinned" : "Pin"} ${short}`));
+    const word = this.pinned ? "Pinned" : "Pin";
+    this.pinButton.ariaLabel = `${word} ${this.shownId ?? ""}`;
+    this.pinButton.replaceChildren(icon("pin"), word);
   }
 }
 

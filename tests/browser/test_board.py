@@ -129,7 +129,7 @@ def test_reload_keeps_the_text(page: Page) -> None:
     page.reload()
     expect(focused_document(page)).to_have_text(shown)
     assert_text_kept(page, before)
-    expect(page.get_by_role("button", name=f"Pinned {shown}")).to_be_visible()
+    expect(page.get_by_role("button", name=f"Pinned {shown}", exact=True)).to_have_text("Pinned")
 
 
 def test_second_tab_has_its_own_focus(open_tab: OpenTab, page: Page, studio: str) -> None:
