@@ -304,7 +304,8 @@ class CochranQ:
         if self.p is None:
             return "Cochran's Q: not defined, no case has gold and a value from all."
         if self.statistic is None:
-            return f"All {len(self.names)} are right on the same {self.n:,} cases, so there is no difference."
+            same = f"{self.right[0]:,} of {self.n:,} cases"
+            return f"All {len(self.names)} are right on the same {same}, so there is no difference."
         test = f"Cochran's Q({self.df}) = {self.statistic:.2f}, {format_p_value(self.p)}, {self.n:,} cases"
         if self.p >= ALPHA:
             return f"No significant difference ({test})."

@@ -210,7 +210,7 @@ def test_cochran_by_hand() -> None:
 def test_cochran_without_differences() -> None:
     same = cochrans_q([1, 0], {"A": [1, 1], "B": [1, 1]})
     assert (same.statistic, same.p) == (None, 1.0)
-    assert "there is no difference" in same.sentence()
+    assert same.sentence() == "All 2 are right on the same 1 of 2 cases, so there is no difference."
     none = cochrans_q([-1, 1], {"A": [1, -1], "B": [1, 1]})
     assert (none.n, none.excluded, none.p) == (0, 1, None)
     assert "not defined" in none.sentence()
