@@ -340,7 +340,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     exported: tuple[GoldSource, ...] = ()
     if {"run_id", "review_status"} <= rest.keys():
         exported = _gold_of_export(rest, codebook)
-        rest = {name: column for name, column in rest.items() if name not in _results(table.columns)}
+        results = _results(table.columns)
+        rest = {name: column for name, column in rest.items() if name not in results}
     if exported:
         gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
     elif codebook is not None and codebook.labels:
