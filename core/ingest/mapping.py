@@ -495,9 +495,12 @@ def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None
 
 
 def _results(columns: Sequence[str]) -> frozenset[str]:
-    """Return the columns with the results of a run, in a table that Moot exported: those after the document id."""
-    first = max((place for place, name in enumerate(columns) if name.startswith("document_id")), default=len(columns))
-    return frozenset((*columns[first:], *_ABOUT_EXPORT))
+    """Return the columns with the results of a run, in a table that Moot exported.
+
+    They follow the document id, or in a file for Hugging Face the status of the review.
+    """
+    starts = [place for place, name in enumerate(columns) if name.startswith("document_id")]
+    return frozenset((*columns[(starts or [columns.index("review_status")])[-1] :], *_ABOUT_EXPORT))
 
 
 def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> list[GoldSource]:
