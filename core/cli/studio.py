@@ -7,6 +7,7 @@ import html
 import importlib.util
 import multiprocessing
 import os
+import platform
 import re
 import signal
 import socket
@@ -247,7 +248,7 @@ def write_desktop_entry() -> Path:
     otherwise the browser and a terminal in which Moot can be stopped. Raises UsageError on other systems, and for a
     path with control characters.
     """
-    if not sys.platform.startswith("linux"):
+    if platform.system() != "Linux":
         raise UsageError("A desktop entry needs Linux.", "Create a shortcut to the command moot.")
     import app
 

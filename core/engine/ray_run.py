@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.debate.turns import Reply, ReplyError
+from core.engine import process_group
 from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
@@ -115,10 +115,9 @@ class RayEngine(ReplayingEngine):
         self._to_share.append(reply)
 
     async def _start(self) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
+        return await process_group.start(
             sys.executable, "-m", "core.engine.ray_job", str(self._folder),
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "RAY_DEDUP_LOGS": "1"},
         )  # fmt: skip
 
@@ -133,7 +132,7 @@ class RayEngine(ReplayingEngine):
                 await self._merge(left)
         finally:
             if process.returncode is None:
-                os.killpg(process.pid, signal.SIGTERM)
+                process_group.terminate(process)
                 await process.wait()
             await self._merge(left)
             words = (await stderr).decode("utf-8", "replace").strip().splitlines()

@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 from core.annotations import Precedents
 from core.debate.turns import Reply, Verdict
 from core.documents import Document
+from core.engine import process_group
 from core.engine.base_engine import Engine
 from core.engine.debate_runner import Debate, PendingTurn, paid_reply, read_reply
 from core.engine.event_loop import tune_garbage_collection
@@ -81,9 +82,9 @@ class WorkerPoolEngine(Engine):
                 await worker.communicate()  # ``wait`` alone never returns while output is unread
 
     async def _start(self) -> asyncio.subprocess.Process:
-        worker = await asyncio.create_subprocess_exec(
+        worker = await process_group.start(
             sys.executable, "-P", "-m", "core.engine.worker_pool",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip
         _send(worker, (self.run_id, self.settings))

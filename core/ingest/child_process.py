@@ -159,10 +159,10 @@ class _Watch(threading.Thread):
 
 def _address_space(pid: int) -> int:
     """Return the bytes of a process that its limit counts, 0 on systems without ``/proc``."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            return int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 def _time_error(name: str, seconds: float) -> InputError:
@@ -232,13 +232,12 @@ def serve() -> None:
 
 
 def _limit(memory: int, seconds: float, *, writes: bool) -> None:
-    try:
+    if sys.platform != "win32":
         import resource
-    except ImportError:  # Windows
-        return
-    limits = {resource.RLIMIT_AS: memory, resource.RLIMIT_CPU: int(seconds) + 1, resource.RLIMIT_CORE: 0}
-    if not writes:
-        limits[resource.RLIMIT_FSIZE] = _LONGEST_LOG
-    for kind, limit in limits.items():
-        with contextlib.suppress(OSError, ValueError):  # not every system knows all of them
-            resource.setrlimit(kind, (limit, limit))
+
+        limits = {resource.RLIMIT_AS: memory, resource.RLIMIT_CPU: int(seconds) + 1, resource.RLIMIT_CORE: 0}
+        if not writes:
+            limits[resource.RLIMIT_FSIZE] = _LONGEST_LOG
+        for kind, limit in limits.items():
+            with contextlib.suppress(OSError, ValueError):  # not every system knows all of them
+                resource.setrlimit(kind, (limit, limit))

@@ -166,25 +166,25 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _limit_memory() -> None:
-    with contextlib.suppress(ImportError, OSError, ValueError):  # not every system knows these bounds
+    if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        for kind, limit in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
+            with contextlib.suppress(OSError, ValueError):  # macOS does not limit the address space
+                resource.setrlimit(kind, (limit, limit))
 
 
 @contextlib.contextmanager
 def _limit_time() -> Any:
     """Let the system kill the process when it has used its processor time, whatever Python is doing."""
-    if not hasattr(signal, "setitimer"):
+    if sys.platform == "win32":
         yield
-        return
-    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+    else:
+        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 if __name__ == "__main__":

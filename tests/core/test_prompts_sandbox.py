@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,16 @@ def test_worker_process_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         worker.close()
     assert b"sk-secret" not in environment
+
+
+def test_limits_that_the_system_knows_hold_if_it_refuses_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited = set()
+
+    def set_limit(kind: int, _limits: tuple[int, int]) -> None:
+        if kind == resource.RLIMIT_AS:
+            raise ValueError("current limit exceeds maximum limit")  # as on macOS
+        limited.add(kind)
+
+    monkeypatch.setattr(resource, "setrlimit", set_limit)
+    prompts.rendering._limit_memory()
+    assert limited == {resource.RLIMIT_FSIZE, resource.RLIMIT_CORE}
