@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import logging
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import orjson
+
+from core.errors import UsageError
 
 ROWS = 25
 """Documents per block. After a worker dies, its block is debated again from the logged replies."""
@@ -20,6 +23,16 @@ CPUS = 0
 
 A worker mostly waits for replies, and reading and writing must run beside it even on a machine with one processor.
 """
+
+
+def require_ray(budget_usd: float | None) -> None:
+    """Raise UsageError if Ray is not installed, or if there is a budget."""
+    if find_spec("ray") is None:
+        raise UsageError("Ray is not installed.", "Install Moot with the extra 'ray'.")
+    if budget_usd is not None:
+        raise UsageError(
+            "A budget cannot be enforced on several machines.", "Omit the budget, or use the live or batch engine."
+        )
 
 
 def main(folder: Path) -> None:

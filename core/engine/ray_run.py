@@ -12,7 +12,6 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import orjson
@@ -24,10 +23,10 @@ from core.engine import process_group
 from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
+from core.engine.ray_job import require_ray
 from core.engine.ray_worker import ATTEMPTS, STOP, document_text, precedents_text
 from core.engine.replaying_engine import ReplayingEngine
 from core.engine.reply_files import ReplyLogReader, append_replies, take_attempts
-from core.errors import UsageError
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, StopReason
 
@@ -44,12 +43,7 @@ class RayEngine(ReplayingEngine):
 
     def __init__(self, work: Work, dependencies: Dependencies, models: ModelLibrary, folder: Path) -> None:
         super().__init__(work, dependencies)
-        if find_spec("ray") is None:
-            raise UsageError("Ray is not installed.", "Install Moot with the extra 'ray'.")
-        if self.settings.budget_usd is not None:
-            raise UsageError(
-                "A budget cannot be enforced on several machines.", "Omit the budget, or use the live or batch engine."
-            )
+        require_ray(self.settings.budget_usd)
         used = {role_model.connection for role_model in self.settings.role_models.values()}
         self._connections = [
             connection for name, connection in models.connections.items() if name in used and name != BUILTIN

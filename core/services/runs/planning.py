@@ -19,6 +19,7 @@ from core.debate.protocols.custom import read
 from core.debate.turns import Role, family
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
+from core.engine.ray_job import require_ray
 from core.errors import CodebookError, UsageError
 from core.formatting import format_problem, join_names, plural
 from core.llm.embeddings import TFIDF
@@ -177,9 +178,9 @@ def build_settings(
     ``own`` are the project's templates that replace shipped ones, by slot
     (``core.services.prompt_templates.promoted_templates``).
 
-    Raises UsageError for an unknown protocol, role, parameter or connection, for a role without a model, and for a
-    budget with an unpriced model. Raises CodebookError for a codebook without labels or of a kind that the protocol
-    does not support.
+    Raises UsageError for an unknown protocol, role, parameter or connection, for a role without a model, for a budget
+    with an unpriced model, and for Ray if it is not installed or has a budget. Raises CodebookError for a codebook
+    without labels or of a kind that the protocol does not support.
     """
     spec = protocols.find(plan.protocol, plan.params)
     codebook = _debatable_codebook(codebook, spec)
@@ -201,6 +202,8 @@ def build_settings(
         )
     if plan.budget_usd is not None:
         require_prices(role_models, models)
+    if plan.engine.name == "ray":
+        require_ray(plan.budget_usd)
     return RunSettings(
         protocol=plan.protocol,
         codebook=codebook,

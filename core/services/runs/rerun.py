@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.debate import protocols
+from core.engine.ray_job import require_ray
 from core.errors import UsageError
 from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
 from core.services import few_shot_examples, prompt_templates
@@ -29,8 +30,9 @@ def changed_settings(
     ``role_models`` are by role, ``prompts`` are template texts by role or shared name; others stay. None keeps a
     setting; of a budget that was changed since, the current one.
 
-    Raises UsageError for a role or template that the run does not have, and for a budget with an unpriced model;
-    PromptError for a template that cannot be rendered on some documents of the run.
+    Raises UsageError for a role or template that the run does not have, for a budget with an unpriced model, and for
+    Ray if it is not installed or has a budget; PromptError for a template that cannot be rendered on some documents of
+    the run.
     """
     before, models = run.settings, session.models
     roles = {role.name: role for role in protocols.roles_of(before)}
@@ -51,6 +53,8 @@ def changed_settings(
     )
     if settings.budget_usd is not None:
         planning.require_prices(settings.role_models, models)
+    if engine.name == "ray":
+        require_ray(settings.budget_usd)
     documents = prompt_templates.sample_documents(session, session.store.runs.document_ids(run.run_id))
     prompt_templates.check_templates(settings, documents)
     return settings

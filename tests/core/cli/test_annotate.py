@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 from core.codebook import Codebook, Label
 from core.debate.personas import DEFAULT_PERSONAS
 from core.store.project import Project
-from tests.core.cli.invoking import CODEBOOK, annotate, moot, write
+from tests.core.cli.invoking import CODEBOOK, annotate, moot, rows, write
 
 
 def test_header_is_a_choice(tmp_path: Path) -> None:
@@ -46,3 +49,13 @@ def test_run_with_personas_keeps_the_unsaved_personas_of_the_studio(tmp_path: Pa
     annotate(tmp_path, *panel)
     with Project.open(tmp_path / "p.duckdb") as project:
         assert project.store.personas.draft() == unsaved
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
+def test_ray_that_is_not_installed_leaves_nothing_behind(tmp_path: Path) -> None:
+    write(tmp_path, "The staff were friendly.")
+    assert "Ray is not installed" in annotate(tmp_path, "--engine", "ray", code=2).stderr
+    assert not (tmp_path / "p.duckdb").exists()
+    annotate(tmp_path)
+    moot("rerun", "r0001", "--project", tmp_path / "p.duckdb", "--engine", "ray", code=2)
+    assert len(rows(tmp_path, "SELECT run_id FROM runs")) == 1
