@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 20_000
 _VERSIONS = "moot_schema"
-_RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")  # it becomes the name of files and folders
 
 Tables: TypeAlias = "Iterable[tuple[str, Iterable[pa.RecordBatch]]]"
 
@@ -108,9 +106,8 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
                 raise InputError(f"A project has no table '{name}'.", "The bundle was not made by Moot, or edited.")
             for batch in batches:
                 _append(root, name, batch)
-        for (run_id,) in root.execute("SELECT run_id FROM runs").fetchall():
-            if not _RUN_ID.fullmatch(run_id):
-                raise InputError(f"{run_id!r} is not the name of a run.", "The bundle was not made by Moot, or edited.")
+        if (run_id := migrations.foreign_run(root)) is not None:
+            raise InputError(f"{run_id!r} is not the name of a run.", "The bundle was not made by Moot, or edited.")
         last: int = root.execute("SELECT coalesce(max(seq), 0) FROM events").fetchall()[0][0]
         root.execute(f"CREATE OR REPLACE SEQUENCE event_seq START WITH {int(last) + 1}")
         root.execute("COMMIT")

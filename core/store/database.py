@@ -316,6 +316,8 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
         raise
     try:
         migrations.migrate(root, path=str(place))
+        if (run_id := migrations.foreign_run(root)) is not None:
+            raise ProjectError(f"{run_id!r} in {place} is not the name of a run.", "Another program changed the file.")
     except BaseException as error:
         root.close()
         ownership.forget()

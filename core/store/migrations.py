@@ -20,6 +20,7 @@ from core.hashing import digest
 
 _FOLDER = Path(__file__).parent / "schema"
 _NAME = re.compile(r"^(\d{4})_\w+\.sql$")
+_RUN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @lru_cache(maxsize=1)
@@ -72,6 +73,12 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
     for number, script in scripts():
         if version < number <= (upto or newest()):
             _apply(cursor, number, script)
+
+
+def foreign_run(cursor: DuckDBPyConnection) -> str | None:
+    """Return the id of a run that Moot did not give, None if there is none: ids become names of files and folders."""
+    ids: list[tuple[str]] = cursor.execute("SELECT run_id FROM runs").fetchall()
+    return next((run_id for (run_id,) in ids if not _RUN.fullmatch(run_id)), None)
 
 
 _CATALOG = {

@@ -103,6 +103,25 @@ def test_file_with_foreign_database_objects_is_refused(path, attack):
         Project.open(path)
 
 
+@pytest.mark.parametrize("name", ["../../elsewhere", "/etc/elsewhere", "r0001\n", ""])
+def test_run_whose_name_leads_out_of_a_folder_is_refused(path, name):
+    Project.open(path).close()
+    with duckdb.connect(str(path)) as connection:
+        values = {
+            "run_id": name,
+            "number": 1,
+            "experiment_id": "",
+            "settings": "{}",
+            "state": "paused",
+            "created_at": 0,
+        }
+        others = connection.execute("SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'runs'")
+        row = {column: values.get(column, "" if kind == "VARCHAR" else 0) for column, kind in others.fetchall()}
+        connection.execute(f"INSERT INTO runs VALUES ({', '.join('?' * len(row))})", list(row.values()))
+    with pytest.raises(ProjectError, match="name of a run"):
+        Project.open(path)
+
+
 def test_used_project_can_be_reopened(path):
     for value in range(3):
         with Project.open(path) as project:
