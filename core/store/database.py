@@ -53,7 +53,7 @@ The type of a column of Python values follows from all of them, not from a sampl
 """
 PROJECT_SUFFIXES = ("", ".wal", ".replies", ".lock", ".lock.json")
 """Endings of the files that belong to a project: database, write-ahead log, reply log and lock."""
-_COMPANIONS = (".wal.checkpoint", ".wal.recovery", ".wal", ".replies", ".lock.json")
+_COMPANIONS = (".wal.checkpoint", ".wal.recovery", ".wal", ".replies", ".lock.json", ".lock")
 """Suffixes of the files beside a project, the longest first."""
 _FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
 

@@ -383,13 +383,14 @@ def endless(path):
 
 
 @pytest.mark.parametrize("attack", [linked, endless, os.mkfifo, os.mkdir], ids=lambda attack: attack.__name__)
-@pytest.mark.parametrize("suffix", [".wal", ".wal.checkpoint", ".replies", ".lock.json"])
+@pytest.mark.parametrize("suffix", [".wal", ".wal.checkpoint", ".replies", ".lock.json", ".lock"])
 @pytest.mark.parametrize("new", [True, False])
 def test_project_with_a_companion_that_is_not_a_regular_file_is_refused(path, suffix, attack, new):
     # Another user could create such a file in a shared folder; the log of DuckDB would follow the link.
     if not new:
         Project.open(path).close()
     companion = path.with_name(path.name + suffix)
+    companion.unlink(missing_ok=True)
     attack(companion)
     with pytest.raises(ProjectError, match=re.escape(f"{companion} is not a regular file")):
         Project.open(path)
