@@ -13,7 +13,7 @@ from core.engine.debate_runner import PendingTurn, look_up, read_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
 from core.errors import ModelError
-from core.runs import BUILTIN
+from core.runs import BUILTIN, StopReason
 
 DEBATES_PER_SLOT = 2
 """Open debates per call in flight, so that a debate whose verdict is being written holds no slot."""
@@ -28,6 +28,11 @@ class LiveEngine(Engine):
     def __init__(self, work: Work, dependencies: Dependencies) -> None:
         super().__init__(work, dependencies)
         self._caller = self._make_caller()
+
+    def pause(self, reason: StopReason) -> None:
+        """Start no further call; calls that wait for a rate limit or a retry are cancelled, calls in flight end."""
+        super().pause(reason)
+        self._caller.pause()
 
     async def _execute(self) -> None:
         count = self.settings.concurrency * DEBATES_PER_SLOT

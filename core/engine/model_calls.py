@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Reply, Usage
@@ -18,6 +18,8 @@ from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
 from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage
 from core.runs import RoleModel, RunSettings
+
+T = TypeVar("T")
 
 FLUSH_SECONDS = 0.05
 """Interval at which deltas are published: 20 times a second."""
@@ -128,6 +130,8 @@ class ModelCaller:
     on_limit: Callable[[RoleModel, int], None]
     _calls: dict[str, asyncio.Future[Reply]] = field(default_factory=dict)
     _limiters: dict[str, ServerLimiter] = field(default_factory=dict)
+    _waiting: set[asyncio.Task[object]] = field(default_factory=set)
+    _is_paused: bool = False
     _slots: asyncio.Semaphore = field(init=False)
     _batcher: DeltaBatcher = field(init=False)
 
@@ -165,16 +169,38 @@ class ModelCaller:
             self.dependencies.publish(TurnWaiting(self.run_id, pending.document.id, pending.turn, kind, seconds))
 
         try:
-            return await with_retries(lambda: self._attempt(key, pending, buffer), on_wait=on_wait)
+            return await with_retries(
+                lambda: self._attempt(key, pending, buffer),
+                on_wait=on_wait,
+                sleep=lambda seconds: self._wait(asyncio.sleep, seconds),
+            )
         except ModelError as error:
             on_wait(error.kind, 0.0)
             raise
+
+    def pause(self) -> None:
+        """Cancel the calls that wait for a rate limit or a retry, and all others before they wait."""
+        self._is_paused = True
+        for task in self._waiting:
+            task.cancel()
+
+    async def _wait(self, wait: Callable[[T], Awaitable[None]], amount: T) -> None:
+        if self._is_paused:
+            raise asyncio.CancelledError
+        task = asyncio.current_task()
+        assert task is not None
+        self._waiting.add(task)
+        try:
+            await wait(amount)
+        finally:
+            self._waiting.discard(task)
 
     async def _attempt(self, key: str, pending: PendingTurn, buffer: StreamBuffer) -> Reply:
         request, role_model = pending.request, pending.role_model
         limiter = self._limiter(role_model)
         # Providers count the prompt and the output limit of a request before it is answered.
-        await limiter.enter(request.characters // CHARACTERS_PER_TOKEN + request.output_limit(role_model))
+        tokens = request.characters // CHARACTERS_PER_TOKEN + request.output_limit(role_model)
+        await self._wait(limiter.enter, tokens)
         try:
             most = self.dependencies.models.max_cost(role_model, request)
             async with self._slots, self.budget.reserve(most) as settle:

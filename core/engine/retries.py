@@ -28,12 +28,13 @@ async def with_retries(
     attempt: Callable[[], Awaitable[T]],
     attempts: int = ATTEMPTS,
     on_wait: Callable[[str, float], None] = lambda _kind, _seconds: None,
+    sleep: Callable[[float], Awaitable[None]] | None = None,
 ) -> T:
     """Return the result of ``attempt``, repeated after retryable errors.
 
     Waits with exponential backoff and jitter, or as long as the server asked for, or after HTTP 429 without a stated
     wait as in ``RATE_LIMIT_WAITS``. ``on_wait`` is called before each pause with the kind of the error and the seconds.
-    Raises the last error unchanged.
+    ``sleep`` is used in place of ``asyncio.sleep``. Raises the last error unchanged.
     """
     number = 1
     while True:
@@ -48,7 +49,7 @@ async def with_retries(
                 stated = RATE_LIMIT_WAITS[min(number, len(RATE_LIMIT_WAITS)) - 1]
             wait = _backoff(number) if stated is None else stated + _backoff(number) / 4
             on_wait(error.kind, wait)
-        await asyncio.sleep(wait)
+        await (sleep or asyncio.sleep)(wait)
         number += 1
 
 

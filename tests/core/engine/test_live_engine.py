@@ -249,6 +249,23 @@ def test_time_of_a_run_is_stored_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
     assert sum(world.seconds) == pytest.approx(status.seconds, abs=0.1)
 
 
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_pause_waits_for_no_rate_limit_and_failed_documents_are_debated_later(concurrency: int) -> None:
+    world = World(script=lambda *_: errors.RateLimited("slow down", retry_after=300.0))
+
+    async def paused() -> RunStatus:
+        live = world.run(world.work(settings(concurrency=concurrency), count=12))
+        asyncio.get_running_loop().call_later(0.1, live.pause, StopReason("user", "enough"))
+        return await asyncio.wait_for(live.run(), 10)
+
+    status = asyncio.run(paused())
+    assert (status.state, status.message, status.ended) == ("paused", "enough", 0)
+    attempts = len(world.requested)
+    world.script = find_service
+    assert drive(world, count=12).verdicts == 12
+    assert len(world.requested) == attempts + 36
+
+
 def test_run_paused_during_its_last_call_is_done() -> None:
     world = World()
 
