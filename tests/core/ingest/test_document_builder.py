@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from core.codebook import Codebook, Label, Scale, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest.document_builder import BuiltDocuments, build_documents, codebook_from_gold
-from core.ingest.gold import GoldSource, LabelIndex, cell_reader
+from core.ingest.gold import GoldSource, LabelIndex, cell_reader, parse_rating
 from core.ingest.mapping import (
     ColumnMapping,
     parse_gold_option,
@@ -532,6 +533,14 @@ def test_rejected_labels_of_prodigy_are_neither_present_nor_absent() -> None:
     built = build_documents(data, replace(mapping, value_map={"": False}), ASPECTS)
     assert [bool(document.gold) for document in built.documents] == [True, False, False]
     assert build_documents(data, mapping, ASPECTS).unknown_gold == ()
+
+
+def test_long_cells_are_read_as_ratings_in_linear_time() -> None:
+    start = time.process_time()
+    assert parse_rating("4" + " " * 30_000 + "x") is None
+    assert parse_rating("(4" + " " * 30_000 + "): good") == 4
+    assert parse_rating("9" * 30_000) is None
+    assert time.process_time() - start < 2  # a quadratic search takes 15 seconds
 
 
 def test_gold_ratings() -> None:
