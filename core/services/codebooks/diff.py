@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -15,6 +16,8 @@ Piece: TypeAlias = tuple[Op, str]
 
 _NO_LABEL = Label.model_construct(name="")
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
+_MOST_PAIRS = 30_000_000
+"""Pairs of equal words, or lines, up to which two texts are compared: a few seconds for texts of 5,000 words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,14 @@ def lines(before: str, after: str) -> tuple[Piece, ...]:
     return _pieces(before.split("\n"), after.split("\n"), "\n")
 
 
+def _opcodes(before: list[str], after: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Return the opcodes of ``difflib``. Texts that would take too long are replaced as a whole."""
+    counts = Counter(after)
+    if sum(counts[each] for each in before) > _MOST_PAIRS:
+        return [("equal" if before == after else "replace", 0, len(before), 0, len(after))]
+    return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+
+
 def _words(field: str, before: str, after: str) -> FieldChange | None:
     return FieldChange(field, words(before, after)) if before != after else None
 
@@ -107,7 +118,7 @@ def _items(field: str, before: Sequence[str], after: Sequence[str]) -> FieldChan
 
 def _pieces(before: list[str], after: list[str], glue: str) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
-    for op, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for op, a, b, c, d in _opcodes(before, after):
         if op == "equal":
             pieces.append(("same", glue.join(before[a:b])))
             continue
@@ -148,7 +159,7 @@ def compare_lines(before: str, after: str) -> tuple[Line, ...]:
     """Return all lines of both texts in order, removed lines before added lines."""
     old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")
     found: list[Line] = []
-    for op, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for op, a, b, c, d in _opcodes(old, new):
         if op == "equal":
             found += [Line("same", a + n + 1, c + n + 1, (("same", old[a + n]),)) for n in range(b - a)]
             continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from core import baseline
@@ -12,7 +14,7 @@ from core.errors import CodebookError
 from core.services import document_samples, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
-from core.services.codebooks.diff import compare, words
+from core.services.codebooks.diff import compare, compare_lines, lines, words
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.reviews import Decision, ReviewChange
@@ -274,6 +276,17 @@ def test_diff_tells_long_codes_apart() -> None:
     assert [(one.field, one.pieces) for one in change.fields] == [
         ("code", (("removed", "1000001"), ("added", "1000002")))
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["a ", "a b ", "a\n"])
+def test_long_monotonous_texts_are_compared_in_bounded_time(text: str) -> None:
+    before, after = "x " + text * 15_000, text * 15_000 + "y"
+    start = time.process_time()
+    for found in (words(before, after), lines(before, after)):
+        assert "".join(piece for op, piece in found if op != "removed") == after
+    assert any(line.op == "added" for line in compare_lines(before, after))
+    assert {line.op for line in compare_lines(before, before)} == {"same"}
+    assert time.process_time() - start < 12  # without a limit: minutes
 
 
 def test_diff_marks_added_words() -> None:
