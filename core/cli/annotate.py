@@ -420,7 +420,11 @@ SEED = click.IntRange(-(2**53), 2**53)
 @click.option("--concurrency", type=click.IntRange(1, 4096), default=8, help="Maximum number of calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Annotate only the first N documents.")
 @console.budget_option
-@click.option("--seed", type=SEED, help="Random seed, also sent to servers that accept one. Default: 0.")
+@click.option(
+    "--seed",
+    type=SEED,
+    help="Random seed. Default: 0, which is not sent; a given seed is sent to servers that accept one.",
+)
 @click.option("--engine", type=click.Choice(ENGINES), default="live", help="Engine that runs the debates.")
 @console.project_option(required=False)
 @click.option("--resume", metavar="RUN", help="Resume this run of the project.")
