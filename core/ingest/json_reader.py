@@ -77,9 +77,9 @@ def parse_objects(text: str) -> list[Any]:
             raise ValueError(f"no object at character {place + 1}")
         try:
             value, place = decoder.raw_decode(text, place)
+            values.append(clean_value(value))  # from Python 3.12 on, only this may be nested too deeply
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
-        values.append(clean_value(value))
     return values
 
 

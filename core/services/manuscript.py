@@ -333,7 +333,10 @@ def _value(run: RunRow, value: float) -> Value | None:
 # --- References ------------------------------------------------------------------------------------------------------
 
 
-_SOURCES = {"ecj": "maada_ecj", "discussion": "tseng_experts", "panel": "chen_majeval", "courtroom": "courtroom"}
+_SOURCES = {
+    "ecj": "maada_ecj", "single": "tseng_experts", "discussion": "tseng_experts", "panel": "chen_majeval",
+    "courtroom": "courtroom",
+}  # fmt: skip
 """Key in ``manuscript.bib`` of the source of a protocol."""
 
 
