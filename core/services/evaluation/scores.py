@@ -17,7 +17,7 @@ from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count
-from core.runs import RunRow, total_cost
+from core.runs import RoleModel, RunRow, total_cost
 from core.services.evaluation import coverage, latent_truth, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
@@ -264,12 +264,15 @@ def _overlap_json(overlap: FieldOverlap) -> dict[str, Any]:
 
 
 def json_data(value: Any) -> Any:
-    """Return a value as JSON data: an interval as its ends, other dataclasses as their fields and properties.
+    """Return a value as JSON data: an interval as its ends, a model as ``connection/model``, a dataclass as an object.
 
-    Arrays are left out. Renaming a field or a property of a dataclass that is passed here renames a key of the JSON.
+    The object has the fields and properties of the dataclass, without arrays. Renaming a field or a property
+    of a dataclass that is passed here renames a key of the JSON.
     """
     if isinstance(value, Interval):
         return [value.low, value.high]
+    if isinstance(value, RoleModel):
+        return value.spec
     if isinstance(value, Mapping):
         return {str(key): json_data(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
 import pytest
 
 from core.documents import Document
@@ -15,6 +16,7 @@ from core.services.evaluation.model_recommendations import (
     model_scores,
     recommend_models,
 )
+from core.services.evaluation.report import role_models
 from core.services.runs.planning import Plan
 from core.store.project import Project
 from tests.core.services import sample_world
@@ -67,6 +69,8 @@ def test_model_that_is_better_in_one_role_is_recommended_for_that_role(world: tu
     )
     assert found["Judge"].sentence.startswith("No two runs differ only in this model.")
     assert found["All roles"].model is None
+    printed = orjson.loads(orjson.dumps(role_models(session, comparable_runs(session, better))["recommendations"]))
+    assert [(one["title"], one["model"]) for one in printed if one["model"]] == [("Critic", GOOD)]
     plan = apply_recommendations(Plan(), found.values())
     assert plan.role_model("critic").spec == GOOD
     assert plan.role_model("judge").spec == Plan().role_model("judge").spec
