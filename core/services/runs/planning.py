@@ -441,8 +441,10 @@ def settings_warnings(settings: RunSettings) -> list[str]:
     if settings.protocol == "discussion" and len({one.model_dump_json() for one in role_models}) == 1:
         (role_model, *_) = role_models
         if role_model.sampling.temperature == 0:
+            number = len(role_models)
+            who = "Both" if number == 2 else f"All {number}"
             return [
-                f"All {len(role_models)} annotators use {role_model.spec} at temperature 0, so their first replies "
+                f"{who} annotators use {role_model.spec} at temperature 0, so their first replies "
                 "will be nearly identical. Use different models, or a higher temperature."
             ]
     return []
