@@ -324,6 +324,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     ... ``Overall_r5``), a column that lists labels, or a column called like labels with few values. Context is never
     guessed. UsageError when no column holds text.
     """
+    if codebook is not None and not codebook.labels:
+        codebook = None
     # not every n-th row, as files have periods
     chosen = sorted(random.Random(0).sample(range(len(table)), min(SAMPLE, len(table))))
     cells = {
@@ -344,11 +346,11 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
         rest = {name: column for name, column in rest.items() if name not in results}
     if exported:
         gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
-    elif codebook is not None and codebook.labels:
+    elif codebook is not None:
         gold, why_gold = _suggest_gold(rest, codebook)
     else:
         gold, why_gold = _suggest_gold_without_codebook(rest)
-    may_list = codebook is None or not codebook.labels or codebook.kind == "multilabel"
+    may_list = codebook is None or codebook.kind == "multilabel"
     if rater is None and may_list and (united := _suggest_united(table, text, gold)) is not None:
         id, gold = united, (replace(gold[0], kind="list"),)
         why_id = f"Rows with the same '{id}' are one document, with the labels of all rows."
@@ -484,13 +486,12 @@ def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None
         if rater in (GOLD_RATER, "reviewed") and f"pred_{label}" in cells
     }
     is_choice = any(kind in ("names", "list") for _, _, kind in found.values())
-    given = codebook if codebook is not None and codebook.labels else None
-    if given is not None and is_choice != (given.kind == "choice"):
+    if codebook is not None and is_choice != (codebook.kind == "choice"):
         return ()
     return tuple(
         GoldSource(column, "choice" if is_choice else "label", "" if is_choice else label, rater)
         for column, (label, rater, kind) in found.items()
-        if kind != "empty" and (given is None or is_choice or given.find(label) is not None)
+        if kind != "empty" and (codebook is None or is_choice or codebook.find(label) is not None)
     )
 
 
@@ -499,8 +500,9 @@ def _results(columns: Sequence[str]) -> frozenset[str]:
 
     They follow the document id, or in a file for Hugging Face the status of the review.
     """
-    starts = [place for place, name in enumerate(columns) if name.startswith("document_id")]
-    return frozenset((*columns[(starts or [columns.index("review_status")])[-1] :], *_ABOUT_EXPORT))
+    ids = [place for place, name in enumerate(columns) if name.startswith("document_id")]
+    first = ids[-1] if ids else columns.index("review_status")
+    return frozenset((*columns[first:], *_ABOUT_EXPORT))
 
 
 def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> list[GoldSource]:
