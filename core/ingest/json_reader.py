@@ -99,7 +99,9 @@ def read_jsonl(source: TableSource, decoding: Decoding) -> Table:
     """Read one object per line. Other lines are rejected with the reason; blank lines are skipped."""
     with LineReader(source, decoding, mark_end=False) as lines:
         objects = islice(_objects(lines), source.max_rows)
-        return table_of_objects(objects, name=source.name, format="jsonl", decoding=decoding, notes=lambda: lines.notes)
+        return table_of_objects(
+            objects, name=source.name, format="jsonl", encoding=decoding.encoding, notes=lambda: lines.notes
+        )
 
 
 def _objects(lines: LineReader) -> Iterator[Element]:
@@ -147,7 +149,7 @@ def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], An
         elements = task_rows(elements)
         notes = (*notes, "The rows are the tasks of Label Studio, with one column for each label.")
     numbered = ((number, element, "", "") for number, element in enumerate(elements, 1))
-    return table_of_objects(numbered, name=source.name, format="json", decoding=decoding, notes=lambda: notes)
+    return table_of_objects(numbered, name=source.name, format="json", encoding=decoding.encoding, notes=lambda: notes)
 
 
 def _rows(value: Any, name: str) -> tuple[list[Any], str]:
@@ -324,7 +326,7 @@ def _moot_columns(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, .
 
 
 def table_of_objects(
-    elements: Iterable[Element], *, name: str, format: Format, decoding: Decoding, notes: Callable[[], tuple[str, ...]]
+    elements: Iterable[Element], *, name: str, format: Format, encoding: str, notes: Callable[[], tuple[str, ...]]
 ) -> Table:
     """Return a table with a column for each key of the objects; other elements are rejected.
 
@@ -365,6 +367,6 @@ def table_of_objects(
         row_numbers=tuple(rows.numbers),
         read=rows.read,
         rejected=tuple(rows.rejected),
-        encoding=decoding.encoding,
+        encoding=encoding,
         notes=tuple(filter(None, (*renamed, prodigy_note, *notes()))),
     )

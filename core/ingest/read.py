@@ -20,7 +20,7 @@ from core.ingest.decode import detect_encoding, detect_utf16_or_32
 from core.ingest.json_reader import ASSIGNMENT, NotJson, parse_objects, read_json, read_jsonl
 from core.ingest.parquet_reader import read_parquet
 from core.ingest.spreadsheet_reader import read_sheet
-from core.ingest.table import DETECTED, Format, Progress, ReadOptions, Table, TableSource
+from core.ingest.table import DETECTED, SAVE_AS_TABLE, Format, Progress, ReadOptions, Table, TableSource
 from core.ingest.xml_reader import read_xml
 
 SUFFIXES: dict[str, Format] = {
@@ -143,7 +143,7 @@ def _read_text(source: TableSource, head: bytes, format: Format, promised: Forma
     """Return the table in a text file."""
     name = source.name
     if _is_binary(head):
-        raise InputError(f"{name} is not text: it holds binary data.", "Save the table as csv, xlsx, jsonl or parquet.")
+        raise InputError(f"{name} is not text: it holds binary data.", SAVE_AS_TABLE)
     decoding = detect_encoding(source.stream, source.encoding, name)
     text = head.decode(decoding.encoding, "ignore").lstrip("\ufeff \t\r\n")
     start = text[:1]
@@ -183,7 +183,6 @@ class FileType:
 
 
 _OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_CONVERT = "Save the table as csv, xlsx, jsonl or parquet."
 _UNPACK = "Unpack it and open the file inside."
 _TOKENS = "a file of tokens"
 _ONE_TEXT_PER_ROW = "Export a table with one text per row."
@@ -206,17 +205,17 @@ _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
     (b"Rar!\x1a\x07", "a rar archive", _UNPACK),
     (b"\x28\xb5\x2f\xfd", "a zstd archive", _UNPACK),
-    (b"%PDF-", "a PDF document", _CONVERT),
-    (b"\x89PNG\r\n", "a PNG picture", _CONVERT),
-    (b"\xff\xd8\xff", "a JPEG picture", _CONVERT),
-    (b"GIF8", "a GIF picture", _CONVERT),
-    (b"{\\rtf", "a rich text document", _CONVERT),
-    (b"SQLite format 3\x00", "an SQLite database", _CONVERT),
-    (b"ARROW1\x00\x00", "an Arrow file", _CONVERT),
-    (b"$FL2", "an SPSS file", _CONVERT),
-    (b"<stata_dta>", "a Stata file", _CONVERT),
-    (b"\x7fELF", "a program", _CONVERT),
-    (b"\x80\x04\x95", "a Python pickle, which is never loaded", _CONVERT),
+    (b"%PDF-", "a PDF document", SAVE_AS_TABLE),
+    (b"\x89PNG\r\n", "a PNG picture", SAVE_AS_TABLE),
+    (b"\xff\xd8\xff", "a JPEG picture", SAVE_AS_TABLE),
+    (b"GIF8", "a GIF picture", SAVE_AS_TABLE),
+    (b"{\\rtf", "a rich text document", SAVE_AS_TABLE),
+    (b"SQLite format 3\x00", "an SQLite database", SAVE_AS_TABLE),
+    (b"ARROW1\x00\x00", "an Arrow file", SAVE_AS_TABLE),
+    (b"$FL2", "an SPSS file", SAVE_AS_TABLE),
+    (b"<stata_dta>", "a Stata file", SAVE_AS_TABLE),
+    (b"\x7fELF", "a program", SAVE_AS_TABLE),
+    (b"\x80\x04\x95", "a Python pickle, which is never loaded", SAVE_AS_TABLE),
 )
 
 
@@ -268,7 +267,7 @@ def _zip_type(stream: BinaryIO) -> FileType:
     if b"spreadsheet" in kind:
         return FileType("ods", "an OpenDocument spreadsheet", "Rename it to end in .ods.")
     if any(name.startswith("word/") for name in names):
-        return FileType(None, "a Word document", _CONVERT)
+        return FileType(None, "a Word document", SAVE_AS_TABLE)
     return FileType(None, "a zip archive", _UNPACK)
 
 

@@ -23,6 +23,8 @@ Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json",
 Header: TypeAlias = Literal["first line", "none"]
 Progress: TypeAlias = Callable[[float], None]
 
+SAVE_AS_TABLE = "Save the table as csv, xlsx, jsonl or parquet."
+"""What to do with a file that cannot be read as a table."""
 MAX_COLUMNS = 4096
 RAW_LIMIT = 10_000
 """Characters of a rejected row that are kept, so that the user can fix it."""

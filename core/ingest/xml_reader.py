@@ -7,11 +7,8 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError, XMLParser, parse
 
 from core.errors import InputError
-from core.ingest.decode import Decoding
 from core.ingest.json_reader import table_of_objects
-from core.ingest.table import Table, TableSource
-
-_CONVERT = "Save the table as csv, xlsx, jsonl or parquet."
+from core.ingest.table import SAVE_AS_TABLE, Table, TableSource
 
 
 def read_xml(source: TableSource) -> Table:
@@ -30,11 +27,11 @@ def read_xml(source: TableSource) -> Table:
     except (ParseError, LookupError, ValueError) as error:
         raise InputError(f"{source.name} is not XML: {error}.", "Get the file again, or save it as csv.") from error
     except RecursionError:
-        raise InputError(f"{source.name} is nested too deeply.", _CONVERT) from None
+        raise InputError(f"{source.name} is nested too deeply.", SAVE_AS_TABLE) from None
     if not rows:
-        raise InputError(f"{source.name} has no elements that recur and hold texts.", _CONVERT)
+        raise InputError(f"{source.name} has no elements that recur and hold texts.", SAVE_AS_TABLE)
     note = f"Each element '{_name(records[0][0])}' is a row."
-    return table_of_objects(rows, name=source.name, format="xml", decoding=Decoding(""), notes=lambda: (note,))
+    return table_of_objects(rows, name=source.name, format="xml", encoding="", notes=lambda: (note,))
 
 
 def _records(root: Element) -> list[tuple[Element, dict[str, Any]]]:
