@@ -8,12 +8,14 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from jinja2 import TemplateSyntaxError, nodes
-from jinja2.meta import find_undeclared_variables
+from jinja2.compiler import Frame
+from jinja2.meta import TrackingCodeGenerator
 
 from core.prompts.rendering import environment, split
 
 Severity: TypeAlias = Literal["error", "warning"]
 MAX_TEMPLATE_CHARACTERS = 100_000
+MAX_PARTS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,33 @@ class Problem:
     severity: Severity = "error"
 
 
+class _VariableFinder(TrackingCodeGenerator):
+    """Finds the variables of a template without computing its constants, such as ``9 ** 9 ** 9``."""
+
+    def __init__(self) -> None:
+        super().__init__(environment())
+        self.optimizer = None
+
+    def _output_child_to_const(self, *_child: object) -> str:
+        raise nodes.Impossible
+
+    def visit_EvalContextModifier(self, node: nodes.EvalContextModifier, frame: Frame) -> None:
+        for keyword in node.options:
+            self.visit(keyword.value, frame)
+
+
+def _undeclared_variables(tree: nodes.Template) -> set[str]:
+    finder = _VariableFinder()
+    finder.visit(tree)
+    return finder.undeclared_identifiers
+
+
 @lru_cache(maxsize=256)
 def used_variables(text: str, *, parts: bool = True) -> frozenset[str]:
     """Return the variables that a template uses; empty for an unreadable template."""
     try:
         bodies = [body for _, body in split(text)] if parts else [text]
-        return frozenset().union(*(find_undeclared_variables(environment().parse(body)) for body in bodies))
+        return frozenset().union(*(_undeclared_variables(environment().parse(body)) for body in bodies))
     except (TemplateSyntaxError, RecursionError):
         return frozenset()
 
@@ -47,6 +70,8 @@ def check(
         return (Problem(0, f"a template may have {MAX_TEMPLATE_CHARACTERS:,} characters, this one has {len(text):,}"),)
     found: list[Problem] = []
     bodies = split(text) if parts else [("", text)]
+    if len(bodies) > MAX_PARTS:
+        return (Problem(0, f"a template may have {MAX_PARTS} parts, this one has {len(bodies):,}"),)
     if parts and not any(speaker == "user" and body.strip() for speaker, body in bodies):
         found.append(Problem(0, "the '## user' part is missing or empty"))
     if parts and bodies and (before := text[: text.index("## ")].strip()):
@@ -55,12 +80,15 @@ def check(
     for _, body in bodies:
         try:
             tree = environment().parse(body)
-            seen |= find_undeclared_variables(tree)
-            found += _unknown_variables(tree, find_undeclared_variables(tree) - set(known))
+            used = _undeclared_variables(tree)
+            seen |= used
+            found += _unknown_variables(tree, used - set(known))
         except TemplateSyntaxError as error:
             found.append(Problem(error.lineno, error.message or "this cannot be read"))
         except RecursionError:
             found.append(Problem(0, "it is nested too deeply"))
+        except ValueError:
+            found.append(Problem(0, "a number is too long"))
     if not any(problem.severity == "error" for problem in found):
         found += [Problem(0, f"{{{{ {name} }}}} is missing") for name in needed if name not in seen]
         found += [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, check, used_variables
@@ -47,3 +50,22 @@ def test_used_variables_are_listed() -> None:
     }
     assert used_variables("{{ broken") == frozenset()
     assert used_variables("{{ problem }}", parts=False) == {"problem"}
+
+
+def test_constants_of_a_hostile_template_are_not_computed() -> None:
+    endless = "9 ** (9 ** 9)"
+    bodies = [f"{{{{ {endless} }}}}", f"{{{{ 'x' | center({endless}) }}}}", f"{{{{ 1 if {endless} else 2 }}}}",
+              f"{{% autoescape {endless} %}}{{% endautoescape %}}"]  # fmt: skip
+    script = f"from core.prompts.checking import check; [check('## user' + chr(10) + body, []) for body in {bodies}]"
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("## user\n{{ " + "9" * 5000 + " }}", "a number is too long"),
+        ("## user\nx\n" * 8000, "a template may have 50 parts, this one has 8,000"),
+    ],
+)
+def test_template_that_takes_too_long_to_read_is_an_error(text: str, message: str) -> None:
+    assert [problem.message for problem in check(text, [])] == [message]
