@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -49,6 +50,8 @@ PER_PAGE = 200
 MANIFEST = "manifest.json"
 LAYOUT = "moot-bundle/1"
 _PREFIX, _PARQUET = "tables/", ".parquet"
+_NOT_IN_NAMES = re.compile(r"[^\w-]")
+"""Characters of a foreign role name that would lead out of a folder."""
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError)
 
 UNPACKED_RATIO = 20
@@ -244,7 +247,7 @@ def _reviews(session: ProjectSession, archive: zipfile.ZipFile) -> None:
 def _settings(run: RunRow, archive: zipfile.ZipFile) -> None:
     archive.writestr(f"settings/{run.run_id}.json", run.settings.model_dump_json(indent=2))
     for role, template in run.settings.templates.items():
-        archive.writestr(f"prompts/{run.run_id}/{role}.md", template.text)
+        archive.writestr(f"prompts/{run.run_id}/{_NOT_IN_NAMES.sub('_', role)}.md", template.text)
 
 
 def _results(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> None:

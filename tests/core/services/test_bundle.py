@@ -11,6 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from core.errors import InputError, ProjectError
+from core.runs import Template
 from core.services import bundle, export
 from core.services.review import actions
 from core.store.project import Project
@@ -54,6 +55,19 @@ def test_bundle_is_readable_without_moot(session, run_id, packed):
     changes = [(event["actor"], event["kind"], event["document_id"], event["item"], event["after"]) for event in events]
     assert changes[0] == ("ann", "review", "d0", "b", True)
     assert ("bob", "mark", "d0") in [change[:3] for change in changes]
+
+
+def test_prompt_of_a_role_with_a_foreign_name_stays_in_its_folder(session, run_id, tmp_path, monkeypatch):
+    run = session.run(run_id)
+    template = Template(name="t", text="{{ document }}")
+    names = ("../../evil", "/etc/evil", "a\\b", "judge")
+    settings = run.settings.model_copy(update={"templates": dict.fromkeys(names, template)})
+    monkeypatch.setattr(session.store.runs, "all", lambda: [run.model_copy(update={"settings": settings})])
+    with zipfile.ZipFile(bundle.write_bundle(session, tmp_path / "foreign.zip")) as archive:
+        found = [name for name in archive.namelist() if name.startswith("prompts/")]
+        assert archive.testzip() is None
+        assert not any(".." in name or "evil" in name for name in archive.namelist() if not name.startswith("prompts/"))
+    assert found == [f"prompts/{run_id}/{name}.md" for name in ("______evil", "_etc_evil", "a_b", "judge")]
 
 
 def test_readme_counts_one_document(session, run_id):
