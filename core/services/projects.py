@@ -21,7 +21,7 @@ from core.services.guided_path import last_run, reviewed_documents
 from core.services.project_session import ProjectSession
 from core.services.sample_data import SUFFIX
 from core.services.workspace import Workspace
-from core.store.database import PROJECT_SUFFIXES, Ownership, data_files
+from core.store.database import PROJECT_SUFFIXES, Ownership, copy_files, data_files
 
 NAME_LIMIT = 80
 REVEAL_SECONDS = 2.0
@@ -197,14 +197,18 @@ def rename_project(workspace: Workspace, path: Path, name: str) -> Path:
 
 
 def duplicate_project(workspace: Workspace, path: Path) -> Path:
-    """Copy a project beside it, under a free name, and return the path of the copy. Raises as ``rename_project``."""
+    """Copy a project beside it, under a free name, and return the path of the copy.
+
+    Raises as ``rename_project``, and StorageFull.
+    """
     target = project_path(free_name(path.name, path.parent), path.parent)
     was_open = _release(workspace, path)
-    for file in data_files(path):
-        shutil.copy2(file, target.with_name(target.name + file.name.removeprefix(path.name)))
-    preferences.save(preferences.load().with_recent(target).with_recent(path))
-    if was_open:
-        workspace.open(path, create=False)
+    try:
+        copy_files(path, target)
+        preferences.save(preferences.load().with_recent(target).with_recent(path))
+    finally:
+        if was_open:
+            workspace.open(path, create=False)
     return target
 
 

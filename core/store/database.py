@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import stat
 import threading
 import time
@@ -344,6 +345,24 @@ def data_files(path: Path) -> list[Path]:
     """Return the existing files of a project, without those of its lock."""
     files = (path.with_name(path.name + suffix) for suffix in PROJECT_SUFFIXES if not suffix.startswith(".lock"))
     return [file for file in files if file.exists()]
+
+
+def copy_files(path: Path, target: Path) -> None:
+    """Copy the files of a closed project to files that do not exist yet. On failure nothing is left.
+
+    Raises StorageFull and ProjectError.
+    """
+    made: list[Path] = []
+    try:
+        for file in data_files(path):
+            copy = target.with_name(target.name + file.name.removeprefix(path.name))
+            with file.open("rb") as source, copy.open("xb") as destination:
+                made.append(copy)
+                shutil.copyfileobj(source, destination)
+    except OSError as error:
+        for copy in made:
+            copy.unlink(missing_ok=True)
+        raise translate_error(error, target) from error
 
 
 def _check_companions(path: Path) -> None:

@@ -15,7 +15,7 @@ from core.store.annotators import LatentLabels
 from core.store.authors import AuthorLog
 from core.store.bundle_tables import Dump
 from core.store.classifiers import ClassifierStore
-from core.store.database import Connection, data_files, open_file
+from core.store.database import Connection, copy_files, data_files, open_file
 from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
 from core.store.events import Events, Settings
@@ -170,11 +170,7 @@ class Project:
     def _copy_files(self) -> Path:
         """Copy the files of the closed project into the home folder; return the path of the database."""
         copy = self._free_name(Path.home())
-        try:
-            for source in data_files(self.path):
-                shutil.copyfile(source, copy.with_name(copy.name + source.name.removeprefix(self.path.name)))
-        except OSError as error:
-            raise ProjectError(f"No copy of {self.path} could be saved: {error}.") from error
+        copy_files(self.path, copy)
         self.copy = copy
         return copy
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
+import stat
 import sys
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.errors import ProjectLocked, UsageError
+from core.errors import ProjectError, ProjectLocked, StorageFull, UsageError
 from core.services import preferences, projects
 from core.services.data import sample_projects
 from core.services.workspace import Workspace
@@ -171,6 +174,45 @@ def test_duplicate_copies_the_documents(workspace: Workspace) -> None:
     copy = projects.duplicate_project(workspace, session.path)
     assert [row.name for row in projects.recent(workspace)] == ["one", "one 2"]
     assert workspace.open(copy).store.documents.count() == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+def test_duplicate_is_private_and_does_not_follow_links(workspace: Workspace, tmp_path: Path) -> None:
+    session = projects.create_project(workspace, "one")
+    path = session.path
+    workspace.close_project(path)
+    path.chmod(0o644)
+    path.with_name("one.duckdb.replies").touch()
+    foreign = tmp_path / "foreign"
+    foreign.write_text("kept")
+    link = path.with_name("one 2.duckdb.replies")
+    link.symlink_to(foreign)
+    before = os.umask(0o077)
+    try:
+        with pytest.raises(ProjectError, match="exists"):
+            projects.duplicate_project(workspace, path)
+        assert foreign.read_text() == "kept"
+        assert not path.with_name("one 2.duckdb").exists()
+        link.unlink()
+        copy = projects.duplicate_project(workspace, path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+
+
+def test_duplicate_that_cannot_be_written_opens_the_project_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = projects.create_project(workspace, "one")
+
+    def fail(*_files: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfileobj", fail)
+    with pytest.raises(StorageFull):
+        projects.duplicate_project(workspace, session.path)
+    assert [open_session.path for open_session in workspace.sessions()] == [session.path]
+    assert not session.path.with_name("one 2.duckdb").exists()
 
 
 def test_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
