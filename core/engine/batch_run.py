@@ -31,6 +31,7 @@ from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.formatting import format_count, plural
 from core.llm.batch_api import (
+    ASK_AGAIN,
     MOST_BYTES,
     MOST_REQUESTS,
     SHARE,
@@ -78,6 +79,7 @@ class BatchEngine(ReplayingEngine):
         self._jobs = jobs
         self._caller = self._make_caller()
         self._jobs_out: dict[str, BatchJob] = {}
+        self._resumed_jobs: set[str] = set()
         self._submitted_keys: dict[str, str] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._reserved = 0.0
@@ -229,6 +231,7 @@ class BatchEngine(ReplayingEngine):
                 return
             await self._jobs.submitted(job.name, remote)
             job = replace(job, remote_id=remote)
+        self._resumed_jobs.add(job.name)
         self._track(job)
 
     def _track(self, job: BatchJob) -> None:
@@ -282,7 +285,11 @@ class BatchEngine(ReplayingEngine):
         try:
             state = await (await self._server(job.role_model)).look(job.remote_id)
         except NoSuchModel:
-            return BatchState(ended=True)
+            await self._jobs.submitted(job.name, "")  # the next session searches for it by its name
+            problem = f"{job.role_model.connection} does not know the batch {job.remote_id}."
+            remedy = "Is the key that of another project? If the batch is gone, resuming pays for another one."
+            self.pause(StopReason("errors", f"{problem} {remedy}"))
+            return None
         except ModelError as error:
             self._note_failure(error)
             return None
@@ -305,27 +312,35 @@ class BatchEngine(ReplayingEngine):
         failed: dict[str, Mapping[str, Any]] = {}
         rows: list[tuple[str, Mapping[str, Any]]] = []
         server = await self._server(job.role_model)
+        is_gone = False
         for output in state.outputs:
-            async for raw in server.rows(output):
-                row = read_row(raw)
-                if row is None or row[0] not in missing:
-                    continue
-                if not answers(row[1]):
-                    failed[row[0]] = row[1]
-                    continue
-                del missing[row[0]]
-                rows.append(row)
-                if len(rows) >= COMMITTED_AT_ONCE:
-                    await self._commit_rows(job, rows)
-                    rows = []
+            try:
+                async for raw in server.rows(output):
+                    row = read_row(raw)
+                    if row is None or row[0] not in missing:
+                        continue
+                    if not answers(row[1]):
+                        failed[row[0]] = row[1]
+                        continue
+                    del missing[row[0]]
+                    rows.append(row)
+                    if len(rows) >= COMMITTED_AT_ONCE:
+                        await self._commit_rows(job, rows)
+                        rows = []
+            except NoSuchModel:  # servers delete files after some weeks
+                is_gone = True
         unanswered = [(key, failed[key]) for key in missing if key in failed]
         await self._commit_rows(job, (*rows, *unanswered))
+        server_name = job.role_model.connection
         if state.problem:
             self._batch_refused(job, state.problem)
+        elif is_gone:
+            problem = f"{server_name} no longer has the replies of the batch {job.remote_id}."
+            self.pause(StopReason("errors", f"{problem} Resuming pays for them again."))
+        elif state.cancelled and job.name not in self._resumed_jobs:
+            self.pause(StopReason("errors", f"the batch {job.remote_id} was cancelled at {server_name}"))
         else:
-            lost = TimedOut(
-                f"{job.role_model.model} at {job.role_model.connection} sent no row for it in {job.name}.", ""
-            )
+            lost = TimedOut(f"{job.role_model.model} at {server_name} sent no row for it in {job.name}.", ASK_AGAIN)
             for key in (key for key in missing if key not in failed):
                 self._record_failure(job, key, lost)
         await self._jobs.close_job(job.name, state.problem or "collected")

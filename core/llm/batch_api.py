@@ -34,6 +34,8 @@ MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000
 """Limits of one file, the second below the API's 200 MB."""
 SHARE = 0.5
 """Price of a batch relative to the list price."""
+ASK_AGAIN = "Resume the run to request it again, or use --engine live."
+"""Remedy for a request without a reply."""
 
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 
@@ -43,13 +45,14 @@ class BatchState:
     """Status of a batch.
 
     ``outputs`` are the files with replies and errors. ``problem`` is the reason why the batch was refused (nothing was
-    requested and nothing is billed).
+    requested and nothing is billed). A cancelled batch may have some replies.
     """
 
     ended: bool
     answered: int = 0
     outputs: tuple[str, ...] = ()
     problem: str = ""
+    cancelled: bool = False
 
 
 class OpenAIBatches:
@@ -87,7 +90,7 @@ class OpenAIBatches:
             reasons = [server_message(error.message) for error in (state.errors.data or [])] if state.errors else []
             problem = "; ".join(reasons) or "no reason given"
         answered = counts.completed + counts.failed if counts else 0
-        return BatchState(state.status in _ENDED, answered, outputs, problem)
+        return BatchState(state.status in _ENDED, answered, outputs, problem, state.status == "cancelled")
 
     async def rows(self, output: str) -> AsyncIterator[bytes]:
         """Download a file line by line."""
@@ -121,6 +124,9 @@ class OpenAIBatches:
             error.remedy = (
                 "It may have no Batch API: use --engine live, or files by hand with --param batch_dir=FOLDER."
             )
+            raise
+        except errors.ContextTooLong as error:
+            error.remedy = "The file is larger than the server accepts: raise its limit, or use --engine live."
             raise
 
 
@@ -217,7 +223,7 @@ def body_of(row: Mapping[str, Any], role_model: RoleModel) -> dict[str, Any]:
     )
     if "batch_expired" in str(error):
         raise errors.TimedOut(
-            f"{role_model.model} at {role_model.connection} did not answer within {WINDOW}: {text}", ""
+            f"{role_model.model} at {role_model.connection} did not answer within {WINDOW}: {text}", ASK_AGAIN
         )
     raise errors.ServerFault(f"{role_model.model} at {role_model.connection}, in a batch: {text}", "")
 

@@ -3,8 +3,9 @@
 ``python batches.py --port N``: a batch ends at its second query. ``POST /config`` sets the faults: ``lose`` (share of
 rows without an output line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share of rows that time
 out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but the
-connection is closed without an answer), ``cut`` (so many downloads break off), ``hold`` (no batch ends). ``GET /stats``
-counts requests by custom_id.
+connection is closed without an answer), ``cut`` (so many downloads break off), ``hold`` (no batch ends), ``forget``
+(404 for each batch by its id), ``gone`` (404 for each download), ``end`` (status of a batch that ends, cancelled or
+expired, with half of its rows). ``GET /stats`` counts requests by custom_id.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class Batches:
             self.config["cut"] -= 1
             assert request.transport is not None
             request.transport.abort()
+        if self.config.get("gone"):
+            return web.json_response({"error": {"message": "No such File object"}}, status=404)
         return web.Response(body=self.files[request.match_info["id"]])
 
     async def create(self, request: web.Request) -> web.Response:
@@ -86,6 +89,8 @@ class Batches:
 
     async def retrieve(self, request: web.Request) -> web.Response:
         batch = self.batches[request.match_info["id"]]
+        if self.config.get("forget"):
+            return web.json_response({"error": {"message": "No batch found"}}, status=404)
         self.queries[batch["id"]] += 1
         if batch["status"] == "in_progress" and self.queries[batch["id"]] >= 2 and not self.config.get("hold"):
             self.finish(batch)
@@ -111,6 +116,9 @@ class Batches:
     def finish(self, batch: dict[str, Any]) -> None:
         requests = [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines() if line.strip()]
         self.chance.shuffle(requests)  # OpenAI guarantees no order
+        end = self.config.get("end", "completed")
+        if end != "completed":
+            del requests[len(requests) // 2 :]
         good, bad = [], []
         for one in requests:
             row: dict[str, Any] = {"id": "r", "custom_id": one["custom_id"], "response": None, "error": None}
@@ -128,7 +136,7 @@ class Batches:
                 batch[name] = f"file-{len(self.files)}"
                 self.files[batch[name]] = "\n".join(map(json.dumps, rows)).encode()
         batch["request_counts"] |= {"completed": len(good), "failed": len(bad)}
-        batch["status"] = "completed"
+        batch["status"] = end
 
     def reply(self, body: dict[str, Any]) -> dict[str, Any]:
         assert not body.get("stream") or len(body["messages"]) == 1, "requests in a file must not be streamed"

@@ -123,6 +123,47 @@ def test_refused_batch_pauses_with_the_servers_message(tmp_path: Path, server: s
     assert run(tmp_path, server, "--resume", "r0001").json["verdicts"] == 3
 
 
+def test_batch_that_was_cancelled_at_the_server_pauses_and_keeps_its_replies(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(4))
+    configure(server, end="cancelled")
+    result = run(tmp_path, server, code=3)
+    assert "the batch batch-0 was cancelled at s" in result.stderr
+    assert stats(server)["sizes"] == [4], "cancelled requests are not sent again unasked"
+    configure(server, end="completed")
+    assert run(tmp_path, server, "--resume", "r0001").json["verdicts"] == 4
+    seen = stats(server)
+    assert (seen["sizes"], max(seen["answered"].values())) == ([4, 4, 4, 2], 1)
+
+
+def test_unknown_batch_pauses_and_is_found_again(tmp_path: Path, server: str) -> None:
+    # The key of another project sees no batch of this one.
+    write(tmp_path, *texts(3))
+    configure(server, forget=True)
+    result = run(tmp_path, server, code=3)
+    assert "s does not know the batch batch-0. Is the key that of another project?" in result.stderr
+    configure(server, forget=False)
+    assert run(tmp_path, server, "--resume", "r0001").json["verdicts"] == 3
+    assert stats(server)["sizes"] == [3, 3, 3]
+
+
+def test_deleted_replies_pause_the_run_and_are_requested_again_when_it_resumes(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(3))
+    configure(server, gone=True)
+    result = run(tmp_path, server, code=3)
+    assert "s no longer has the replies of the batch batch-0. Resuming pays for them again." in result.stderr
+    configure(server, gone=False)
+    assert run(tmp_path, server, "--resume", "r0001").json["verdicts"] == 3
+    assert stats(server)["sizes"] == [3, 3, 3, 3]
+
+
+def test_missing_rows_are_not_explained_by_a_slow_start(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(6))
+    configure(server, lose=1)
+    result = run(tmp_path, server, code=3)
+    assert "m at s sent no row for it in r0001-" in result.stderr
+    assert "silence" not in result.stderr
+
+
 def test_enqueued_token_limit_splits_batches_and_sends_them_one_by_one(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(8))
     configure(server, refuse="Enqueued token limit reached for m")
