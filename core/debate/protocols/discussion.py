@@ -65,7 +65,7 @@ def _requests(
             form=context.form,
             round=number,
             replies_to=[entry.role for entry in history],
-            extra={"own": role.title},
+            extra={"own": role.title, "is_first_round": number == 1},
             history=tuple(history),
         )
         for role in roles

@@ -97,8 +97,10 @@ def test_every_annotator_sees_all_replies_under_fixed_letters() -> None:
         for letter in "ABC":
             assert f"Annotator {letter}:" in prompt
         assert f"You are Annotator {'ABC'[place]}." in prompt
+        assert prompt.count("Round 1:") == 1
         assert "Round 2" not in prompt
     assert requests[6].messages[1].content.count("<analysis") == 6
+    assert requests[6].messages[1].content.count("Round 1:") == 1
     assert "Round 2:" in requests[6].messages[1].content
 
 
