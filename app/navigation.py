@@ -77,5 +77,5 @@ except MootError as error:
 if state.notice == message:  # a page that reruns itself does not come this far: the notice is shown again
     SessionState.notice.reset()
 if session is not None and current.url_path in ("", "run", "review"):
-    preload.prefetch_evaluation(session)
+    preload.prefetch_results(session)
 preload.note_page()

@@ -1,4 +1,4 @@
-"""Load slow libraries in a thread, and prefetch the evaluation.
+"""Load slow libraries in a thread, and prefetch what Review and Evaluate show first.
 
 Home needs none of these libraries. The thread begins once Home is drawn, so that neither the start nor a later click
 waits for them, or as soon as another page is requested first, which then waits for those that it may need. A page that
@@ -80,16 +80,22 @@ def _load() -> None:
     gc.freeze()  # exclude these objects from garbage collection; the engine undoes this when it stops
 
 
-def prefetch_evaluation(session: ProjectSession) -> None:
-    """Start computing the scores of the latest run and their chart in the background.
+def prefetch_results(session: ProjectSession) -> None:
+    """Start preparing the review queue, the scores and the chart of the latest run in the background.
 
-    Returns immediately.
+    Returns immediately. Nothing is computed while a run is active, as each verdict would invalidate it.
     """
 
     def compute() -> None:
         _ready.wait()
         from core.services.evaluation.report import prefetch_scores
+        from core.services.evaluation.run_data import ranked_runs
+        from core.services.review import queue
+        from core.services.review.actions import default_reviewer
 
+        runs = [] if session.active_runs() else ranked_runs(session)
+        if runs:
+            queue.list_queue(session, runs[0], queue.QueueFilter(sort="queue", size=1), actor=default_reviewer())
         found = prefetch_scores(session)
         if found is not None:
             from app.screens.evaluate import score_bars  # imports Altair

@@ -117,8 +117,46 @@ def measure_review(page: Page) -> None:
     page.wait_for_timeout(2000)
 
 
+PAGES = ("Data", "Codebook", "Models", "Run", "Runs", "Review", "Evaluate", "Compare", "Lab", "Export")
+CONTENT = {"Review": ".middle .mono", "Evaluate": "[data-testid=stVegaLiteChart] :is(canvas, svg)"}
+"""What must be on a page besides its heading: a document, a chart."""
+FROM_CLICK = """
+(content) => {
+  const heading = () => document.querySelector("[data-testid=stMainBlockContainer] h1")?.textContent;
+  const has = (root) =>
+    root.querySelector(content) || [...root.querySelectorAll("*")].some((el) => el.shadowRoot && has(el.shadowRoot));
+  delete window.shown;
+  const start = () => {
+    const clicked = performance.now();
+    const before = heading();
+    const look = () => {
+      if (heading() && heading() !== before && has(document)) window.shown = performance.now() - clicked;
+      else requestAnimationFrame(look);
+    };
+    look();
+  };
+  document.addEventListener("click", start, { once: true, capture: true });
+}
+"""
+
+
+def measure_pages(page: Page) -> None:
+    """Measure from a click in the sidebar to the page's content, in the page itself: the first time, and again."""
+    for name in PAGES:
+        times = []
+        for _ in range(2):
+            page.evaluate(FROM_CLICK, CONTENT.get(name, "h1"))
+            visit(page, name)
+            page.wait_for_function("() => window.shown")
+            times.append(page.evaluate("window.shown"))
+            page.wait_for_timeout(SETTLING)
+            visit(page, "Home")
+            page.wait_for_timeout(SETTLING)
+        print_times(f"{name}: opened", 1000, times)
+
+
 def measure_evaluate(page: Page) -> None:
-    """Measure opening Evaluate, its tabs for the first time and again, and opening it after a review decision."""
+    """Measure the tabs of Evaluate for the first time and again, and opening it after a review decision."""
     chart = page.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg").first
 
     def opened() -> None:
@@ -136,7 +174,7 @@ def measure_evaluate(page: Page) -> None:
 
         return act
 
-    timed("Evaluate: opened", 1000, opened)
+    opened()
     idle()
     for view in ("Debate", "Errors", "Stability", "Annotators and models", "Scores"):
         other = "Debate" if view == "Scores" else "Scores"
@@ -194,6 +232,7 @@ def main() -> None:
         with Project.open(path) as project:
             fill(project, options.documents)
         with browsing(folder, "--project", str(path)) as page:
+            measure_pages(page)
             measure_review(page)
             measure_evaluate(page)
 
