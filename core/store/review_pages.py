@@ -203,9 +203,6 @@ FROM lines WHERE {tests} ORDER BY {order} LIMIT $limit OFFSET $offset
 """
 _VERDICT_VALUE = """document_id IN (SELECT document_id FROM annotations WHERE run_id = $run AND annotator = 'verdict'
                            AND item = $item AND value = $value)"""
-_ENDED = """document_id IN (SELECT base.document_id FROM base LEFT JOIN
-    (SELECT document_id, status FROM verdicts WHERE run_id IS NOT DISTINCT FROM $run) USING (document_id)
-    WHERE list_contains($statuses, coalesce(status, 'open')))"""
 TEXT_START = 240
 """Characters of a text in a line."""
 _COLUMNS = (
@@ -231,14 +228,13 @@ class Viewpoint:
 class Filter:
     """Conditions that must all hold; empty ones are ignored.
 
-    Any of ``reasons``; any of the review ``review_statuses``; any of the verdict ``statuses`` (``open`` for none yet);
-    verdict value ``verdict_value[1]`` for item ``verdict_value[0]``; a range of ``words``; ``by_others``: submitted by
-    another reviewer. ``ids`` limits the documents, None means all.
+    Any of ``reasons``; any of the ``review_statuses``; verdict value ``verdict_value[1]`` for item
+    ``verdict_value[0]``; a range of ``words``; ``by_others``: submitted by another reviewer. ``ids`` limits the
+    documents, None means all.
     """
 
     reasons: tuple[Reason, ...] = ()
     review_statuses: tuple[str, ...] = ()
-    statuses: tuple[str, ...] = ()
     verdict_value: tuple[str, Value] | None = None
     words: tuple[int, int] | None = None
     by_others: bool = False
@@ -444,9 +440,6 @@ class ReviewPages(Reader):
         if wanted.review_statuses:
             tests.append("list_contains($review_statuses, review_status)")
             params["review_statuses"] = list(wanted.review_statuses)
-        if wanted.statuses:
-            tests.append(_ENDED)
-            params["statuses"] = list(wanted.statuses)
         if wanted.reasons:
             tests.append(f"reasons & {sum(1 << REASONS.index(reason) for reason in wanted.reasons)} > 0")
         if wanted.words is not None:

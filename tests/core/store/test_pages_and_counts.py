@@ -110,8 +110,6 @@ def test_filters_agree_with_filters_in_python(world):
     cases = [
         (Filter(reasons=("gold", "failed")), lambda d: {"gold", "failed"} & set(reasons_of(d))),
         (Filter(review_statuses=("Pending", "Draft")), lambda d: d.review_status in ("Pending", "Draft")),
-        (Filter(statuses=("open",)), lambda d: d.status is None),
-        (Filter(statuses=("verdict", "failed")), lambda d: d.status in ("verdict", "failed")),
         (Filter(verdict_value=(item, True)), lambda d: d.values.get(item) is True),
         (Filter(ids=()), lambda d: False),
         (Filter(ids=("d3", "d5", "d39", "none")), lambda d: d.document.id in ("d3", "d5")),
