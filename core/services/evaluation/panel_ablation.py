@@ -92,13 +92,13 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     Intervals resample documents, or whole groups of them. Scores against reviewed labels describe the reviewed
     documents alone and have no interval. None if the run is not a panel of ratings.
     """
-    style = style_of(run)
-    if style is None:
+    own_style = style_of(run)
+    if own_style is None:
         return None
     other = other_style(session, run)
-    rows: dict[Style, RunRow] = {style: run}
+    rows: dict[Style, RunRow] = {own_style: run}
     if other is not None:
-        rows["simple" if style == "full" else "full"] = other
+        rows["simple" if own_style == "full" else "full"] = other
     rows = {name: rows[name] for name in STYLES if name in rows}
     column = run.settings.codebook.items.index(dimension)
     own = run_data.verdict_arrays(session, run, reference)
@@ -109,13 +109,17 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     weights = panels.draws(
         len(places), None if groups is None else groups[places], resamples=0 if is_reviewed else panels.RESAMPLES
     )
-    resampled = [
-        _Resampled(name, one.group, *(panels.scores(gold, side, weights) for side in (one.before, one.after)))
+    resampled = {
+        name: {
+            group: [panels.scores(gold, side, weights) for side in sides]
+            for group, sides in _group_ratings(session, row, documents, column).items()
+        }
         for name, row in rows.items()
-        for one in _group_ratings(session, row, documents, column)
-    ]
-    full, simple = ({one.group: one.after for one in resampled if one.style == name} for name in ("full", "simple"))
-    gains = {group: panels.gains(after, simple[group]) for group, after in full.items()} if full and simple else {}
+    }
+    gains: dict[str, Mapping[str, Estimate]] = {}
+    if len(resampled) > 1:
+        simple = resampled["simple"]
+        gains = {group: panels.gains(after, simple[group][1]) for group, (_, after) in resampled["full"].items()}
     on = np.zeros(run.documents, dtype=np.bool_)
     on[places] = True
     label = next(label.name for label in run.settings.codebook.labels if label.id == dimension)
@@ -124,17 +128,14 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         runs={name: row.run_id for name, row in rows.items()},
         counted=_counted(session, run, other, reference, on),
         parts=tuple(
-            Part(
-                one.style,
-                one.group,
-                *({name: panels.estimate(values) for name, values in side.items()} for side in (one.before, one.after)),
-            )
-            for one in resampled
+            Part(style, group, *({name: panels.estimate(values) for name, values in side.items()} for side in sides))
+            for style, groups_of_style in resampled.items()
+            for group, sides in groups_of_style.items()
         ),
         gains=gains,
         sentence=_sentence(titles, label, gains[EVERYBODY]["spearman"], is_reviewed=is_reviewed)
         if gains
-        else _missing(style, run.title),
+        else _missing(own_style, run.title),
     )
 
 
@@ -142,25 +143,6 @@ def all_styles(session: ProjectSession, run: RunRow, reference: Reference = "gol
     """Return ``styles`` of each dimension by name; None if the run is not a panel of ratings."""
     found = {label.name: styles(session, run, label.id, reference) for label in run.settings.codebook.labels}
     return {name: one for name, one in found.items() if one is not None} or None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _GroupRatings:
-    """The ratings of a group on the compared documents, before and after the debate: ``[document]`` of each member."""
-
-    group: str
-    before: list[Ratings]
-    after: list[Ratings]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Resampled:
-    """The measures of a group, before and after the debate: ``[resample]``, the first from the documents themselves."""
-
-    style: Style
-    group: str
-    before: Mapping[str, Ratings]
-    after: Mapping[str, Ratings]
 
 
 def _shared_rows(
@@ -187,8 +169,8 @@ def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, referen
 
 def _group_ratings(
     session: ProjectSession, run: RunRow, documents: Sequence[str], column: int
-) -> tuple[_GroupRatings, ...]:
-    """Return the first and last ratings of each group, and of all personas if there are several groups."""
+) -> dict[str, tuple[list[Ratings], list[Ratings]]]:
+    """Return the first and the last ratings of each group, ``[document]`` of each member, and those of everybody."""
     rows = run_data.rows_in(run_data.verdict_arrays(session, run).documents, documents)
     steps = [stage for stage in run_data.stages(session, run) if stage.family == personas.FAMILY]
     first = {role: grid for stage in steps if stage.round == 0 for role, grid in stage.members.items()}
@@ -204,9 +186,7 @@ def _group_ratings(
         by_group.setdefault(group, []).append(role)
     groups = by_group if len(by_group) > 1 else {}
     groups = {**groups, EVERYBODY: [role for role, _ in members]}
-    return tuple(
-        _GroupRatings(name, ratings_of(first, roles), ratings_of(last, roles)) for name, roles in groups.items()
-    )
+    return {name: (ratings_of(first, roles), ratings_of(last, roles)) for name, roles in groups.items()}
 
 
 def _members(run: RunRow) -> tuple[tuple[str, str], ...]:
