@@ -388,11 +388,9 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
             unsure=np.any(apart[order], axis=1),
         )  # fmt: skip
         clear = next((place for place, one in enumerate(found) if one.low > 0), None)
-        needs.append(MAX_REVIEWS + 1 if clear is None else clear + sequential_tests.FIRST)
+        needs.append(len(apart) if clear is None else clear + sequential_tests.FIRST)
     needed = sorted(needs)[_STUDIES // 2]
-    if needed <= MAX_REVIEWS:
-        return needed
-    return len(apart) if len(apart) <= MAX_REVIEWS else None
+    return needed if needed <= MAX_REVIEWS else None
 
 
 @cached_while(lambda _, run, **__: (run.documents, run.verdicts, run.turns))
@@ -425,7 +423,7 @@ def _linear(
 
 
 def _simulate(codebook: Codebook, world: _World, plan: Plan, sizes: Grid, seed: int) -> int:
-    """Return the number of reviews after which one simulated study is precise enough."""
+    """Return the number of reviews after which one simulated study is precise enough, all documents if none is."""
     rng = np.random.default_rng(seed)
     count = len(world.values)
     truth = _imagine(codebook, world, plan.expected, rng)
@@ -436,9 +434,7 @@ def _simulate(codebook: Codebook, world: _World, plan: Plan, sizes: Grid, seed: 
         found = sequential_tests.confidence_sequence(sample, y, f, over_all, planned=100)
         widths = [one.high - one.low for one in found]
         first = next((place for place, width in enumerate(widths) if width <= 2 * plan.points), None)
-        if first is None:
-            return count if count <= MAX_REVIEWS else MAX_REVIEWS + 1
-        return first + sequential_tests.FIRST
+        return count if first is None else first + sequential_tests.FIRST
     name = codebook.label(plan.label).name
     variables = np.column_stack([np.ones(count), world.signals.given]).astype(np.float64)
     for reviews in _STEPS:
@@ -451,7 +447,7 @@ def _simulate(codebook: Codebook, world: _World, plan: Plan, sizes: Grid, seed: 
             return min(reviews, count)
         if reviews >= count:
             break
-    return count if count <= MAX_REVIEWS else MAX_REVIEWS + 1
+    return count
 
 
 def _imagine(codebook: Codebook, world: _World, expected: float, rng: np.random.Generator) -> Grid:
