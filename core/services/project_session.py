@@ -275,7 +275,7 @@ class ProjectSession:
 
     def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
         """Return the stored debate on a document, None if it has neither turns nor a verdict."""
-        turns = tuple(self.store.transcripts.turns(run_id, document_id))
+        turns = tuple(self.store.transcripts.of(run_id, [document_id]))
         verdict = self.store.transcripts.verdict(run_id, document_id)
         text = self.document(document_id)
         return None if text is None or not (turns or verdict) else StoredDebate(text, turns, verdict)

@@ -60,10 +60,6 @@ class FinishedPage:
 class Transcripts(Reader):
     """Reader of stored debates, for any thread."""
 
-    def turns(self, run_id: str, document_id: str) -> list[Turn]:
-        """Return the turns of the latest debate on one document in order."""
-        return self.of(run_id, [document_id])
-
     def of(self, run_id: str, document_ids: Sequence[str]) -> list[Turn]:
         """Return the turns of the latest debates on these documents, in the order of documents and turns."""
         if not document_ids:
@@ -148,8 +144,8 @@ class Transcripts(Reader):
         )
         return last, int(begun)
 
-    def causes(self, run_id: str, status: Literal["failed", "unresolved"], most: int = 3) -> list[tuple[str, int]]:
-        """Return the commonest error messages, or reasons, of a run's documents of this status with their counts.
+    def causes(self, run_id: str, status: Literal["failed", "unresolved"]) -> list[tuple[str, int]]:
+        """Return the three commonest error messages, or reasons, of a run's documents of this status with their counts.
 
         Messages that differ only in their numbers, such as the tokens of a prompt, count as one. Only the 100 commonest
         verdicts are read. A document counts once for each of its reasons.
@@ -169,7 +165,7 @@ class Transcripts(Reader):
             causes = {re.sub(_NUMBER, "", message): message for message in found}
             messages = causes | messages
             counted.update(dict.fromkeys(causes, count))
-        return [(messages[cause], count) for cause, count in counted.most_common(most)]
+        return [(messages[cause], count) for cause, count in counted.most_common(3)]
 
     def truncated_replies(self, run_id: str) -> int:
         """Return how many replies of a run were cut by their output limit."""

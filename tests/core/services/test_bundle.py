@@ -34,7 +34,7 @@ def test_restored_project_is_equal_and_can_continue(session, run_id, packed, tmp
         store = project.store
         assert [row.run_id for row in store.runs.all()] == [row.run_id for row in session.store.runs.all()]
         assert store.codebooks.latest() == session.store.codebooks.latest()
-        assert store.transcripts.turns(run_id, "d0") == session.store.transcripts.turns(run_id, "d0")
+        assert store.transcripts.of(run_id, ["d0"]) == session.store.transcripts.of(run_id, ["d0"])
         assert store.document_records.load(None, ["d0"])[0].reviews["b"].actor == "ann"
         before = store.events.all()
         assert before == session.store.events.all()
@@ -49,7 +49,7 @@ def test_bundle_is_readable_without_moot(session, run_id, packed):
         assert f"results/{run_id}.parquet" in names
         page = archive.read(f"debates/{run_id}-1.html").decode()
         events = [json.loads(line) for line in archive.read("reviews.jsonl").splitlines()]
-    turn = session.store.transcripts.turns(run_id, "d0")[0]
+    turn = session.store.transcripts.of(run_id, ["d0"])[0]
     assert turn.role in page
     assert "<script" not in page
     changes = [(event["actor"], event["kind"], event["document_id"], event["item"], event["after"]) for event in events]

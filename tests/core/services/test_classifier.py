@@ -199,7 +199,7 @@ def test_classifier_can_be_the_extractor_of_a_debate(session: ProjectSession) ->
     row = session.store.runs.get(made.run_id)
     assert row is not None
     assert (row.verdicts, row.unresolved) == (60, 0)
-    turn = session.store.transcripts.turns(made.run_id, "d40")[0]
+    turn = session.store.transcripts.of(made.run_id, ["d40"])[0]
     assert turn.reply.text.startswith("Classifier, not a language model, trained on 20 reviewed documents")
 
 

@@ -101,5 +101,5 @@ def test_courtroom_requests_the_reason_of_each_example_once(session: ProjectSess
     clerk = [turn for turn in session.store.transcripts.of(run.run_id, ["g0", "g2"]) if turn.role == "clerk"]
     assert clerk
     assert len({turn.reply.key for turn in clerk}) < len(clerk)
-    judged = [turn for turn in session.store.transcripts.turns(run.run_id, "g0") if turn.role == "judge_1"]
+    judged = [turn for turn in session.store.transcripts.of(run.run_id, ["g0"]) if turn.role == "judge_1"]
     assert any("Precedents:" in turn.messages[1].content for turn in judged)

@@ -69,7 +69,7 @@ def test_hostile_replies_are_stored(project, run_id):
 
     asyncio.run(write())
     flush(project)
-    (turn,) = project.store.transcripts.turns(run_id, "d0")
+    (turn,) = project.store.transcripts.of(run_id, ["d0"])
     assert turn.reply.text == "\ufffdx"
     assert [message.content for message in turn.messages] == ["\ufffdx", "\ufffdx"]
 
@@ -94,7 +94,7 @@ def test_turn_is_read_back_with_its_reply(project, run_id):
 
     asyncio.run(write())
     flush(project)
-    first, second = project.store.transcripts.turns(run_id, "d1")
+    first, second = project.store.transcripts.of(run_id, ["d1"])
     assert (first.turn, first.role, first.cached, second.cached) == (0, "extractor", False, True)
     assert first.messages == (Message("system", "the rules"), Message("user", "read d1"))
     assert (first.reply.text, first.reply.usage, first.reply.refused_params) == (
@@ -166,7 +166,7 @@ def test_resumed_run_writes_no_turn_twice(project, run_id):
     asyncio.run(begin())
     asyncio.run(resume())
     flush(project)
-    assert [turn.turn for turn in project.store.transcripts.turns(run_id, "d0")] == [0, 1]
+    assert [turn.turn for turn in project.store.transcripts.of(run_id, ["d0"])] == [0, 1]
 
 
 def test_repeated_system_prompt_is_stored_once(project, run_id):
@@ -178,7 +178,7 @@ def test_repeated_system_prompt_is_stored_once(project, run_id):
     asyncio.run(write())
     flush(project)
     assert project._connection.rows("SELECT text FROM texts") == [("the rules",)]
-    assert len(project.store.transcripts.turns(run_id, "d0")) == 30
+    assert len(project.store.transcripts.of(run_id, ["d0"])) == 30
 
 
 def test_last_values_of_a_role_count(project, run_id):

@@ -180,14 +180,14 @@ def test_retrying_unresolved_documents_keeps_the_earlier_turns(project, run_id):
     work = project.store.runs.work(run_id, retry_unresolved=True)
     assert (work.todo, work.retry, work.run.calls) == (("d1", "d2"), 1, 8)
     assert (work.run.verdicts, work.run.unresolved, work.run.failed) == (1, 0, 1)
-    assert project.store.transcripts.turns(run_id, "d1") == []
+    assert project.store.transcripts.of(run_id, ["d1"]) == []
     assert superseded(project, "d1") == [True, True]
     assert project.store.runs.work(run_id).retry == 1
 
     debate(project, run_id, "d1", GOOD, retry=1)
     run = project.store.runs.get(run_id)
     assert (run.verdicts, run.unresolved, run.turns, run.calls, run.cost_usd) == (2, 0, 10, 10, 5.0)
-    assert [turn.reply.key[-1] for turn in project.store.transcripts.turns(run_id, "d1")] == ["1", "1"]
+    assert [turn.reply.key[-1] for turn in project.store.transcripts.of(run_id, ["d1"])] == ["1", "1"]
     assert superseded(project, "d1") == [False, False, True, True]
     # The first retry left no unresolved document, so the number of retries does not rise.
     assert project.store.runs.work(run_id, retry_unresolved=True).retry == 1
@@ -218,7 +218,7 @@ def test_unfinished_debate_starts_over_when_unresolved_are_retried(project, run_
     debate(project, run_id, "d0", OPEN)
     assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d0", "d1", "d2", "d3")
     debate(project, run_id, "d3", retry=1)
-    assert [turn.reply.key for turn in project.store.transcripts.turns(run_id, "d3")] == [
+    assert [turn.reply.key for turn in project.store.transcripts.of(run_id, ["d3"])] == [
         f"{run_id}/d3/extractor/1",
         f"{run_id}/d3/judge/1",
     ]
