@@ -216,7 +216,7 @@ def add_label(codebook: Codebook, name: str = "") -> tuple[Codebook, str]:
     used = {label.colour for label in codebook.labels}
     free = (number for number in range(1, COLOURS + 1) if number not in used)
     colour = next(free, len(codebook.labels) % COLOURS + 1)
-    grown = _checked(_with_labels(codebook, [*codebook.labels, {"name": name, "colour": colour}]))
+    grown = _with_labels(codebook, [*codebook.labels, {"name": name, "colour": colour}])
     return grown, grown.labels[-1].id
 
 
@@ -230,7 +230,7 @@ def change_label(codebook: Codebook, label_id: str, **fields: Any) -> Codebook:
     if "name" in fields:
         fields["name"] = check_name(codebook, fields["name"], label_id)
     changed = label.model_dump() | fields
-    return _checked(_with_labels(codebook, [changed if each.id == label_id else each for each in codebook.labels]))
+    return _with_labels(codebook, [changed if each.id == label_id else each for each in codebook.labels])
 
 
 def extend_label(codebook: Codebook, label_id: str, part: str, *texts: str) -> Codebook:
@@ -240,14 +240,14 @@ def extend_label(codebook: Codebook, label_id: str, part: str, *texts: str) -> C
 
 def delete_label(codebook: Codebook, label_id: str) -> Codebook:
     """Return the codebook without one label."""
-    return _checked(_with_labels(codebook, [each for each in codebook.labels if each.id != label_id]))
+    return _with_labels(codebook, [each for each in codebook.labels if each.id != label_id])
 
 
 def reorder(codebook: Codebook, label_ids: Sequence[str]) -> Codebook:
     """Return the codebook with reordered labels; unknown ids are ignored, and labels that are not listed come last."""
     wanted = {label_id: place for place, label_id in enumerate(label_ids)}
     ordered = sorted(codebook.labels, key=lambda label: wanted.get(label.id, len(wanted)))
-    return _checked(_with_labels(codebook, ordered))
+    return _with_labels(codebook, ordered)
 
 
 def move_label(codebook: Codebook, label_id: str, by: int) -> Codebook:
@@ -258,9 +258,9 @@ def move_label(codebook: Codebook, label_id: str, by: int) -> Codebook:
     return reorder(codebook, ids)
 
 
-def _with_labels(codebook: Codebook, labels: Sequence[Label | Mapping[str, Any]]) -> dict[str, Any]:
+def _with_labels(codebook: Codebook, labels: Sequence[Label | Mapping[str, Any]]) -> Codebook:
     plain = [label.model_dump() if isinstance(label, Label) else dict(label) for label in labels]
-    return codebook.model_dump() | {"labels": plain}
+    return _checked(codebook.model_dump() | {"labels": plain})
 
 
 def _checked(data: Mapping[str, Any]) -> Codebook:
@@ -300,7 +300,7 @@ def adopt(codebook: Codebook, before: Codebook) -> Codebook:
     for label in codebook.labels:
         known = before.find(label.name)
         labels.append(label if known is None or known.id in used else label.model_copy(update={"id": known.id}))
-    return _checked(_with_labels(codebook, labels))
+    return _with_labels(codebook, labels)
 
 
 def write_yaml(codebook: Codebook, path: Path) -> None:
