@@ -151,11 +151,8 @@ def held_out_change(session: ProjectSession, slot: Slot | None, plan: planning.P
     Without a draft of a prompt, the version in the editor is compared with its parent. Raises PromptError, and
     UsageError for the shipped version, which has no parent.
     """
-    if slot is None:
-        return definition_change(session, plan)
-    now = prompt_templates.template_status(session, slot, plan.protocol)
-    if now.changed:
-        return prompt_change(session, slot, plan)
+    if slot is None or (now := prompt_templates.template_status(session, slot, plan.protocol)).changed:
+        return draft_change(session, slot, plan)
     versions = prompt_templates.versions(session, slot, plan.protocol)
     parent = next((version for version in versions if version.name == now.base.parent), None)
     if parent is None:
@@ -177,7 +174,8 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
     known = _trials_on(session, sample)
     asks = change.asks
     before, after = (
-        _find_or_create_run(session, settings.model_copy(update={"pace": pace}), asked, sample, known)
+        _find_run(asked, known)
+        or session.store.runs.create(settings.model_copy(update={"pace": pace}), sample.ids, purpose="lab").run_id
         for settings, asked in zip((change.before, change.after), asks, strict=True)
     )
     few_shot_examples.copy_pool(session.store, before, after)  # labels may have changed since an earlier trial
@@ -209,13 +207,6 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
         if row.state != "done" or row.failed:
             session.start_or_resume(run_id, retry_failed=True)
     return trial
-
-
-def _find_or_create_run(
-    session: ProjectSession, settings: RunSettings, asks: str, sample: Sample, known: Sequence[Trial]
-) -> str:
-    """Return a Lab run that sends these requests on these documents, creating one if necessary."""
-    return _find_run(asks, known) or session.store.runs.create(settings, sample.ids, purpose="lab").run_id
 
 
 def _find_run(asks: str, known: Sequence[Trial]) -> str | None:
