@@ -56,6 +56,8 @@ PROJECT_SUFFIXES = ("", ".wal", ".replies", ".lock", ".lock.json")
 """Endings of the files that belong to a project: database, write-ahead log, reply log and lock."""
 _COMPANIONS = (".wal.checkpoint", ".wal.recovery", ".wal", ".replies", ".lock.json", ".lock")
 """Suffixes of the files beside a project, the longest first."""
+_SPILL = ".tmp"
+"""Suffix of the folder for what does not fit into memory."""
 _FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
 
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d{1,5}")
@@ -307,7 +309,6 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
         raise ProjectError(f"{place} is a folder, not a project file.", "Name a file in it, such as moot.duckdb.")
     if not create and not place.exists():
         raise ProjectError(f"There is no project at {place}.", "Check the path.")
-    _check_companions(place)
     ownership = Ownership(place, url)
     made = not place.exists()
     try:
@@ -366,19 +367,30 @@ def copy_files(path: Path, target: Path) -> None:
 
 
 def _check_companions(path: Path) -> None:
-    """Raise ProjectError if a file that belongs to the project is a link, a pipe or a device.
+    """Raise ProjectError if a file that belongs to the project is a link, a pipe or a device, or another user's.
 
-    Whoever can write to the folder could leave one there before the project exists: a link leads what is written to
-    another file, and a pipe or a device never ends.
+    Whoever can write to the folder could leave one there before the project is opened: a link leads what is written to
+    another file, a pipe or a device never ends, and another user can read a file of their own.
     """
-    for suffix in _COMPANIONS:
+    owners = {getattr(os, "geteuid", lambda: 0)()}
+    with suppress(FileNotFoundError, NotADirectoryError):
+        owners.add(path.stat().st_uid)
+    for suffix in (*_COMPANIONS, _SPILL):
         companion = path.with_name(path.name + suffix)
         with suppress(FileNotFoundError, NotADirectoryError):
-            if not stat.S_ISREG(companion.lstat().st_mode):
-                raise ProjectError(
-                    f"{companion} is not a regular file, so {path.name} was not opened.",
-                    "Delete it, or move the project to a folder that only you can write to.",
-                )
+            found = companion.lstat()
+            if suffix == _SPILL and not stat.S_ISDIR(found.st_mode):
+                problem = "is not a folder"
+            elif suffix != _SPILL and not stat.S_ISREG(found.st_mode):
+                problem = "is not a regular file"
+            elif found.st_uid not in owners:
+                problem = "belongs to another user"
+            else:
+                continue
+            raise ProjectError(
+                f"{companion} {problem}, so {path.name} was not opened.",
+                "Delete it, or move the project to a folder that only you can write to.",
+            )
 
 
 def _connect(path: Path) -> Cursor:
@@ -400,10 +412,11 @@ class Ownership:
     """The lock on ``FILE.lock`` with ``{pid, url}`` in ``FILE.lock.json``.
 
     Raises ProjectLocked if another process, or this process, already holds the lock. Raises ProjectError if the folder
-    is missing or cannot be written.
+    is missing or cannot be written, or if a file beside the project is not safe.
     """
 
     def __init__(self, path: Path, url: str | None = None) -> None:
+        _check_companions(path)
         self._path = path
         self._note = path.with_name(path.name + ".lock.json")
         self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0, thread_local=False, mode=0o600)

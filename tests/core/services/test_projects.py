@@ -200,6 +200,17 @@ def test_duplicate_is_private_and_does_not_follow_links(workspace: Workspace, tm
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
 
 
+def test_project_with_a_linked_lock_is_not_moved(workspace: Workspace, tmp_path: Path) -> None:
+    path = projects.create_project(workspace, "one").path
+    workspace.close_project(path)
+    lock = path.with_name("one.duckdb.lock")
+    lock.unlink()
+    lock.symlink_to(tmp_path / "foreign")
+    with pytest.raises(ProjectError, match="not a regular file"):
+        projects.delete_project(workspace, path)
+    assert not (tmp_path / "foreign").exists()
+
+
 def test_duplicate_that_cannot_be_written_opens_the_project_again(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import duckdb
@@ -396,6 +397,28 @@ def test_project_with_a_companion_that_is_not_a_regular_file_is_refused(path, su
         Project.open(path)
     assert path.exists() is not new
     assert not path.with_name("somewhere else").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("suffix", [".wal", ".replies", ".lock.json", ".lock", ".tmp"])
+def test_project_with_a_companion_of_another_user_is_refused(path, suffix):
+    # DuckDB and the reply log would write texts into a file that its owner can read.
+    Project.open(path).close()
+    companion = path.with_name(path.name + suffix)
+    companion.mkdir() if suffix == ".tmp" else companion.touch()
+    os.chown(companion, 12345, -1)
+    with pytest.raises(ProjectError, match=re.escape(f"{companion} belongs to another user")):
+        Project.open(path)
+    os.chown(path, 12345, -1)
+    Project.open(path).close()
+
+
+@pytest.mark.parametrize("attack", [linked, Path.touch], ids=["link", "file"])
+def test_project_whose_folder_for_temporary_files_is_not_a_folder_is_refused(path, attack):
+    companion = path.with_name(path.name + ".tmp")
+    attack(companion)
+    with pytest.raises(ProjectError, match=re.escape(f"{companion} is not a folder")):
+        Project.open(path)
 
 
 @pytest.mark.parametrize("content", [b"[" * 200_000, b"{}", b"\x00" * 100, b'{"key": []}\n[]\n', bytes(range(256))])
