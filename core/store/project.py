@@ -170,7 +170,10 @@ class Project:
     def _copy_files(self) -> Path:
         """Copy the files of the closed project into the home folder; return the path of the database."""
         copy = self._free_name(Path.home())
-        copy_files(self.path, copy)
+        try:
+            copy_files(self.path, copy)
+        except (ProjectError, StorageFull) as error:
+            raise ProjectError(f"No copy of {self.path} could be saved: {error.message}", error.remedy) from error
         self.copy = copy
         return copy
 
