@@ -24,7 +24,7 @@ Header: TypeAlias = Literal["first line", "none"]
 Progress: TypeAlias = Callable[[float], None]
 
 SAVE_AS_TABLE = "Save the table as csv, xlsx, jsonl or parquet."
-"""What to do with a file that cannot be read as a table."""
+"""Advice on a file that cannot be read as a table."""
 MAX_COLUMNS = 4096
 RAW_LIMIT = 10_000
 """Characters of a rejected row that are kept, so that the user can fix it."""

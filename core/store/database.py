@@ -57,7 +57,7 @@ PROJECT_SUFFIXES = ("", ".wal", ".replies", ".lock", ".lock.json")
 _COMPANIONS = (".wal.checkpoint", ".wal.recovery", ".wal", ".replies", ".lock.json", ".lock")
 """Suffixes of the files beside a project, the longest first."""
 _SPILL = ".tmp"
-"""Suffix of the folder for what does not fit into memory."""
+"""Suffix of the folder for data that does not fit into memory."""
 _FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
 
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d{1,5}")
