@@ -7,9 +7,12 @@ blocks are lost, and their replies are in the shared log.
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -24,6 +27,9 @@ CPUS = 0
 A worker mostly waits for replies, and reading and writing must run beside it even on a machine with one processor.
 """
 
+CONNECT_SECONDS = 5.0
+"""Longest wait for the address of a cluster. Ray itself tries for minutes, without a message."""
+
 
 def require_ray(budget_usd: float | None) -> None:
     """Raise UsageError if Ray is not installed, or if there is a budget."""
@@ -33,6 +39,31 @@ def require_ray(budget_usd: float | None) -> None:
         raise UsageError(
             "A budget cannot be enforced on several machines.", "Omit the budget, or use the live or batch engine."
         )
+
+
+def require_cluster(address: str) -> None:
+    """Raise UsageError if nothing listens at the address of a cluster, which is ``ray_address`` or ``RAY_ADDRESS``.
+
+    Ray finds or starts a cluster itself if there is none, or if it is ``auto`` or ``local``.
+    """
+    address = address or os.environ.get("RAY_ADDRESS", "")
+    if address in ("", "auto", "local"):
+        return
+    remedy = (
+        "Start the cluster, or name another one with --param ray_address=HOST:PORT. A run keeps its address: "
+        "moot rerun RUN --engine ray --param ray_address=HOST:PORT reuses its replies."
+    )
+    try:
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or not port:
+        raise UsageError(f"'{address}' is not the address HOST:PORT or ray://HOST:PORT of a Ray cluster.", remedy)
+    try:
+        socket.create_connection((host, port), CONNECT_SECONDS).close()
+    except OSError as error:
+        raise UsageError(f"No Ray cluster can be reached at {address} ({error}).", remedy) from error
 
 
 def main(folder: Path) -> None:

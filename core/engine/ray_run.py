@@ -23,7 +23,7 @@ from core.engine import process_group
 from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
-from core.engine.ray_job import require_ray
+from core.engine.ray_job import require_cluster, require_ray
 from core.engine.ray_worker import ATTEMPTS, STOP, document_text, precedents_text
 from core.engine.replaying_engine import ReplayingEngine
 from core.engine.reply_files import ReplyLogReader, append_replies, take_attempts
@@ -44,6 +44,7 @@ class RayEngine(ReplayingEngine):
     def __init__(self, work: Work, dependencies: Dependencies, models: ModelLibrary, folder: Path) -> None:
         super().__init__(work, dependencies)
         require_ray(self.settings.budget_usd)
+        require_cluster(self.settings.engine.ray_address)
         used = {role_model.connection for role_model in self.settings.role_models.values()}
         self._connections = [
             connection for name, connection in models.connections.items() if name in used and name != BUILTIN

@@ -19,7 +19,7 @@ from core.debate.protocols.custom import read
 from core.debate.turns import Role, family
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
-from core.engine.ray_job import require_ray
+from core.engine.ray_job import require_cluster, require_ray
 from core.errors import CodebookError, UsageError
 from core.formatting import format_problem, join_names, plural
 from core.llm.embeddings import TFIDF
@@ -334,7 +334,7 @@ def preflight(settings: RunSettings, models: ModelLibrary, engine: EngineThread)
     """Send one short request to each distinct model setting and return the probes.
 
     Raises the first Unreachable, Unauthorised or NoSuchModel error, which prevents the run. Other findings are in
-    the probes.
+    the probes. Raises UsageError if the run's Ray cluster cannot be reached.
     """
     probes = probe_all(settings, models, engine)
     for probe in probes:
@@ -346,8 +346,11 @@ def preflight(settings: RunSettings, models: ModelLibrary, engine: EngineThread)
 def probe_all(settings: RunSettings, models: ModelLibrary, engine: EngineThread) -> tuple[Probe, ...]:
     """Send one short request to each distinct model setting and return all probes, including failed ones.
 
-    Also looks up the context size of the models that answered, and stores what was learned.
+    Also looks up the context size of the models that answered, and stores what was learned. Raises UsageError before
+    the first request if the run's Ray cluster cannot be reached.
     """
+    if settings.engine.name == "ray":
+        require_cluster(settings.engine.ray_address)
 
     async def probed() -> tuple[Probe, ...]:
         probes = await probe_role_models(settings, models)

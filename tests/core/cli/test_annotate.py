@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.debate.personas import DEFAULT_PERSONAS
+from core.engine import ray_job
 from core.store.project import Project
 from tests.core.cli.invoking import CODEBOOK, annotate, moot, rows, write
 
@@ -59,3 +61,17 @@ def test_ray_that_is_not_installed_leaves_nothing_behind(tmp_path: Path) -> None
     annotate(tmp_path)
     moot("rerun", "r0001", "--project", tmp_path / "p.duckdb", "--engine", "ray", code=2)
     assert len(rows(tmp_path, "SELECT run_id FROM runs")) == 1
+
+
+@pytest.mark.parametrize("form", ["{}", "ray://{}"])
+def test_cluster_that_cannot_be_reached_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(ray_job, "find_spec", lambda _name: True)
+    write(tmp_path, "The staff were friendly.")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = form.format(f"127.0.0.1:{closed.getsockname()[1]}")
+    error = annotate(tmp_path, "--engine", "ray", "--param", f"ray_address={address}", code=2).stderr
+    assert f"No Ray cluster can be reached at {address}" in error
+    assert "moot rerun" in error
+    assert not (tmp_path / "p.duckdb").exists()
