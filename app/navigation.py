@@ -11,7 +11,7 @@ from app.api import review
 from app.pages import SECTIONS, open_page
 from app.state import SessionState, state
 from app.widgets import sidebar
-from app.widgets.alerts import error_box, notice
+from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.empty_state import empty_page
 from core.errors import MootError
 from core.services.guided_path import Overview
@@ -47,11 +47,8 @@ with st.sidebar:
     state.enter_page(current.url_path)
     sidebar.navigation(pages, current)
     if session is not None:
-        with st.container(key="sidebar-foot", gap="small"):
-            try:
-                overview = sidebar.path_card(session, current.url_path)
-            except MootError:  # the file is gone, which the page says
-                overview = None
+        with st.container(key="sidebar-foot", gap="small"), error_boxes():
+            overview = sidebar.path_card(session, current.url_path)
             sidebar.run_status(session, current.url_path)
 
 if (wanted := SessionState.next_page.pop()) is not None:

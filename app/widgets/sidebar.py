@@ -170,7 +170,9 @@ def _draw_run_status(session: ProjectSession, page: str, drawn: tuple[str, bool]
     """Draw the run. The page Runs is drawn again if another run was started, or a run has ended, since ``drawn``."""
     try:
         status = _current_run(session)
-    except MootError:  # the project was closed in another tab, which the next page says
+        name = "" if status is None else session.run_name(status.run_id)
+    except MootError as error:  # the project was closed in another tab
+        error_box(error)
         return
     if page == "runs" and drawn != _run_and_motion(status):
         st.rerun()
@@ -180,7 +182,7 @@ def _draw_run_status(session: ProjectSession, page: str, drawn: tuple[str, bool]
     if status.state == "running":
         left = "starting" if status.eta_seconds is None else format_eta(status.eta_seconds)
     share = 100 * status.ended / status.documents if status.documents else 0
-    name, saved_at = session.run_name(status.run_id), session.saved_at()
+    saved_at = session.saved_at()
     saved = f"Saved {format_clock(saved_at)}" if saved_at else ""
     st.html(
         f'<div class="moot-run-status"><div><b title="{escape(name)}">{escape(name)}</b>'
@@ -247,15 +249,18 @@ def path_card(session: ProjectSession, page: str) -> Overview:
             st.html(_path_html("Next: import", "", "", hint))
         return overview
     with st.container(key="path", gap="small"):
-        st.fragment(_draw_step, run_every=POLL_SECONDS if page in STEP_PAGES else None)(session, page, overview.next)
+        st.fragment(_draw_step, run_every=POLL_SECONDS if page in STEP_PAGES else None)(session, page, overview)
     return overview
 
 
-def _draw_step(session: ProjectSession, page: str, drawn: Step | None) -> None:
+def _draw_step(session: ProjectSession, page: str, drawn: Overview) -> None:
     """Draw the card. If the next step has changed since the page was drawn, draw the page again."""
-    overview = guided_path.overview(session)
+    try:
+        overview = guided_path.overview(session)
+    except MootError:  # the project was closed in another tab, which the run status says
+        overview = drawn
     step = overview.next
-    if (step and step.name) != (drawn and drawn.name):
+    if (step and step.name) != (drawn.next and drawn.next.name):
         st.rerun()
     marks = "".join(f'<i class="{each.state}" title="{escape(each.title)}"></i>' for each in overview.steps)
     head = "All steps done" if step is None else f"Next: {step.action.lower()}"

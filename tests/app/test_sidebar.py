@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from app import components, context
 from app.widgets import sidebar
 from core.debate.events import RunStatus
-from core.errors import ProjectLocked
+from core.errors import ProjectError, ProjectLocked
 from core.services import guided_path
 from core.services.live_state import DocumentText, LiveRunState, StoredDebate
 from core.store.transcripts import FinishedPage
@@ -134,6 +135,32 @@ def test_names_are_escaped(studio: AppTest) -> None:
     studio.run()
     assert HOSTILE not in html(studio)
     assert "Run &lt;img" in html(studio)
+
+
+@pytest.mark.parametrize("looks", [0, 1])
+def test_sidebar_of_a_project_closed_elsewhere_has_a_message(
+    studio: AppTest, monkeypatch: pytest.MonkeyPatch, looks: int
+) -> None:
+    """The project is closed in another tab after some looks at its guided path and its run."""
+
+    def closes_after(looks: int, answer: object) -> Callable[..., object]:
+        answers = repeat(answer, looks)
+
+        def look(*_: object) -> object:
+            for found in answers:
+                return found
+            raise ProjectError("hotel-aspects.duckdb is closed.", "Open it again on Home.")
+
+        return look
+
+    step = guided_path.Step("pilot", "run", "Pilot", "now", "Debate ten.", "Run a pilot", "Press Start.")
+    steps = guided_path.Overview(None, (step,))
+    monkeypatch.setattr(guided_path, "overview", closes_after(looks, steps))
+    monkeypatch.setattr(ProjectSession, "latest_run", closes_after(looks, "r1"))
+    monkeypatch.setattr(ProjectSession, "active_runs", lambda self: [])
+    studio.run()
+    assert "hotel-aspects.duckdb is closed" in html(studio)
+    assert ("Next: run a pilot" in html(studio)) == bool(looks)
 
 
 def test_project_open_in_another_studio_is_explained(studio: AppTest) -> None:
