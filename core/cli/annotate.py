@@ -186,6 +186,7 @@ def resume_run(
         if budget is not None and budget != row.budget_usd:
             control.set_budget(session, run_id, budget)
         control.check_budget(session, run_id)
+        _note_kept_addresses(session, row.settings, run_id)
         _preflight(workspace, row.settings)
     return _execute(session, [run_id], **retry)
 
@@ -223,6 +224,7 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
     before = console.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
     engine, params = planning.split_engine(name, options["params"])
+    changes = {field: getattr(engine, field) for field in engine.model_fields_set}
     sampling, unknown = planning.split_params(params, None)
     if unknown:
         raise UsageError(
@@ -235,9 +237,10 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
         prompts=_read_prompts(options["prompts"]),
         concurrency=options["concurrency"],
         budget_usd=options["budget"],
-        engine=engine if options["engine"] else before.settings.engine,
+        engine=engine if options["engine"] else before.settings.engine.model_copy(update=changes),
     )
     _require_connections(workspace, settings, run_id)
+    _note_kept_addresses(session, settings, run_id)
     _preflight(workspace, settings)
     return _execute(session, [rerun.create_rerun(session, before, settings, options["limit"]).run_id])
 
@@ -249,6 +252,18 @@ def _require_connections(workspace: Workspace, settings: RunSettings, run_id: st
     if missing:
         name = missing.pop()
         raise UsageError(f"Run {run_id} uses the unknown connection '{name}'.", f"Add --connection {name}=URL.")
+
+
+def _note_kept_addresses(session: ProjectSession, settings: RunSettings, run_id: str) -> None:
+    """Print which addresses of a run stay although its connections have other ones now, and how to use those."""
+    for (name, kept), roles in rerun.moved_roles(settings, session.models).items():
+        now = session.models.connection(name).base_url
+        chosen = [word for role in roles for word in ("--role", f"{role}={settings.role_models[role].spec}")]
+        command = ["moot", "rerun", run_id, "--project", str(session.path), "--connection", f"{name}={now}", *chosen]
+        console.print_message(
+            f"{run_id} keeps the address {kept} of '{name}', because its paid replies belong to this address. {now} is "
+            f"not used. To use it and pay for new replies: {shlex.join(command)} (with the run's --param for sampling)"
+        )
 
 
 def _preflight(workspace: Workspace, settings: RunSettings) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from core.debate import protocols
 from core.engine.ray_job import require_ray
 from core.errors import UsageError
+from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
 from core.services import few_shot_examples, prompt_templates
 from core.services.project_session import ProjectSession
@@ -75,6 +76,15 @@ def differing_options(before: RunSettings, wanted: RunSettings) -> list[str]:
     pairs["--engine"] = (before.engine.name, wanted.engine.name)
     pairs["--concurrency"] = (before.concurrency, wanted.concurrency)
     return [option for option, (had, has) in pairs.items() if had != has]
+
+
+def moved_roles(settings: RunSettings, models: ModelLibrary) -> dict[tuple[str, str], list[str]]:
+    """Return the roles of a run whose connection has another address now, by connection and address of the run."""
+    moved: dict[tuple[str, str], list[str]] = {}
+    for role, role_model in settings.role_models.items():
+        if models.connections[role_model.connection].base_url != role_model.base_url:
+            moved.setdefault((role_model.connection, role_model.base_url), []).append(role)
+    return moved
 
 
 def _parameters(settings: RunSettings) -> tuple[object, ...]:

@@ -160,6 +160,38 @@ def test_resume_reports_options_that_it_ignores(tmp_path: Path) -> None:
     assert "r0001 resumes with its original settings; --codebook, --model and --seed are ignored" in other.stderr
 
 
+def test_run_keeps_its_address_and_says_how_to_use_another(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS[:2])
+    with mock_llm() as old, mock_llm() as new:
+        use = ("--connection", f"m={old}/v1", "--role", "judge=m/mock")
+        annotate(tmp_path, *use, "--limit", 1)
+        assert "keeps the address" not in annotate(tmp_path, *use, "--resume", "r0001", "--extend", "--limit", 1).stderr
+        other = ("--connection", f"m={new}/v1")
+        resumed = annotate(tmp_path, *other, "--role", "judge=m/mock", "--resume", "r0001", "--extend")
+        assert f"r0001 keeps the address {old}/v1 of 'm'" in resumed.stderr
+        assert f"{new}/v1 is not used" in resumed.stderr
+        command = f"moot rerun r0001 --project {tmp_path}/p.duckdb --connection m={new}/v1 --role judge=m/mock"
+        assert command in resumed.stderr
+        finished = annotate(tmp_path, *other, "--resume", "r0001")
+        assert "keeps the address" not in finished.stderr, "nothing is requested"
+        again = moot("rerun", "r0001", "--project", tmp_path / "p.duckdb", *other, "--role", "critic=builtin/lexical")
+        assert f"r0001 keeps the address {old}/v1 of 'm'" in again.stderr
+        assert stats(new)["calls"] == 0
+        taken = moot(*command.split()[1:], "--json")
+        assert "keeps the address" not in taken.stderr
+        assert stats(new)["calls"] == 3, "the test of the model and two documents"
+
+
+def test_rerun_changes_single_parameters_of_the_engine(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    batch = ("--engine", "batch", "--param", f"batch_dir={tmp_path / 'files'}")
+    annotate(tmp_path, *batch)
+    rerun(tmp_path, "--param", "batch_wait=5")
+    (settings,) = rows(tmp_path, "SELECT settings FROM runs WHERE run_id = 'r0002'")
+    engine = json.loads(settings[0])["engine"]
+    assert (engine["batch_dir"], engine["batch_wait"]) == (str(tmp_path / "files"), 5)
+
+
 def test_errors_are_reported_per_label(tmp_path: Path) -> None:
     write(tmp_path)
     lines = [json.dumps({"id": f"d{n}", "text": text, "s": n != 0}) for n, text in enumerate(TEXTS)]
