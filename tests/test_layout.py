@@ -13,10 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 VALUES = {
-    "annotations", "codebook", "csv_text", "documents", "errors", "formatting", "hashing", "refi_qda", "resources",
-    "shared_files",
-    "text_file",
-    "runs", "yaml_text",
+    "annotations", "codebook", "csv_text", "documents", "errors", "files", "formatting", "hashing", "refi_qda", "runs",
+    "yaml_text",
 }  # fmt: skip
 TOP_LEVEL = {
     "pyproject.toml", "README.md", "app", "core", "prompts", "tests", "sample_data", "requirements.lock", "LICENSE",
@@ -80,7 +78,7 @@ def test_core_imports_go_one_way(path: Path) -> None:
         if parts[0] == "core" and len(parts) > 1 and (ROOT / "core" / f"{parts[1]}.py").exists():
             assert parts[1] in allowed, f"core/{package} may not import core.{parts[1]}"
         assert parts[0] != "duckdb" or package == "store", "SQL lives in core/store"
-    if package in VALUES - {"resources"} | {"stats", "classifier"}:
+    if package in VALUES | {"stats", "classifier"}:
         assert not {"requests", "httpx", "aiohttp", "openai", "ollama"} & {
             name.split(".")[0] for name in _imports(path)
         }

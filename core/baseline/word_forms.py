@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 import yaml
 
-from core import resources
 from core.codebook import normalise
+from core.files import shipped_folder
 
 _SINGLE = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Scripts that are written without spaces, or that glue particles to words: each character is a token."""
@@ -129,7 +129,7 @@ def content_words(text: str) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def _starter_lists() -> Mapping[str, Aspect]:
     """Return common aspects by name and alias."""
-    text = (resources.folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8")
+    text = (shipped_folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8")
     data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     aspects: dict[str, Aspect] = {}
     for name, entry in data.items():

@@ -17,6 +17,7 @@ from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
+from core.files import read_text
 from core.formatting import format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings
 from core.services import few_shot_examples, personas, prompt_templates
@@ -46,7 +47,6 @@ from core.services.runs.cost_estimate import (
     longest_document,
 )
 from core.services.workspace import Workspace, check_path
-from core.text_file import read_text
 
 SHOWN_REJECTED = 5
 SUMMED = (

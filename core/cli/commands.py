@@ -102,14 +102,14 @@ def demo(as_json: bool) -> None:
     """Annotate and evaluate the sample with the built-in model."""
     import tempfile
 
-    from core import resources
     from core.cli.annotate import annotate_file
+    from core.files import shipped_folder
     from core.services.codebooks.codebook import read_codebook
     from core.services.data.importing import ImportOptions
     from core.services.evaluation import scores
     from core.services.runs import planning
 
-    samples = resources.folder("sample_data")
+    samples = shipped_folder("sample_data")
     with tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
         source = ImportOptions((samples / "hotel_reviews.csv",), text="text", id_column="id", gold_same_names=True)
         codebook = read_codebook(samples / "hotel_aspects.yaml")

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from core import shared_files
 from core.codebook import Codebook
 from core.errors import ExportError, UsageError
 from core.export.argilla import dataset_settings, write_argilla
@@ -22,6 +21,7 @@ from core.export.jsonl import write_jsonl, write_transcript
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.parquet import write_parquet
 from core.export.prodigy import write_prodigy
+from core.files import replace_shared
 from core.formatting import did_you_mean
 
 Writer: TypeAlias = Callable[[Iterable[Any], Codebook, BinaryIO], int]
@@ -172,7 +172,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        shared_files.replace(part, path)
+        replace_shared(part, path)
     except OSError as error:
         raise _export_error(error, path) from error
     finally:

@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 from core.documents import storable
 from core.errors import InputError
+from core.files import read_bytes
 from core.ingest import child_process
 from core.ingest.decode import detect_encoding
-from core.text_file import read_bytes
 
 SUFFIXES = (".txt", ".md", ".pdf")
 MAX_BYTES = 200_000_000

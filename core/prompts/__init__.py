@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
-from core import resources
 from core.codebook import Codebook
 from core.documents import Document
 from core.errors import PromptError
+from core.files import shipped_folder
 from core.hashing import digest
 from core.prompts import rendering, sandbox
 from core.prompts.rendering import Parts, RenderError
@@ -153,7 +153,7 @@ def _render(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool)
 
 def _latest_versions(folder: str) -> dict[str, FrozenTemplate]:
     newest: dict[str, tuple[int, FrozenTemplate]] = {}
-    for path in (resources.folder("prompts") / folder).glob("*.md"):
+    for path in (shipped_folder("prompts") / folder).glob("*.md"):
         match = _FILE.match(path.name)
         if match is None:
             continue
@@ -166,7 +166,7 @@ def _latest_versions(folder: str) -> dict[str, FrozenTemplate]:
 
 @lru_cache(maxsize=1)
 def _shipped_texts() -> frozenset[str]:
-    return frozenset(path.read_text(encoding="utf-8") for path in resources.folder("prompts").rglob("*.md"))
+    return frozenset(path.read_text(encoding="utf-8") for path in shipped_folder("prompts").rglob("*.md"))
 
 
 @lru_cache(maxsize=1024)  # debates about single labels have a part of the codebook each

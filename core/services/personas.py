@@ -19,6 +19,7 @@ from core.debate.turns import family
 from core.engine import standalone_requests
 from core.engine.standalone_requests import Spent
 from core.errors import InputError, UsageError
+from core.files import read_text
 from core.formatting import format_money, one_line
 from core.ingest.persona_sources import read_text_file
 from core.ingest.table import unique_names
@@ -27,7 +28,6 @@ from core.services.background_jobs import Job
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.store.saved_versions import PersonaSetVersion as PersonaSetVersion
-from core.text_file import read_text
 
 LIMITS = ("groups", "dimensions")
 ROLE_MODELS = (persona_extraction.SCOUT, persona_extraction.MERGER, persona_extraction.AUTHOR)

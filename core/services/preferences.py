@@ -16,7 +16,7 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
-from core import shared_files
+from core.files import read_shared, replace_shared
 from core.llm.connections import Connection, Limits, Price
 from core.runs import RoleModel
 
@@ -102,7 +102,7 @@ def save(preferences: Preferences) -> None:
     """
     if not _read()[1]:
         with contextlib.suppress(OSError):
-            shared_files.replace(folder() / FILE, folder() / UNREADABLE)
+            replace_shared(folder() / FILE, folder() / UNREADABLE)
             logger.warning("Part of %s cannot be read. It is kept as %s.", folder() / FILE, UNREADABLE)
     write(FILE, preferences.model_dump_json(indent=1).encode())
 
@@ -110,7 +110,7 @@ def save(preferences: Preferences) -> None:
 def _read() -> tuple[Preferences, bool]:
     """Return the readable preferences, and False if the file has others or cannot be read."""
     try:
-        content = shared_files.read_bytes(folder() / FILE)
+        content = read_shared(folder() / FILE)
         return Preferences.model_validate_json(content), True
     except FileNotFoundError:
         return Preferences(), True
@@ -145,7 +145,7 @@ def write(name: str, content: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=folder(), prefix=f".{name}-")
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        shared_files.replace(Path(temporary), folder() / name)
+        replace_shared(Path(temporary), folder() / name)
 
 
 def folder() -> Path:
@@ -172,7 +172,7 @@ def keep_capabilities(models: ModelLibrary) -> None:
 
 def _capability_rows() -> list[dict[str, Any]]:
     try:
-        rows = orjson.loads(shared_files.read_bytes(folder() / CAPABILITIES_FILE))
+        rows = orjson.loads(read_shared(folder() / CAPABILITIES_FILE))
     except (OSError, ValueError):
         return []
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []

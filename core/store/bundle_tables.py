@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import duckdb
 
-from core import shared_files
 from core.errors import InputError, ProjectError
+from core.files import replace_shared
 from core.store import migrations
 from core.store.database import CONFIG, Cursor, Reader, translate_error
 
@@ -84,7 +84,7 @@ def _put(part: Path, path: Path) -> None:
     """
     path.touch(exist_ok=False)
     try:
-        shared_files.replace(part, path)
+        replace_shared(part, path)
     except OSError:
         path.unlink(missing_ok=True)
         raise

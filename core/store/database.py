@@ -25,8 +25,8 @@ import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 from filelock import FileLock, Timeout
 
-from core import text_file
 from core.errors import InputError, MootError, ProjectError, ProjectGone, ProjectLocked, StorageFull
+from core.files import read_text
 from core.store import migrations
 
 if TYPE_CHECKING:
@@ -463,7 +463,7 @@ class Ownership:
 
 def _read_note(note: Path) -> tuple[int | None, str | None]:
     try:
-        data = json.loads(text_file.read_text(note, most=1000))
+        data = json.loads(read_text(note, most=1000))
         url = data["url"]
         return int(data["pid"]), url if isinstance(url, str) and _ADDRESS.fullmatch(url) else None
     except (InputError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):

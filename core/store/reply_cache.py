@@ -17,10 +17,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from core import shared_files
 from core.debate.turns import Reply, Usage
 from core.engine.reply_files import decode, encode
 from core.errors import StorageFull
+from core.files import replace_shared
 from core.store.database import Connection, Cursor, translate_error
 from core.store.row_conversion import append_keyed, dump, load
 from core.store.write_queue import Repository, Writer
@@ -201,7 +201,7 @@ class ReplyLog:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600), "wb") as file:
             file.write(b"".join(map(encode, self._waiting.values())))
         self._close()
-        shared_files.replace(draft, self._path)
+        replace_shared(draft, self._path)
         self._size = self._path.stat().st_size
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core import resources
 from core.debate import protocols
 from core.errors import UsageError
+from core.files import shipped_folder
 from core.services import personas, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import read_codebook
@@ -18,7 +18,7 @@ from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from tests.app.studio import HOSTILE, button, html, open_page, studio
 
-SAMPLES = resources.folder("sample_data")
+SAMPLES = shipped_folder("sample_data")
 
 
 @pytest.fixture

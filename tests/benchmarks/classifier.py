@@ -23,12 +23,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core import baseline, resources
+from core import baseline
 from core.classifier import classifier
 from core.codebook import Codebook, Label, load_yaml
 from core.debate.context import parse_reply
 from core.debate.turns import Reply, Request
 from core.documents import Document
+from core.files import shipped_folder
 from core.llm import embeddings
 from core.services.review.queue import DEFAULT_EVEN
 from core.services.review.sampling_frames import FIRST, GROWTH
@@ -150,7 +151,7 @@ def _given(path: Path, book: Path | None) -> tuple[list[dict[str, str]], Codeboo
 
 
 def _hotels() -> tuple[list[dict[str, str]], Codebook]:
-    folder = resources.folder("sample_data")
+    folder = shipped_folder("sample_data")
     with (folder / "hotel_reviews.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return rows, load_yaml((folder / "hotel_aspects.yaml").read_text(encoding="utf-8"))

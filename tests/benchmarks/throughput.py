@@ -33,11 +33,12 @@ from pathlib import Path
 import aiohttp
 import orjson
 
-from core import baseline, resources
+from core import baseline
 from core.codebook import Codebook, Label, load_yaml
 from core.debate.turns import Reading, Reply, Request
 from core.documents import Document
 from core.engine.preflight import probe_role_models
+from core.files import shipped_folder
 from core.llm.connections import parse_connection
 from core.runs import RoleModel
 from core.services.project_session import ProjectSession
@@ -188,7 +189,7 @@ def moot(url: str, documents: int, slots: int, folder: Path, ideal: float, *, wa
 
 def hotels(documents: int) -> list[Document]:
     """Return sample hotel reviews in the order of the file, repeated with a number that makes each text unique."""
-    with (resources.folder("sample_data") / "hotel_reviews.csv").open(encoding="utf-8", newline="") as file:
+    with (shipped_folder("sample_data") / "hotel_reviews.csv").open(encoding="utf-8", newline="") as file:
         texts = [row["text"] for row in csv.DictReader(file)]
     return [
         Document(str(i), {"text": f"Stay {i}. {text}"}, i) for i, text in enumerate(islice(cycle(texts), documents))
@@ -211,7 +212,7 @@ def bare_baseline(codebook: Codebook, documents: list[Document]) -> None:
 
 def builtin(documents: int, folder: Path) -> None:
     """Compare a run of the built-in model with the bare loop."""
-    codebook = load_yaml((resources.folder("sample_data") / "hotel_aspects.yaml").read_text(encoding="utf-8"))
+    codebook = load_yaml((shipped_folder("sample_data") / "hotel_aspects.yaml").read_text(encoding="utf-8"))
     texts = hotels(documents)
     workspace = Workspace()
     session = workspace.open(folder / "builtin.duckdb")

@@ -17,12 +17,12 @@ from app.widgets.elements import download, heading, icon_button, line
 from app.widgets.empty_state import empty
 from app.widgets.labels import tags, tile_html
 from app.widgets.prompt_preview import request_preview
-from core import resources
 from core.codebook import Codebook, label_noun
 from core.debate import protocols
 from core.debate.protocol_spec import PRESET, Param, Params, ProtocolSpec
 from core.debate.protocols import custom
 from core.errors import MootError
+from core.files import shipped_folder
 from core.formatting import format_count, format_price, format_tokens, join_names
 from core.runs import EngineSettings, RunRow, RunSettings
 from core.services import guided_path, prompt_templates
@@ -464,7 +464,7 @@ def _protocol_file(plan: Plan, save: Save) -> None:
     st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=load)
     if not plan.params.get(custom.SCRIPT):
         line("Defines roles, prompts, speaking order, shared context and the deciding role.", "q")
-    example = resources.folder("sample_data") / "protocols" / "second_reading.yaml"
+    example = shipped_folder("sample_data") / "protocols" / "second_reading.yaml"
     download("Download an example", example.read_bytes(), example.name, "application/yaml", type="tertiary")
 
 

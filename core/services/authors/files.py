@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core import resources
 from core.authors.questions import (
     ABSTENTIONS,
     AUTHOR,
@@ -34,6 +33,7 @@ from core.csv_text import to_csv
 from core.documents import Document, Value
 from core.errors import ExportError, InputError
 from core.export import replacing
+from core.files import read_text, shipped_folder
 from core.formatting import format_problem
 from core.hashing import digest
 from core.services.authors.labelling import (
@@ -50,7 +50,6 @@ from core.services.data.sample_projects import SampleCard
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.sample_data import Sample
 from core.services.workspace import Workspace
-from core.text_file import read_text
 
 SAMPLE = Sample(
     "author-chats", "What authors mean", "short chats with their authors' answers", "author_chats.jsonl",
@@ -212,7 +211,7 @@ def _gold(current: AuthorLabelling, entries: list[Entry]) -> Mapping[tuple[str, 
 @cache
 def sample_card() -> SampleCard:
     """Return the sample chats as shown on Home."""
-    folder = resources.folder("sample_data")
+    folder = shipped_folder("sample_data")
     chats = (folder / SAMPLE.data).read_text(encoding="utf-8").splitlines()
     asked = sum(bool(json.loads(chat)["questions"]) for chat in chats)  # the others show what is excluded
     return SampleCard(SAMPLE, read_codebook(folder / SAMPLE.codebook), asked)
@@ -228,7 +227,7 @@ def ensure_sample_project(workspace: Workspace) -> Path:
 
 def load_sample(session: ProjectSession) -> int:
     """Import the sample chats with their catalogue, and their codebook if the project has none; return the texts."""
-    folder = resources.folder("sample_data")
+    folder = shipped_folder("sample_data")
     if session.store.codebooks.latest() is None:
         session.store.codebooks.save(read_codebook(folder / SAMPLE.codebook), note="the sample's codebook")
     if not load_settings(session).catalogue.strip():

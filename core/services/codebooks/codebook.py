@@ -15,10 +15,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from core import baseline, refi_qda, resources
+from core import baseline, refi_qda
 from core.codebook import CHOICE_ITEM, COLOURS, Codebook, Label, dump_yaml, is_reserved, load_yaml, normalise
 from core.errors import CodebookError
 from core.export import replacing
+from core.files import MAX_BYTES, read_bytes, shipped_folder
 from core.hashing import digest
 from core.runs import RunSettings
 from core.services.codebooks.diff import LabelChange, compare
@@ -26,7 +27,6 @@ from core.services.project_session import ProjectSession, check_output_path
 from core.services.prompt_templates import require_usable_codebook
 from core.services.sample_data import SAMPLES
 from core.store.saved_versions import CodebookVersion as CodebookVersion
-from core.text_file import MAX_BYTES, read_bytes
 
 EXPORT_FORMAT = "codebook"
 """Name of the .qdc file among the formats of ``moot export``."""
@@ -333,7 +333,7 @@ def name_of_file(codebook: Codebook, suffix: str = ".yaml") -> str:
 @lru_cache(maxsize=1)
 def templates() -> tuple[Template, ...]:
     """Return the codebooks that a project can start from, by name."""
-    folder = resources.folder("sample_data")
+    folder = shipped_folder("sample_data")
     paths = [*(folder / sample.codebook for sample in SAMPLES), *(folder / "templates").glob("*.yaml")]
     found = [
         Template(path.stem, load_yaml(path.read_text(encoding="utf-8"), where=path.name))

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from core import resources
 from core.codebook import Codebook, label_noun
 from core.errors import ProjectError, UsageError
+from core.files import shipped_folder
 from core.formatting import format_count
 from core.services import personas, preferences
 from core.services.codebooks.codebook import read_codebook
@@ -37,7 +37,7 @@ class SampleCard:
 @cache
 def sample_cards() -> tuple[SampleCard, ...]:
     """Return the samples that are installed."""
-    folder = resources.folder("sample_data")
+    folder = shipped_folder("sample_data")
     cards = []
     for sample in SAMPLES:
         data, codebook = folder / sample.data, folder / sample.codebook
@@ -60,7 +60,7 @@ def ensure_sample(workspace: Workspace, key: str = "hotel-aspects") -> Path:
     make_folder()
     session = workspace.open(sample.path)
     if session.store.codebooks.latest() is None:
-        folder = resources.folder("sample_data")
+        folder = shipped_folder("sample_data")
         codebook = read_codebook(folder / sample.codebook)
         options = replace(sample.options, paths=(folder / sample.data,))
         store_documents(session, preview_file(options, codebook))

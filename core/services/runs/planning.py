@@ -21,6 +21,7 @@ from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
 from core.engine.ray_job import require_cluster, require_ray
 from core.errors import CodebookError, UsageError
+from core.files import read_text
 from core.formatting import format_problem, join_names, plural
 from core.llm.embeddings import TFIDF
 from core.llm.models import ModelLibrary
@@ -44,7 +45,6 @@ from core.services.runs.configuration import propose_name
 from core.services.runs.cost_estimate import context_overflows
 from core.services.runs.vote_weights import reviewed_vote_weights
 from core.store.saved_versions import CodebookVersion
-from core.text_file import read_text
 
 Form = TypeVar("Form", bound=BaseModel)
 

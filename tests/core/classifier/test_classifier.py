@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import baseline, resources
+from core import baseline
 from core.classifier import classifier
 from core.classifier.classifier import Example
 from core.codebook import load_yaml
+from core.files import shipped_folder
 
 RNG = np.random.default_rng
 
@@ -234,7 +235,7 @@ def test_more_training_documents_improve_learnable_labels() -> None:
 
 
 def _hotels() -> tuple[list[Example], np.ndarray]:
-    folder = resources.folder("sample_data")
+    folder = shipped_folder("sample_data")
     codebook = load_yaml((folder / "hotel_aspects.yaml").read_text(encoding="utf-8"))
     with (folder / "hotel_reviews.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

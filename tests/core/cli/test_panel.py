@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core import resources
+from core.files import shipped_folder
 from core.services import personas
 from core.services.workspace import Workspace
 from tests.core.cli.invoking import moot, rows
 
-SAMPLES = resources.folder("sample_data")
+SAMPLES = shipped_folder("sample_data")
 PANEL = SAMPLES / "panel"
 RATERS = ("ann", "ben", "cara")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core import resources
+from core.files import shipped_folder
 from tests.core.cli.invoking import moot
 
-SAMPLES = resources.folder("sample_data")
+SAMPLES = shipped_folder("sample_data")
 BANK = ("annotate", str(SAMPLES / "central_bank.csv"), "--text", "text", "--id", "id", "--gold", "label=label",
         "--codebook", str(SAMPLES / "central_bank.yaml"), "--json")  # fmt: skip
 

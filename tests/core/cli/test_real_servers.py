@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core import resources
+from core.files import shipped_folder
 from tests.core.cli.invoking import annotate, interrupt_twice, moot, rows, until, write
 from tests.servers.running import configure, hang_after_probe, llama_cpp, mock_llm, stats
 
@@ -65,7 +65,7 @@ def count_busy_slots(url: str, *, tokens: int = 0) -> int:
         ("discussion", ("annotators=2", "rounds=1")),
         ("courtroom", ("judges=2", "bench=parallel", "trials=all", "shots=0")),
         ("ecj", ("extra_rounds=1",)),
-        (str(resources.folder("sample_data") / "protocols" / "second_reading.yaml"), ()),
+        (str(shipped_folder("sample_data") / "protocols" / "second_reading.yaml"), ()),
     ],
     ids=lambda given: Path(given).stem if isinstance(given, str) else "",
 )

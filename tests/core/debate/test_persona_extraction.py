@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core import baseline, prompts, resources
+from core import baseline, prompts
 from core.baseline import persona_replies
 from core.codebook import Codebook
 from core.debate import persona_extraction, personas
@@ -17,6 +17,7 @@ from core.debate.persona_extraction import PersonaExtraction, SourceDocument
 from core.debate.turns import Reply, ReplyError, Request
 from core.documents import Document
 from core.errors import UsageError
+from core.files import shipped_folder
 
 TEXT = "Parents want short questions.\n\nTeachers insist on correct answers. Parents like animals."
 TEMPLATES = prompts.shipped_templates(persona_extraction.TEMPLATES)
@@ -165,7 +166,7 @@ def test_splitting_a_long_source_loses_no_words() -> None:
 
 
 def test_builtin_model_extracts_personas_from_the_sample_sources() -> None:
-    folder = resources.folder("sample_data") / "panel"
+    folder = shipped_folder("sample_data") / "panel"
     sources = [SourceDocument(path.name, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.*"))
                if path.suffix in (".md", ".txt")]  # fmt: skip
     extraction, requests = extract(

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from core import resources
 from core.codebook import Codebook, Kind, Label
 from core.debate.context import DebateContext, run_parallel
 from core.debate.protocol_spec import ProtocolSpec
@@ -19,9 +18,10 @@ from core.debate.protocols import PROTOCOLS, find
 from core.debate.turns import Reply, ReplyError, Step
 from core.documents import Document
 from core.errors import UsageError
+from core.files import shipped_folder
 from tests.core.debate.canned_debates import CODEBOOKS, agreeing_replies, context_of, run_debate
 
-SAMPLE = resources.folder("sample_data") / "protocols" / "second_reading.yaml"
+SAMPLE = shipped_folder("sample_data") / "protocols" / "second_reading.yaml"
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "single": [{"method": "vote", "k": 2}, {"method": "form", "k": 3}],
     "ecj": [
@@ -32,9 +32,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"adaptive": True, "second": True, "extra_rounds": 1},
     ],
     "discussion": [{"annotators": 4, "rounds": 0}],
-    "custom": [
-        {"script": resources.folder("sample_data").joinpath("protocols/second_reading.yaml").read_text("utf-8")}
-    ],
+    "custom": [{"script": shipped_folder("sample_data").joinpath("protocols/second_reading.yaml").read_text("utf-8")}],
     "courtroom": [{"trials": "all", "judges": 2}, {"bench": "parallel", "judges": 4, "shots": 0}],
 }
 """Parameters for the conformance tests, in addition to the defaults and the presets of a protocol."""

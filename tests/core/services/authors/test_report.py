@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core import resources
 from core.errors import ExportError, InputError
+from core.files import shipped_folder
 from core.llm.connections import parse_connection
 from core.services.authors import files
 from core.services.authors.labelling import load_labelling
@@ -24,7 +24,7 @@ from tests.core.cli.invoking import moot
 from tests.servers import faults
 from tests.servers.scripted import Behaviour, Scripted, reply_with
 
-SAMPLE = resources.folder("sample_data") / files.SAMPLE.data
+SAMPLE = shipped_folder("sample_data") / files.SAMPLE.data
 
 
 @pytest.fixture(scope="module")

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from core import resources
 from core.debate import protocols
 from core.debate.personas import load_yaml
 from core.debate.protocols import custom
 from core.errors import CodebookError
+from core.files import shipped_folder
 from core.services.data import sample_projects
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
 
-FOLDER = resources.folder("sample_data")
+FOLDER = shipped_folder("sample_data")
 CHAIN = (FOLDER / "protocols" / "second_reading.yaml").read_text(encoding="utf-8")
 MIN_DOCUMENTS = {"hotel-aspects": 90, "central-bank": 60, "sentence-pairs": 30, "story-questions": 40}
 

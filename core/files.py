@@ -1,0 +1,84 @@
+"""Files: shipped folders, bounded text files of users, and files that another thread or program may have open."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from core.errors import InputError, MootError
+
+T = TypeVar("T")
+
+MAX_BYTES = 10_000_000
+
+PAUSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+"""Seconds before each further attempt."""
+
+_PACKAGE = Path(__file__).resolve().parent
+
+_lock = threading.Lock()
+
+
+def shipped_folder(name: str) -> Path:
+    """Return the shipped folder ``name`` (``prompts`` or ``sample_data``), in an installed wheel or in a checkout.
+
+    Raises MootError if the installation is incomplete.
+    """
+    for candidate in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
+        if candidate.is_dir():
+            return candidate
+    raise MootError(f"The folder '{name}' is missing from this installation of Moot.", "Install Moot again.")
+
+
+def read_bytes(path: Path, *, most: int) -> bytes:
+    """Return the bytes of a file of the user.
+
+    Raises InputError for a file that cannot be read, is not a regular file (a device never ends), or is larger than
+    ``most`` bytes.
+    """
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError(f"{path} is not a file.", "Check the path.")
+        if found.st_size > most:
+            raise InputError(f"{path} is larger than {most / 1e6:,.0f} MB.", "Use a smaller file.")
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
+
+
+def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
+    """Return the text of a UTF-8 file without its byte order mark. Raises InputError as ``read_bytes``."""
+    try:
+        return read_bytes(path, most=most).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from error
+
+
+def read_shared(path: Path) -> bytes:
+    """Return the content of a file that may be open elsewhere. Raises OSError."""
+    return _patiently(path.read_bytes)
+
+
+def replace_shared(source: Path, target: Path) -> None:
+    """Rename a file, also over an existing one that may be open elsewhere. Raises OSError."""
+    _patiently(lambda: os.replace(source, target))
+
+
+def _patiently(action: Callable[[], T]) -> T:
+    """Repeat what Windows refuses for a moment, for example while a virus scanner reads the file."""
+    for pause in PAUSES:
+        try:
+            with _lock:
+                return action()
+        except PermissionError as error:
+            if not hasattr(error, "winerror"):  # another system than Windows, on which waiting changes nothing
+                raise
+            time.sleep(pause)
+    return action()

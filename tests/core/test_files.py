@@ -1,0 +1,80 @@
+"""Tests of files: only UTF-8 text of bounded size is read, and files that are open elsewhere, with Windows' errors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import InputError
+from core.files import read_bytes, read_shared, read_text, replace_shared
+
+
+def test_text_is_read_without_byte_order_mark_and_carriage_returns(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(b"\xef\xbb\xbfname: x\r\nkind: y\rz")
+    assert read_text(path) == "name: x\nkind: y\nz"
+
+
+def test_endless_and_large_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "zero.yaml").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "large.yaml").write_bytes(b"x" * 11)
+    for name, message in {
+        "zero.yaml": "is not a file",
+        "pipe.yaml": "is not a file",
+        "large.yaml": "larger than",
+        "none.yaml": "No such file",
+        ".": "is not a file",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            read_bytes(tmp_path / name, most=10)
+
+
+def test_other_encodings_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xff\xfea")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_text(tmp_path / "a.txt")
+
+
+def refusals(count: int, *, windows: bool) -> list[PermissionError]:
+    """Return errors as ``os.replace`` raises them for a file that is open in another program."""
+    found = [PermissionError(13, "Access is denied") for _ in range(count)]
+    for error in found if windows else ():
+        error.winerror = 5  # type: ignore[attr-defined]
+    return found
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "new").write_text("new", encoding="utf-8")
+    (tmp_path / "old").write_text("old", encoding="utf-8")
+    return tmp_path / "new", tmp_path / "old"
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, errors: list[PermissionError]) -> None:
+    replace = os.replace
+
+    def refuse_first(*paths: Any) -> None:
+        if errors:
+            raise errors.pop()
+        replace(*paths)
+
+    monkeypatch.setattr("core.files.os.replace", refuse_first)
+    monkeypatch.setattr("core.files.PAUSES", (0, 0, 0))
+
+
+def test_file_that_windows_refuses_for_a_moment_is_replaced(files, monkeypatch):
+    refuse(monkeypatch, refusals(3, windows=True))
+    replace_shared(*files)
+    assert read_shared(files[1]) == b"new"
+
+
+@pytest.mark.parametrize(("count", "windows"), [(4, True), (1, False)])
+def test_lasting_refusal_is_raised(count, windows, files, monkeypatch):
+    refuse(monkeypatch, refusals(count, windows=windows))
+    with pytest.raises(PermissionError):
+        replace_shared(*files)
+    assert files[1].read_text(encoding="utf-8") == "old"
