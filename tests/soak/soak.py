@@ -241,6 +241,11 @@ class Soak:
                 raise Unexpected(f"nothing finished for {STUCK_SECONDS} s: {status}\n{self.studio.log[-3000:]}")
             self.page.wait_for_timeout(100)
 
+    def check_runs(self) -> None:
+        """Raise Unexpected if the run has ended or is paused, so that a fault would not meet any call."""
+        if (state := self._companions.status["state"]) != "running":
+            raise Unexpected(f"the run is {state} before the fault")
+
     def may_lose_calls(self) -> None:
         """Accept the loss of the replies to the calls in flight."""
         self.report.lost_at_faults += CONCURRENCY
@@ -309,7 +314,8 @@ class Soak:
         saved = self.page.get_by_text("The project was saved as")
         saved.wait_for(timeout=PATIENCE)
         self.project = Path(saved.inner_text().split("saved as ")[1].strip())
-        self._companions.reconnect()  # the page reconnects too, as it shows another project
+        # A snapshot has the last finished debates only, so the watcher connects before more finish.
+        self._companions.reconnect()
         self.resume()
 
     # -- Measurements
@@ -490,9 +496,15 @@ class Companions:
         self._thread.start()
 
     def reconnect(self) -> None:
-        """Close the connection, so that the watcher connects to the open project."""
+        """Close the connection, and wait until the watcher has received the run of the open project."""
+        self.status = {}
         if (socket := self._socket) is not None:
             asyncio.run_coroutine_threadsafe(socket.close(), self._loop).result()
+        deadline = time.monotonic() + SETTLING_SECONDS
+        while not self.status:
+            if time.monotonic() > deadline:
+                raise Unexpected("the live route does not send the run of the open project")
+            time.sleep(0.05)
 
     def stop(self) -> None:
         """Stop the thread, if it runs."""
