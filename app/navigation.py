@@ -12,7 +12,7 @@ from app.pages import SECTIONS, open_page
 from app.state import SessionState, state
 from app.widgets import sidebar
 from app.widgets.alerts import error_box, error_boxes, notice
-from app.widgets.empty_state import empty_page
+from app.widgets.layout import empty_page
 from core.errors import MootError
 from core.services.guided_path import Overview
 

@@ -9,7 +9,7 @@ import streamlit as st
 from app.state import state
 from app.widgets import layout
 from app.widgets.elements import facts, line, literal, segments
-from app.widgets.empty_state import Sign, empty_page
+from app.widgets.layout import Sign, empty_page
 from core.annotations import Reference
 from core.formatting import format_count, format_date
 from core.runs import RunRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.screens.review.plan import sentence
+from app.screens.review.progress import plan_sentence
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.review import actions, plan, queue
@@ -23,10 +23,10 @@ def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(tmp
     run = annotate(session)
     made = Plan("f1", book.labels[1].id, 0.1, 0.1, 20)  # no document is about Staff
     plan.save_plan(session, run, made)
-    assert "0 reviewed, about 20 more" in sentence(run, plan.plan_status(session, run, made))
+    assert "0 reviewed, about 20 more" in plan_sentence(run, plan.plan_status(session, run, made))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=25), actor="ada")
     for document, draw in listed.draws.items():
         actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
-    found = sentence(run, plan.plan_status(session, run, made))
+    found = plan_sentence(run, plan.plan_status(session, run, made))
     assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in found
     workspace.close()

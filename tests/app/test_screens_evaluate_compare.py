@@ -493,7 +493,7 @@ def test_axes_of_recall_and_precision_are_limited_to_the_points():
 
 def test_panel_groups_chart_can_be_drawn():
     pytest.importorskip("vl_convert")
-    from app.screens.evaluate import panel_ablation
+    from app.screens.evaluate import debate_effect
     from app.widgets import charts
     from core.services.evaluation.coverage import Coverage
     from core.services.evaluation.panel_ablation import Part, Styles
@@ -508,10 +508,10 @@ def test_panel_groups_chart_can_be_drawn():
         {"Readers": {"alpha": known}},
         "said",
     )  # fmt: skip
-    rows = [panel_ablation._row(one, styles, "alpha") for one in styles.parts]
+    rows = [debate_effect._row(one, styles, "alpha") for one in styles.parts]
     assert [row["words"] for row in rows] == ["– → −0.25 (−0.50 to 0.12)", "−0.25 → –"]
     assert [row["gain"] for row in rows] == [-0.25, None]
-    assert "Readers" in charts.svg(panel_ablation._lanes(rows, "alpha"), False)
+    assert "Readers" in charts.svg(debate_effect._lanes(rows, "alpha"), False)
 
 
 def test_names_in_the_flow_of_flips_are_broken_where_there_is_no_room_for_them():

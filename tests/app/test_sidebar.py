@@ -183,9 +183,8 @@ def test_changing_the_project_clears_state_of_the_first(studio: AppTest) -> None
 def test_widgets_escape_their_values() -> None:
     def page() -> None:
         from app.widgets.alerts import notice
-        from app.widgets.empty_state import empty
         from app.widgets.labels import tags
-        from app.widgets.layout import header
+        from app.widgets.layout import empty, header
         from core.codebook import Label
 
         bad = "<img src=x onerror=alert(1)>"
@@ -204,7 +203,7 @@ def test_empty_state_returns_true_when_its_action_is_clicked() -> None:
     def page() -> None:
         import streamlit as st
 
-        from app.widgets.empty_state import empty
+        from app.widgets.layout import empty
 
         st.text(str(empty("No verdicts yet", "84 documents.", {"Open Data": "data"}, action="Start 10", key="run")))
 

@@ -10,9 +10,8 @@ from app import context
 from app.components import component
 from app.widgets import sidebar
 from app.widgets.alerts import notice
-from app.widgets.empty_state import empty
 from app.widgets.labels import label_data, role_data, tags
-from app.widgets.layout import header
+from app.widgets.layout import empty, header
 
 
 def run() -> None:

@@ -15,8 +15,7 @@ from app.screens.authors import results
 from app.state import AuthorsState, bound, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.elements import line, literal, saved, segments, table
-from app.widgets.empty_state import empty
-from app.widgets.layout import header, panel
+from app.widgets.layout import empty, header, panel
 from core.authors.questions import AUTHOR, MAX_ASKED, Abstention, Message, Question, Submission
 from core.authors.screening import EXCLUSIONS
 from core.errors import UsageError

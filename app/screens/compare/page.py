@@ -14,7 +14,7 @@ from app.state import state
 from app.widgets import charts, layout
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.elements import download, facts, line, literal, sentences, table
-from app.widgets.empty_state import empty_page
+from app.widgets.layout import empty_page
 from app.widgets.metric_tables import estimate_data, estimate_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text

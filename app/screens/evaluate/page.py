@@ -8,22 +8,13 @@ from dataclasses import replace
 import streamlit as st
 
 from app import context
-from app.screens.evaluate import (
-    annotators,
-    confusion,
-    debate_effect,
-    error_analysis,
-    flips,
-    panel_ablation,
-    score_bars,
-    stability,
-)
+from app.screens.evaluate import annotators, confusion, debate_effect, error_analysis, flips, score_bars, stability
 from app.state import EvaluateState, with_default
 from app.widgets import charts, layout
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import line, segments, table
-from app.widgets.empty_state import empty
 from app.widgets.labels import pick
+from app.widgets.layout import empty
 from app.widgets.metric_tables import (
     Metric,
     agreement,
@@ -79,7 +70,6 @@ def main() -> None:
     layout.write_url(tab=tab)
     match tab:
         case "debate":
-            panel_ablation.groups(session, run, reference)
             debate_effect.draw(session, run, reference)
         case "errors":
             error_analysis.draw(session, run, reference)

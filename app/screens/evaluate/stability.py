@@ -8,8 +8,7 @@ import streamlit as st
 
 from app.widgets import charts, layout
 from app.widgets.elements import sentences, table
-from app.widgets.empty_state import empty
-from app.widgets.layout import counted, panel
+from app.widgets.layout import counted, empty, panel
 from app.widgets.metric_tables import estimate_data, estimate_html
 from core.annotations import Reference
 from core.codebook import Codebook

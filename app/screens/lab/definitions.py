@@ -7,8 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from app.screens.lab.prompt import note_field
-from app.screens.lab.version_history import version_history
+from app.screens.lab.prompt import note_field, version_history
 from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices

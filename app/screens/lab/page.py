@@ -12,8 +12,7 @@ from app.state import LabState, state, with_default
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
 from app.widgets.document_drawer import excerpt
 from app.widgets.elements import facts, line, literal
-from app.widgets.empty_state import empty_page
-from app.widgets.layout import header
+from app.widgets.layout import empty_page, header
 from app.widgets.run_picker import run_words
 from core.debate import protocols
 from core.errors import MootError, PromptError

@@ -13,9 +13,8 @@ from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import line
-from app.widgets.empty_state import empty
 from app.widgets.labels import label_data
-from app.widgets.layout import panel
+from app.widgets.layout import empty, panel
 from app.widgets.metric_tables import estimate_data
 from core.errors import MootError
 from core.formatting import format_count, format_price

@@ -15,8 +15,8 @@ from app.components import component
 from app.widgets import layout
 from app.widgets.alerts import error_notices
 from app.widgets.elements import line, literal, page_number, pagination, segments, table
-from app.widgets.empty_state import empty
 from app.widgets.labels import label_data, select_label
+from app.widgets.layout import empty
 from core.codebook import Codebook
 from core.documents import Value
 from core.formatting import MISSING, format_count, format_percent, join_names

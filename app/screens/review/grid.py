@@ -23,8 +23,8 @@ from app.widgets import layout, palette
 from app.widgets.alerts import notice
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import pagination
-from app.widgets.empty_state import empty
 from app.widgets.labels import select_label
+from app.widgets.layout import empty
 from core.codebook import Codebook, Label
 from core.documents import Value
 from core.errors import MootError

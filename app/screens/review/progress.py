@@ -1,20 +1,21 @@
-"""Area below the review: accuracy estimate, suggested codebook examples, and the classifier."""
+"""Area below the review: its plan, accuracy estimate, suggested codebook examples, and the classifier."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from html import escape
 
 import streamlit as st
 
 from app.pages import open_page
-from app.screens.review import plan as plan_view
 from app.state import ReviewState, state
 from app.widgets import charts, codebook_versions
-from app.widgets.alerts import error_boxes
+from app.widgets.alerts import error_box, error_boxes
 from app.widgets.elements import download
-from app.widgets.empty_state import empty
 from app.widgets.labels import select_label, swatch_html
+from app.widgets.layout import empty
 from app.widgets.lessons import accepted_lessons
 from app.widgets.metric_tables import Metric, bar_html, estimate_data, interval_html, mark_html, metric_strip, strong
 from core.codebook import Codebook, Kind
@@ -23,11 +24,13 @@ from core.formatting import format_count, format_number, format_percent, format_
 from core.runs import RunRow
 from core.services import classifier
 from core.services.classifier import ClassifierStatus
+from core.services.evaluation import compare, run_data
 from core.services.project_session import ProjectSession
-from core.services.review import accuracy_estimate, actions, agreement, browser_data, plan
+from core.services.review import accuracy_estimate, actions, agreement, browser_data, plan, queue
 from core.services.review import codebook_examples as teaching
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
+from core.services.review.plan import CLAIMS, Claim, Plan, PlanStatus
 from core.stats.intervals import Estimate, format_interval
 
 
@@ -47,7 +50,7 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
             with st.container(width="stretch"):
                 current = plan.current_plan(session, run)
                 if current is not None:
-                    words = plan_view.sentence(run, plan.plan_status(session, run, current))
+                    words = plan_sentence(run, plan.plan_status(session, run, current))
                     st.html(f'<div class="moot-remark" role="status" data-plan>{words}</div>')
                 else:
                     estimate = accuracy_estimate.estimate_accuracy(session, run)
@@ -58,7 +61,7 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
                       help="Decide the labels on which reviewers disagree.")  # fmt: skip
         if st.button("Plan", type="tertiary", icon=":material/flag:", key="review-plan-open",
                      help="State what you want to claim, and see how many reviews it takes."):  # fmt: skip
-            plan_view.dialog(session, run, actor)
+            _plan_dialog(session, run, actor)
         if st.button("Accuracy and classifier", type="tertiary", icon=":material/monitoring:", key="review-proof-open",
                      help="Accuracy of each label, and whether more review improves the classifier"):  # fmt: skip
             _accuracy_dialog(session, run)
@@ -366,3 +369,97 @@ def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
         f"<td>{words(label.sampled)}</td><td><b>{words(label.powered)}</b></td>"
         f"<td>{bar}</td>{f1 if kind != 'rating' else ''}</tr>"
     )
+
+
+# -- plan of the review
+
+DEFAULTS: dict[Claim, tuple[int, int]] = {
+    "share": (5, 10), "correct": (3, 10), "f1": (10, 10), "better": (2, 0), "error": (10, 3),
+}  # fmt: skip
+"""Precision (or bound) and expected error of each claim in percent."""
+
+
+def plan_sentence(run: RunRow, status: PlanStatus) -> str:
+    """Return the state of a plan and the next step as HTML."""
+    codebook, current = run.settings.codebook, status.plan
+    result = escape(plan.describe_result(codebook, status))
+    if status.enough:
+        return f"<b>Enough reviews.</b> {result}"
+    claim = escape(plan.describe_claim(codebook, current))
+    left = current.reviews - status.drawn
+    more = f"about {left:,} more" if left > 0 else "more, as there are more errors than expected"
+    if current.claim == "f1" and left <= 0:
+        more = "too few for an interval: plan again with a smaller margin of error"
+    return f"Plan: {claim}. {status.drawn:,} reviewed, {more}. {result}"
+
+
+@st.dialog("Plan the review", width="large")
+def _plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
+    """Draw the dialog: claim, label, precision, the number of reviews, and the start of the plan."""
+    current = plan.current_plan(session, run)
+    if current is not None:
+        st.html(f'<div class="moot-remark">{plan_sentence(run, plan.plan_status(session, run, current))}</div>')
+    wanted = _claim_fields(session, run)
+    try:
+        with st.spinner("Simulating reviews"):
+            needed = plan.plan_reviews(session, run, wanted, queue.review_settings(session).even)
+    except MootError as error:
+        error_box(error)
+        return
+    if needed is None:
+        st.html('<div class="moot-remark">More reviews are needed than there are documents. Allow more points.</div>')
+        return
+    how = "random reviews" if wanted.claim == "error" else "reviews of the queue in its order"
+    looks = _looks(wanted.claim)
+    st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {how}.{looks}</div>')
+    with st.container(horizontal=True, gap="small"):
+        made = replace(wanted, reviews=needed)
+        save = partial(plan.save_plan, session, run, actor=actor)
+        if st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(made,)):
+            st.rerun()
+        if current is not None and st.button("End the current plan", key="plan-end", on_click=save, args=(None,)):
+            st.rerun()
+
+
+def _claim_fields(session: ProjectSession, run: RunRow) -> Plan:
+    """Draw the fields of a plan in two columns, and return the plan without its number of reviews."""
+    codebook = run.settings.codebook
+    others = [
+        one for one in run_data.ranked_runs(session)
+        if one.run_id != run.run_id and one.verdicts and compare.are_comparable(codebook, one.settings.codebook)
+    ]  # fmt: skip
+    impossible = {"share", "f1"} if codebook.kind == "rating" else set()
+    known = [name for name in CLAIMS if name not in impossible and (name != "better" or others)]
+    left, right = st.columns(2)
+    values = plan.values_noun(codebook)
+    titled = {name: CLAIMS[name].format(values=values) for name in known}
+    claim: Claim = left.selectbox("Claim", known, format_func=titled.__getitem__, key="plan-claim")
+    label = ""
+    if claim in ("share", "f1"):
+        with right:
+            label = select_label(codebook, key="plan-label")
+    other = ""
+    if claim == "better":
+        runs = {one.run_id: one.title for one in others}
+        other = right.selectbox("Compared with", list(runs), format_func=lambda id: runs[id], key="plan-other")
+    points, expected = DEFAULTS[claim]
+    titles = {
+        "error": "Upper limit for wrong accepted verdicts, %",
+        "better": f"Difference in correct {values} to detect, points",
+    }
+    title = titles.get(claim, "Margin of error, points")
+    points = left.number_input(title, 1, 40, points, key=f"plan-points-{claim}")
+    expected = 0 if claim == "better" else right.number_input(
+        f"Expected share of wrong {values}, %" if claim != "error" else "Expected share of wrong verdicts, %",
+        0, 45, expected, key=f"plan-expected-{claim}",
+        help="Your guess. It affects the planned number of reviews, not the validity of the result.",
+    )  # fmt: skip
+    return Plan(claim, label, points / 100, expected / 100, other=other)
+
+
+def _looks(claim: Claim) -> str:
+    if claim == "better":
+        return " Documents on which the runs differ come first. You may stop as soon as one run is better."
+    if claim in ("share", "correct"):
+        return " You may stop as soon as the interval is narrow enough: it is valid at any time."
+    return " The result is computed once, after this number of reviews."

@@ -1,18 +1,41 @@
-"""Run page: set up, start, watch and control runs."""
+"""Run page: set up, start, watch and control runs.
+
+A run has a header with its controls, a stop notice, the queue, savings and the live board.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from html import escape
 
 import streamlit as st
 
 from app import context
-from app.screens.run import setup, status
-from app.state import RunState, bound, state
+from app.components import component
+from app.screens.run import setup
+from app.state import RunState, SessionState, bound, state
 from app.widgets import layout
-from app.widgets.elements import saved
-from core.formatting import format_count
+from app.widgets.alerts import STATE_TONES, Tone, error_box, error_notices, notice
+from app.widgets.elements import literal, saved
+from app.widgets.labels import label_data, role_data
+from core.debate import protocols
+from core.errors import MootError
+from core.formatting import format_clock, format_count, format_money, format_percent, plural
 from core.runs import RunRow
+from core.services import prompt_templates
+from core.services.data.overview import source_name
+from core.services.project_session import ProjectSession
+from core.services.runs import control, cost_estimate, planning, rerun
+from core.services.runs.control import RunOverview
+from core.services.runs.cost_estimate import AdaptiveSavings, FromStore
+from core.stats.intervals import format_interval
+
+_LIVE_RUN = component("live_run")
+PENDING = {"paused": "pausing", "stopped": "stopping"}
+
+Act = Callable[..., None]
+"""Apply a control action (first argument) to the shown run."""
 
 
 def main() -> None:
@@ -31,7 +54,7 @@ def main() -> None:
         run_id = state.run_id
         if run_id not in {run.run_id for run in runs}:
             run_id = next(iter(session.active_runs()), runs[-1].run_id)
-        status.draw(session, run_id, lambda: _run_picker(runs, run_id))
+        _draw_run(session, run_id, lambda: _run_picker(runs, run_id))
 
 
 def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
@@ -58,6 +81,253 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
         "Run", options, format_func=title, label_visibility="collapsed", width=250,
         **bound("run-picker", shown, select),
     )  # fmt: skip
+
+
+# -- one run
+
+
+def _draw_run(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -> None:
+    """Draw a run with its buttons and its live board. If it has ended since the last time, show the next active run."""
+    overview = control.run_overview(session, run_id)
+    run, active = overview.run, overview.state in ("running", "queued")
+    ended = overview.state == "done" and state.run.unfinished == run_id  # while this tab showed it
+    state.run.unfinished = None if overview.state == "done" else run_id
+    if ended:
+        planning.note_run_watched(session, run)
+        if others := [other for other in session.active_runs() if other != run_id]:
+            state.run_id = others[0]
+            st.rerun()
+
+    def act(action: Callable[..., None], *args: float, **options: bool) -> None:
+        """Apply a control action to the run and report errors."""
+        with error_notices():
+            action(session, run_id, *args, **options)
+
+    explained = overview.pending_state is None and (
+        overview.stop_code not in ("", "user") or (overview.state == "failed" and overview.error is not None)
+    )
+    word, tone = _badge(overview)
+    with layout.header(session.run_name(run_id), _subtitle(overview, source_name(session)), badge=word, tone=tone,
+                dot=overview.state == "running", key="run-header"):  # fmt: skip
+        run_picker()
+        _buttons(session, overview, act, explained=explained)
+        st.button("New run", icon=":material/add:", key="new-run", on_click=state.run.show_setup, args=(True,))
+    if explained:
+        _stop_notice(overview, act)
+    if overview.truncation:
+        notice("warn", "Replies reached their output limit", overview.truncation)
+    _queue(session, overview)
+    if not active:
+        _savings(run, cost_estimate.reused_replies(session, run_id), cost_estimate.adaptive_savings(session, run))
+    _board(session, overview, explained=explained)
+
+
+def _board(session: ProjectSession, overview: RunOverview, *, explained: bool) -> None:
+    """Draw the live board. ``explained`` is True if the page says why the run is not running."""
+    run = overview.run
+    roles = {role.name: role for role in protocols.roles_of(run.settings)}
+    titles = role_data({name: role.title for name, role in roles.items()})
+    # The debates come from /moot/live and not from reruns. The component reports a state other than the page's.
+    _LIVE_RUN(
+        key="live-run",
+        data={
+            "run": context.live_name(session, run.run_id),
+            "labels": label_data(run.settings.codebook),
+            "roles": [{**row, "group": roles[row["role"]].group} for row in titles],
+            "kind": run.settings.codebook.kind,
+            "state": overview.state,
+            "budget": run.budget_usd,
+            "slots": max(8, min(20, 2 * run.settings.concurrency)),
+            "explained": explained,
+            "layout": protocols.of(run.settings).layout,
+        },
+        on_state_change=lambda: None,
+    )
+
+
+def _badge(overview: RunOverview) -> tuple[str, Tone]:
+    if overview.pending_state is not None:
+        return PENDING.get(overview.pending_state, overview.pending_state), "unres"
+    if overview.stop_code == "interrupted":
+        return "interrupted", "unres"
+    return overview.state, STATE_TONES.get(overview.state, "")
+
+
+def _subtitle(overview: RunOverview, file_name: str) -> str:
+    """Return the subtitle of a run, such as "reviews.csv, codebook v1, iteration 1 of 3"."""
+    settings = overview.run.settings
+    spec = protocols.of(settings)
+    title = spec.name.upper() if len(spec.name) <= 4 else spec.title
+    source = file_name or "the documents"
+    parts = [source if overview.run.details.name else f"{title} on {source}", f"codebook v{settings.codebook_version}"]
+    if own := prompt_templates.summarise_prompts(settings):
+        parts.append(f"prompts: {own}")
+    if overview.siblings > 1:
+        parts.append(f"iteration {settings.iteration + 1} of {overview.siblings}")
+    return ", ".join(parts)
+
+
+def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explained: bool) -> None:
+    """Draw the buttons that control a run, depending on its state."""
+    run, now = overview.run, overview.state
+
+    def button(label: str, key: str, action: Callable[..., None], **options: object) -> None:
+        st.button(label, key=key, on_click=act, args=(action,), **options)  # type: ignore[arg-type]
+
+    if now == "running":
+        button(
+            "Pause", "pause", control.pause, icon=":material/pause:", disabled=overview.pending_state is not None,
+            help="Finish the calls in flight, then pause",
+        )  # fmt: skip
+        button(
+            "Stop", "stop", control.stop, icon=":material/stop:", disabled=overview.pending_state == "stopped",
+            help="Cancel the calls in flight; all replies so far are kept",
+        )  # fmt: skip
+    elif now == "queued":
+        button("Remove from queue", "unqueue", control.stop)
+    elif not explained and overview.left and now in ("paused", "stopped", "failed"):
+        button("Resume", "resume", control.resume, icon=":material/play_arrow:", type="primary")
+        if now == "paused":
+            button("End run", "end-run", control.stop, help="Keep the results so far; the run can be resumed later")
+    if now in ("running", "queued"):
+        return
+
+    def set_up_rerun() -> None:
+        planning.save_plan(session, rerun.plan_from_run(run))
+        state.run.show_setup(True)
+
+    st.button(
+        "Run again", icon=":material/redo:", key="again", on_click=set_up_rerun,
+        help="Set up another run with these settings. Replies to unchanged requests are reused: if you change only "
+        "the judge, only the judge is paid",
+    )  # fmt: skip
+    if run.failed:
+        button(
+            f"Retry {run.failed:,} failed", "retry-failed", control.resume, icon=":material/replay:",
+            kwargs={"retry_failed": True},
+        )  # fmt: skip
+    if run.unresolved:
+        button(
+            f"Retry {run.unresolved:,} unresolved", "retry-unresolved", control.resume, icon=":material/replay:",
+            kwargs={"retry_unresolved": True},
+            help="Ask again for decisions that could not be read; the others are kept",
+        )  # fmt: skip
+
+
+def _stop_notice(overview: RunOverview, act: Act) -> None:
+    """Draw the reason why the run is not running, with the possible actions."""
+    run = overview.run
+    name, at = run.title, f"{run.ended:,} of {run.documents:,}"
+    if overview.state == "failed" and isinstance(overview.error, MootError):
+        error_box(overview.error)
+    elif overview.state == "failed" and overview.error is not None:
+        notice("error", f"{name} failed: internal error", f"{type(overview.error).__name__}: {overview.error}")
+    else:
+        match overview.stop_code:
+            case "budget":
+                spent = run.cost_usd or 0.0
+                rest = spent / run.ended * overview.left if run.ended else None
+                cost = (
+                    f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
+                )
+                paused = f"Paused at {format_money(spent)} of {format_money(run.budget_usd)}"
+                notice("warn", paused, f"{at} done. The rest may not cover another call.{cost}")
+                _budget(run, act)
+                return
+            case "interrupted":
+                until = f" until {format_clock(overview.last_reply)}" if overview.last_reply else ""
+                left = overview.open_debates
+                more = f" {format_count(left, 'open debate')} will continue." if left else ""
+                text = f"All replies{until} are saved and will not be paid for again.{more}"
+                notice("warn", f"{name} was interrupted at {at}", text)
+            case "errors":
+                text = f"{run.message}\nFix the problem and resume; no reply is paid for twice."
+                notice("error", f"{name} is {overview.state} at {at}", text)
+            case "batch":
+                text = f"{run.message}. Resume to collect the finished replies."
+                notice("info", f"{name} waits for its batch at {at}", text)
+            case "on_hold":
+                notice("info", f"{name} is on hold", f"It was {run.message}. Resume to queue it again.")
+    with st.container(horizontal=True, gap="small"):
+        st.button("Resume", type="primary", key="box-resume", on_click=act, args=(control.resume,))
+        if overview.state == "paused":
+            st.button("End run", key="box-stop", on_click=act, args=(control.stop,))
+
+
+def _budget(run: RunRow, act: Act) -> None:
+    """Draw the buttons that raise the budget of a run."""
+    offer = control.suggest_budget(run)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        other = st.number_input(
+            "New budget in dollars", min_value=0.01, value=offer, format="%.2f", width=150,
+            label_visibility="collapsed", key=f"box-ceiling-{run.run_id}-{run.budget_usd}",
+        )  # fmt: skip
+        st.button(
+            f"Raise to ${other:,.2f}", type="primary", key="box-raise", on_click=act,
+            args=(control.raise_budget, other),
+        )  # fmt: skip
+        st.button("End run", key="box-stop", on_click=act, args=(control.stop,))
+
+
+def _queue(session: ProjectSession, overview: RunOverview) -> None:
+    """Draw the active run if another run is shown, the queued runs, and the runs on hold."""
+    run_id = overview.run.run_id
+    active = next((other for other in session.active_runs() if session.state(other) == "running"), run_id)
+    queued = [row for row in control.queued_runs(session) if row.run_id != run_id]
+    held: Sequence[RunRow] = ()
+    if overview.state in ("done", "stopped"):
+        held = [row for row in control.runs_on_hold(session) if row.run_id != run_id]
+    if not queued and not held and active == run_id:
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="queue"):
+        if active != run_id:
+            st.html('<div class="moot-line q">Active:</div>', width="content")
+            st.button(
+                literal(f"Watch {session.run_name(active)}"), icon=":material/visibility:", key="watch",
+                on_click=SessionState.run_id.set, args=(active,),
+            )  # fmt: skip
+        if queued:
+            st.html('<div class="moot-line q">Queue:</div>', width="content")
+        for row in queued:
+            iteration = row.settings.iteration + 1
+            st.button(
+                literal(f"{row.title}, iteration {iteration}" if iteration > 1 else row.title),
+                icon=":material/close:", icon_position="right", key=f"unqueue-{row.run_id}",
+                help="Remove this run from the queue", on_click=session.stop, args=(row.run_id,),
+            )  # fmt: skip
+        if held:
+            names = ", ".join(row.title for row in held)
+            st.html(f'<div class="moot-line q">On hold: {escape(names)}</div>', width="content")
+            resume = partial(control.start_runs, session, held)
+            st.button("Resume all" if len(held) > 1 else "Resume", key="resume-on-hold", on_click=resume)
+
+
+def _savings(run: RunRow, reused: FromStore, adaptive: AdaptiveSavings | None) -> None:
+    """Draw one line for each kind of saving. Draws nothing if there are no savings."""
+    lines = [_adaptive_savings(adaptive)] if adaptive is not None and adaptive.ended else []
+    if reused.replies:
+        cost = f", saving {format_money(reused.cost_usd)}" if reused.cost_usd else ""
+        replies = plural(reused.replies, "reply was", "replies were")
+        lines.append(f"<b>{reused.replies:,}</b> {replies} reused ({reused.tokens:,} tokens{cost}).")
+    if run.cached_tokens and run.prompt_tokens:
+        share = format_percent(run.cached_tokens / run.prompt_tokens)
+        lines.append(f"<b>{share}</b> of the prompt tokens came from the servers' prompt caches.")
+    if lines:
+        st.html("".join(f'<div class="moot-line q">{line}</div>' for line in lines))
+
+
+def _adaptive_savings(adaptive: AdaptiveSavings) -> str:
+    text = f"<b>{format_percent(adaptive.share)}</b> of the documents were decided early, without a full debate."
+    if adaptive.calls_saved:
+        cost = f", {format_money(adaptive.cost_saved_usd)}" if adaptive.cost_saved_usd else ""
+        text += f" This saved about <b>{adaptive.calls_saved:,}</b> calls{cost}."
+    if not adaptive.audited or adaptive.interval is None:
+        return f"{text} No audits yet."
+    interval = format_interval(adaptive.interval, "percent", named=True)
+    return (
+        f"{text} Of {adaptive.audited:,} audited by a full debate, <b>{adaptive.changed:,}</b> changed "
+        f"({interval} of early decisions)."
+    )
 
 
 main()

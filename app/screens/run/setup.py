@@ -14,8 +14,8 @@ from app.pages import open_page, page_link
 from app.state import bound, state
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice, probe_notice
 from app.widgets.elements import download, heading, icon_button, line
-from app.widgets.empty_state import empty
 from app.widgets.labels import tags, tile_html
+from app.widgets.layout import empty
 from app.widgets.prompt_preview import request_preview
 from core.codebook import Codebook, label_noun
 from core.debate import protocols

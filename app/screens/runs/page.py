@@ -16,7 +16,7 @@ from app.state import bound, state
 from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
 from app.widgets.elements import facts, line, segments
-from app.widgets.empty_state import empty_page
+from app.widgets.layout import empty_page
 from app.widgets.metric_tables import estimate_data
 from app.widgets.run_picker import reference_picker, run_date, run_differences
 from core.annotations import Reference
