@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from core.debate.turns import ReplyError, ReplyForm, Usage
-from core.engine.base_engine import LOADED_AT_ONCE
+from core.engine.base_engine import EQUAL_FAILURES, LOADED_AT_ONCE
 from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.event_loop import gather_all
@@ -311,6 +311,7 @@ class BatchEngine(ReplayingEngine):
         missing = dict.fromkeys(job.keys)
         failed: dict[str, Mapping[str, Any]] = {}
         rows: list[tuple[str, Mapping[str, Any]]] = []
+        errors: list[ModelError] = []
         server = await self._server(job.role_model)
         is_gone = False
         for output in state.outputs:
@@ -325,12 +326,12 @@ class BatchEngine(ReplayingEngine):
                     del missing[row[0]]
                     rows.append(row)
                     if len(rows) >= COMMITTED_AT_ONCE:
-                        await self._commit_rows(job, rows)
+                        errors += await self._commit_rows(job, rows)
                         rows = []
             except NoSuchModel:  # servers delete files after some weeks
                 is_gone = True
         unanswered = [(key, failed[key]) for key in missing if key in failed]
-        await self._commit_rows(job, (*rows, *unanswered))
+        errors += await self._commit_rows(job, (*rows, *unanswered))
         server_name = job.role_model.connection
         if state.problem:
             self._batch_refused(job, state.problem)
@@ -343,14 +344,19 @@ class BatchEngine(ReplayingEngine):
             lost = TimedOut(f"{job.role_model.model} at {server_name} sent no row for it in {job.name}.", ASK_AGAIN)
             for key in (key for key in missing if key not in failed):
                 self._record_failure(job, key, lost)
+            again = [error for error in errors if error.retryable and any(error.billed)]
+            if len(again) == len(job.keys) >= EQUAL_FAILURES:
+                problem = f"all {len(again)} requests of the batch {job.remote_id} were billed and failed"
+                self.pause(StopReason("errors", f"{problem}: {again[0]} Resuming pays for them again."))
         await self._jobs.close_job(job.name, state.problem or "collected")
         del self._jobs_out[job.name]
         ready: dict[str, None] = {}
         self._release(job.keys, ready)
         return ready
 
-    async def _commit_rows(self, job: BatchJob, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-        commits = []
+    async def _commit_rows(self, job: BatchJob, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> list[ModelError]:
+        """Commit the replies in rows. Record the errors of the other rows and return them."""
+        commits, errors = [], []
         for key, row in rows:
             waiting = self._waiting.get(key)
             try:
@@ -359,6 +365,7 @@ class BatchEngine(ReplayingEngine):
                 reply = self._batches.reply(job.role_model, row, self.settings, form, characters)
             except ModelError as error:
                 self._record_failure(job, key, error)
+                errors.append(error)
                 continue
             if not self.store.contains(key):
                 self.progress.paid(reply.usage, reply.cost_usd)
@@ -366,6 +373,7 @@ class BatchEngine(ReplayingEngine):
                 self._fresh.add(key)
                 commits.append(self.store.commit(paid_reply(reply, key, run_id=job.run_id)))
         await gather_all(commits)
+        return errors
 
     def _record_failure(self, job: BatchJob, key: str, error: ModelError) -> None:
         """Record a failed request: it is submitted again, or its debate gets the error."""

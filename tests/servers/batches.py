@@ -5,7 +5,8 @@ rows without an output line), ``fail`` (share of rows with a 500 in the error fi
 out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but the
 connection is closed without an answer), ``cut`` (so many downloads break off), ``hold`` (no batch ends), ``forget``
 (404 for each batch by its id), ``gone`` (404 for each download), ``end`` (status of a batch that ends, cancelled or
-expired, with half of its rows). ``GET /stats`` counts requests by custom_id.
+expired, with half of its rows), ``empty`` (True: every reply in a batch is empty). ``GET /stats`` counts requests by
+custom_id.
 """
 
 from __future__ import annotations
@@ -130,7 +131,10 @@ class Batches:
                 bad.append({**row, "response": {"status_code": 500, "body": {"error": {"message": "Out of order."}}}})
             else:
                 self.answered[one["custom_id"]] += 1
-                good.append({**row, "response": {"status_code": 200, "body": self.reply(one["body"])}})
+                body = self.reply(one["body"])
+                if self.config.get("empty"):
+                    body["choices"][0]["message"]["content"] = ""
+                good.append({**row, "response": {"status_code": 200, "body": body}})
         for name, rows in (("output_file_id", good), ("error_file_id", bad)):
             if rows:
                 batch[name] = f"file-{len(self.files)}"

@@ -164,6 +164,27 @@ def test_missing_rows_are_not_explained_by_a_slow_start(tmp_path: Path, server: 
     assert "silence" not in result.stderr
 
 
+def test_batch_of_empty_replies_is_paid_for_once_and_pauses_the_run(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(6))
+    configure(server, empty=True)
+    result = run(tmp_path, server, "--price", "s/m=1/1", code=3)
+    assert stats(server)["sizes"] == [6]
+    assert (
+        "all 6 requests of the batch batch-0 were billed and failed: m at s replied without any text" in result.stderr
+    )
+    assert "Resuming pays for them again" in result.stderr
+    assert result.json["cost_usd"] == pytest.approx(6 * 110 * 0.5e-6)
+    configure(server, empty=False)
+    assert run(tmp_path, server, "--resume", "r0001", "--price", "s/m=1/1").json["verdicts"] == 6
+
+
+def test_few_empty_replies_are_requested_again(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(2))
+    configure(server, empty=True)
+    run(tmp_path, server, code=None)
+    assert stats(server)["sizes"] == [2, 2, 2]
+
+
 def test_enqueued_token_limit_splits_batches_and_sends_them_one_by_one(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(8))
     configure(server, refuse="Enqueued token limit reached for m")
