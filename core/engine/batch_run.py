@@ -117,7 +117,10 @@ class BatchEngine(ReplayingEngine):
                 self.pause(StopReason("errors", str(error)))
             ids: Sequence[str] = list(self._todo)
             self._todo.clear()
-            while ids and self.pending_state is None:
+            if self._jobs_out and self.pending_state is None:  # what they may cost is reserved before more is submitted
+                await self._submit_stage(ids, folder, only_open=True)
+                ids = list(self._deferred)
+            while (ids or self._waiting) and self.pending_state is None:
                 await self._submit_stage(ids, folder)
                 if self.pending_state is None and self._deferred and not self._waiting:
                     self.pause_for_budget()
@@ -133,8 +136,11 @@ class BatchEngine(ReplayingEngine):
             raise UsageError(f"{folder} cannot be created: {error.strerror}.", "Name another batch_dir.") from error
         return folder
 
-    async def _submit_stage(self, ids: Sequence[str], folder: Path) -> None:
-        """Replay the debates on these documents and submit their next requests."""
+    async def _submit_stage(self, ids: Sequence[str], folder: Path, *, only_open: bool = False) -> None:
+        """Replay the debates on these documents and submit their next requests.
+
+        ``only_open`` defers every request that is not in an open batch.
+        """
         files = BatchFiles(folder, self.run_id, self._most, self._send)
         self._deferred = {}
         try:
@@ -142,7 +148,7 @@ class BatchEngine(ReplayingEngine):
                 documents = await self.dependencies.documents(ids[start : start + LOADED_AT_ONCE])
                 for missing in await gather_all(self._replay(document) for document in documents):
                     for key, pending in missing:
-                        await self._enqueue(files, key, pending)
+                        await self._enqueue(files, key, pending, only_open=only_open)
                 self.progress.in_flight = len(self._requests)
                 if self.pending_state is not None:
                     return
@@ -160,21 +166,22 @@ class BatchEngine(ReplayingEngine):
 
     # -- submitting
 
-    async def _enqueue(self, files: BatchFiles, key: str, pending: PendingTurn) -> None:
-        """Add a request to a file, unless it is submitted already."""
+    async def _enqueue(self, files: BatchFiles, key: str, pending: PendingTurn, *, only_open: bool) -> None:
+        """Add a request to a file, unless it is submitted already. Defer it if its highest cost exceeds the budget."""
         request = pending.request
         waiting = self._waiting.get(key)
         if waiting is None:
             most = self.dependencies.models.max_cost(pending.role_model, request) * SHARE
-            if key in self._submitted_keys:
-                most = 0.0
-            if self.budget.spent + self._reserved + most > self.budget.ceiling:
+            job = self._jobs_out.get(self._submitted_keys.get(key, ""))
+            if job is None and (only_open or self.budget.spent + self._reserved + most > self.budget.ceiling):
                 self._deferred[pending.document.id] = None
                 return
+            if job is not None and job.run_id != self.run_id:
+                most = 0.0  # the other run pays
             waiting = _Waiting(request.role, request.form, request.characters, most)
             self._waiting[key] = waiting
             self._reserved += most
-            if key not in self._submitted_keys:
+            if job is None:
                 body = self._batches.body(pending.role_model, request, self.settings)
                 await files.add(key, pending.role_model, line(key, body))
         if pending.document.id not in waiting.documents:
@@ -368,9 +375,10 @@ class BatchEngine(ReplayingEngine):
                 errors.append(error)
                 continue
             if not self.store.contains(key):
-                self.progress.paid(reply.usage, reply.cost_usd)
-                self.budget.spent += reply.cost_usd or 0.0
-                self._fresh.add(key)
+                if job.run_id == self.run_id:
+                    self.progress.paid(reply.usage, reply.cost_usd)
+                    self.budget.spent += reply.cost_usd or 0.0
+                    self._fresh.add(key)
                 commits.append(self.store.commit(paid_reply(reply, key, run_id=job.run_id)))
         await gather_all(commits)
         return errors
@@ -380,8 +388,9 @@ class BatchEngine(ReplayingEngine):
         self._attempts[key] += 1
         usage = Usage(*error.billed, estimated=True)
         cost = self._batches.cost(job.role_model, usage)
-        self.progress.billed(usage, cost)
-        self.budget.spent += cost or 0.0
+        if job.run_id == self.run_id:
+            self.progress.billed(usage, cost)
+            self.budget.spent += cost or 0.0
         self._failure = f". An earlier reply failed: {error.message.rstrip('.')}"
         if not error.retryable or self._attempts[key] >= MAX_ATTEMPTS:
             self._errors[key] = ReplyError(error.kind, str(error))

@@ -203,6 +203,33 @@ def test_replies_release_the_budget_that_their_requests_reserved(tmp_path: Path,
     assert (max(sizes), sum(sizes)) == (2, 18)
 
 
+def test_resumed_run_keeps_the_budget_that_its_open_batches_reserved(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(6))
+    configure(server, hold=True)
+    price = ("--price", "s/m=1/1")
+    limits = (*price, "--param", "max_tokens=1000", "--budget", "0.003", "--param", "batch_wait=0")
+    assert run(tmp_path, server, *limits, code=3).json["status"] == "paused"
+    for _ in range(2):
+        run(tmp_path, server, *price, "--resume", "r0001", code=3)
+    assert stats(server)["sizes"] == [2], "two requests may cost the whole budget"
+
+
+def test_replies_that_another_run_pays_are_no_cost_of_the_run_that_collects_them(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(3))
+    configure(server, hold=True)
+    more = ("--price", "s/m=1/1", "--protocol", "single", "--param", "batch_wait=0")
+    run(tmp_path, server, *more, code=3)
+    run(tmp_path, server, *more, "--budget", "0.01", code=3)
+    configure(server, hold=False)
+    for _ in range(9):
+        result = run(tmp_path, server, *more[:2], "--resume", "r0002", code=None)
+        if result.code == 0:
+            break
+    assert (result.json["calls"], result.json["cached_calls"], result.json["cost_usd"]) == (0, 3, 0)
+    assert "r0002 done: 3 of 3, 3 of 3 replies reused, $0.00" in result.stderr
+    assert stats(server)["sizes"] == [3]
+
+
 def test_server_without_batch_api_pauses_and_names_alternatives(tmp_path: Path) -> None:
     from tests.servers.running import mock_llm
 
