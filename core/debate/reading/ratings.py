@@ -398,14 +398,12 @@ class _Collected:
             self.rate(item, float(digits) if "." in digits else int(digits))
 
     def rate(self, item: str, value: int | float) -> None:
-        """Take a number, if it is a point of the scale."""
+        """Take a number, if it is on the scale."""
         scale = self.scale_of(item)
-        if value in scale.points:
-            self.seen.setdefault(item, []).append(int(value))
-        elif 0 < value < 1 and scale.max >= _WIDE:
+        if 0 < value < 1 and scale.max >= _WIDE:
             self.reasons[item] = f"{value} may be a fraction of the scale to {scale.max}"
-        elif scale.min < value < scale.max:
-            self.reasons[item] = f"{value} is not a whole number"
+        elif scale.min <= value <= scale.max:
+            self.seen.setdefault(item, []).append(value)
         else:
             self.reasons[item] = f"{value} is outside {scale.min} to {scale.max}"
 

@@ -372,7 +372,7 @@ READ = {
             "1, 3, 4",
         ),
         ("Fluency: 2.5\nOverall: 3\nRelevance: 4", "?, 3, 4"),
-        ("Fluency: 1.5\nOverall: 3\nRelevance: 4", "?, 3, 4"),
+        ("Fluency: 1.5\nOverall: 3\nRelevance: 4", "1.5, 3, 4"),
         ('{"Fluency": "2/2", "Overall": "3 out of 4", "Relevance": "4"}', "2, 3, 4"),
         (
             '{"Fluency": {"score": 2, "max": 2}, "Overall": {"score": 3, "max": 4}, "Relevance": {"score": 4, "max": 5}}',

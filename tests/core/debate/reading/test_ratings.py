@@ -100,8 +100,7 @@ def test_contradicted_dimension_in_sentences_has_no_rating() -> None:
     ("text", "value"),
     [
         ("I would rate this answer a 4.", 4),
-        ("Overall, I'd give it a 3 out of 5 because it is short.", 3),
-        ("I'd give it a 3.5 out of 5.", None),
+        ("Overall, I'd give it a 3.5 out of 5 because it is short.", 3.5),
         ("It is a solid 4.", 4),
         ("The answer gets 4/5.", 4),
         ("My rating is 4.", 4),
@@ -132,9 +131,3 @@ def test_rating_with_its_scale_counts_only_on_that_of_the_codebook(remark: str) 
     text = f"Final Decision:\nClarity: 4 {remark}\nTone: 5\nQuality of facts: 3"
     assert read(text.format(5), THREE).values == {"cl": 4, "to": 5, "qu": 3}
     assert "cl" not in read(text.format(10), THREE).values
-
-
-@pytest.mark.parametrize("text", ["Helpfulness: 3.5", "3.5/5", '{"Helpfulness": 3.5}', "I'd give it a 3.5 out of 5."])
-def test_number_between_two_points_of_the_scale_is_no_rating(text: str) -> None:
-    assert read(text, ONE).values == {}
-    assert read(text.replace("3.5", "3.0"), ONE).values == {"he": 3}
