@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields, replace
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, Usage, Verdict
 from core.documents import Document
-from core.engine.budget import Budget
 from core.engine.debate_runner import Debate, PendingTurn
 from core.engine.interfaces import Dependencies, Work
+from core.engine.limits import Budget
 from core.engine.model_calls import ModelCaller
 from core.errors import ContextTooLong, ProjectError, Refused
 from core.formatting import format_count

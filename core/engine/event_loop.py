@@ -1,11 +1,15 @@
-"""One asyncio loop in one thread, for everything that calls models."""
+"""One asyncio loop in one thread for everything that calls models, and child processes that the loop ends."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Awaitable, Coroutine, Iterable
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -64,3 +68,28 @@ class EngineThread:
         asyncio.set_event_loop(self.loop)
         with self._runner:  # cancels the remaining tasks and closes the loop
             self.loop.run_forever()
+
+
+async def start_python(
+    *arguments: str, env: Mapping[str, str] | None = None, **options: Any
+) -> asyncio.subprocess.Process:
+    """Start Python with this import path in a process group of its own, which Ctrl-C does not reach.
+
+    ``env`` are further environment variables, ``options`` those of ``create_subprocess_exec``.
+    """
+    if sys.platform == "win32":
+        options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
+    else:
+        options["start_new_session"] = True
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return await asyncio.create_subprocess_exec(
+        sys.executable, *arguments, env={**os.environ, **path, **(env or {})}, **options
+    )
+
+
+def terminate(process: asyncio.subprocess.Process) -> None:
+    """Ask a process and its children to end. On Windows, end the process."""
+    if sys.platform == "win32":
+        process.terminate()
+    else:
+        os.killpg(process.pid, signal.SIGTERM)

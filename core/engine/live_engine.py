@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from core.debate.turns import Reply, ReplyError
 from core.documents import Document
 from core.engine.base_engine import Engine
-from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, look_up, read_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
+from core.engine.limits import BudgetSpent
 from core.errors import ModelError
 from core.runs import BUILTIN, StopReason
 

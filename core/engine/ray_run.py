@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,9 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.debate.turns import Reply, ReplyError
-from core.engine import process_group
 from core.engine.base_engine import LOADED_AT_ONCE
-from core.engine.event_loop import gather_all
+from core.engine.event_loop import gather_all, start_python, terminate
 from core.engine.interfaces import Dependencies, Work
 from core.engine.ray_job import require_cluster, require_ray
 from core.engine.ray_worker import ATTEMPTS, STOP, document_text, precedents_text
@@ -110,10 +108,9 @@ class RayEngine(ReplayingEngine):
         self._to_share.append(reply)
 
     async def _start(self) -> asyncio.subprocess.Process:
-        return await process_group.start(
-            sys.executable, "-m", "core.engine.ray_job", str(self._folder),
+        return await start_python(
+            "-m", "core.engine.ray_job", str(self._folder), env={"RAY_DEDUP_LOGS": "1"},
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "RAY_DEDUP_LOGS": "1"},
         )  # fmt: skip
 
     async def _follow(self, process: asyncio.subprocess.Process, left: set[str]) -> None:
@@ -127,7 +124,7 @@ class RayEngine(ReplayingEngine):
                 await self._merge(left)
         finally:
             if process.returncode is None:
-                process_group.terminate(process)
+                terminate(process)
                 await process.wait()
             await self._merge(left)
             words = (await stderr).decode("utf-8", "replace").strip().splitlines()

@@ -25,10 +25,9 @@ from typing import Any, TypeAlias
 from core.annotations import Precedents
 from core.debate.turns import Reply, Verdict
 from core.documents import Document
-from core.engine import process_group
 from core.engine.base_engine import Engine
 from core.engine.debate_runner import Debate, PendingTurn, paid_reply, read_reply
-from core.engine.event_loop import tune_garbage_collection
+from core.engine.event_loop import start_python, tune_garbage_collection
 from core.engine.interfaces import Work
 from core.llm.models import LEXICAL, ModelLibrary
 from core.runs import RunSettings, StopReason
@@ -82,11 +81,9 @@ class WorkerPoolEngine(Engine):
                 await worker.communicate()  # ``wait`` alone never returns while output is unread
 
     async def _start(self) -> asyncio.subprocess.Process:
-        worker = await process_group.start(
-            sys.executable, "-P", "-m", "core.engine.worker_pool",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )  # fmt: skip
+        worker = await start_python(
+            "-P", "-m", "core.engine.worker_pool", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
         _send(worker, (self.run_id, self.settings))
         return worker
 

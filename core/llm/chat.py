@@ -13,8 +13,7 @@ from core import errors
 from core.debate.turns import Reply
 from core.llm import streaming
 from core.llm.capabilities import ModelCapabilities
-from core.llm.request import ModelRequest
-from core.llm.schemas import Schema
+from core.llm.request import ModelRequest, Schema
 from core.llm.streaming import OnDelta
 from core.runs import RoleModel
 

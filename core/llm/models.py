@@ -19,12 +19,11 @@ from core.codebook import Codebook
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
-from core.llm import chat, embeddings, failures, ollama_chat, openai_chat, probe, schemas, streaming
+from core.llm import chat, embeddings, failures, ollama_chat, openai_chat, probe, streaming
 from core.llm.capabilities import Capabilities, ModelCapabilities
-from core.llm.connections import PRESETS, Connection, Limits, find_key
+from core.llm.connections import PRESETS, Connection, Limits, Prices, find_key
 from core.llm.failures import hide_key, redacted
-from core.llm.prices import Prices
-from core.llm.request import ModelRequest
+from core.llm.request import ModelRequest, request_schema
 from core.llm.streaming import OnDelta, estimate_usage
 from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
 
@@ -218,7 +217,7 @@ class ModelLibrary:
             role_model=role_model,
             role_request=request,
             seed=None if seed is None else seed + settings.iteration + SEEDS_APART * request.sample,
-            schema=schemas.request_schema(role_model.sampling, request, settings.codebook),
+            schema=request_schema(role_model.sampling, request, settings.codebook),
             silence=(silence := settings.handling.silence or streaming.SILENCE_SECONDS),
             deadline=settings.handling.deadline or silence + streaming.reply_seconds(request.output_limit(role_model)),
             price=lambda usage: self.prices.cost(connection, role_model.model, usage),
@@ -254,7 +253,7 @@ class ModelLibrary:
         belong in the key. A server's reply depends only on the request, so only the intended schema is added.
         """
         if role_model.connection != BUILTIN:
-            schema = schemas.request_schema(role_model.sampling, request, settings.codebook)
+            schema = request_schema(role_model.sampling, request, settings.codebook)
             return {} if schema is None else {"schema": schema}
         salt = {"builtin": baseline.VERSION, "codebook": settings.codebook.hash, "role": request.role}
         name, _, suffix = role_model.model.partition("@")

@@ -12,8 +12,7 @@ from core.debate.turns import Usage
 from core.llm import streaming
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event
-from core.llm.request import ModelRequest
-from core.llm.schemas import Schema
+from core.llm.request import ModelRequest, Schema
 from core.llm.streaming import parse_token_count
 from core.runs import RoleModel
 

@@ -13,8 +13,7 @@ from core.formatting import as_sentence
 from core.llm import streaming
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event, server_message
-from core.llm.request import ModelRequest
-from core.llm.schemas import NAME, Schema
+from core.llm.request import NAME, ModelRequest, Schema
 from core.llm.streaming import parse_token_count
 from core.runs import RoleModel
 

@@ -11,7 +11,7 @@ from app import context
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.llm import connections
-from core.llm.catalogue import ModelCard
+from core.llm.probe import ModelCard
 from core.runs import RoleModel
 from core.services import models, preferences
 from core.services.project_session import ProjectSession

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.engine import retries
+from core.engine import limits
 from core.errors import ModelError
-from core.llm.catalogue import list_models
 from core.llm.connections import parse_connection
+from core.llm.probe import list_models
 from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers.scripted import (
     Behaviour,
@@ -33,7 +33,7 @@ KEY = "sk-secret-Zx81kq0Pw7"
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
     monkeypatch.setenv("MOOT_TOY_API_KEY", KEY)
 
 

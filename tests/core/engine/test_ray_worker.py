@@ -9,7 +9,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.engine import retries
+from core.engine import limits
 from core.engine.ray_worker import ATTEMPTS, DebateWorker, document_text, precedents_text
 from core.engine.reply_files import ReplyLogReader, take_attempts
 from core.llm.connections import Connection, Price
@@ -20,7 +20,7 @@ from tests.servers.running import mock_llm
 
 
 def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "MIN_WAIT", 0.0)
+    monkeypatch.setattr(limits, "MIN_WAIT", 0.0)
     plan = planning.Plan(protocol="ecj", default_model=RoleModel(connection="m", model="mock"))
     for name in ("replies", ATTEMPTS):
         (tmp_path / name).mkdir()

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from core.errors import ModelError, OtherProtocol, Unauthorised, Unreachable
-from core.llm import catalogue, embeddings
+from core.llm import embeddings, probe
 from core.llm.connections import parse_connection
 from tests.servers.scripted import Scripted
 from tests.servers.tls import TlsFront
@@ -107,14 +107,14 @@ def serve() -> Iterator[Callable[[Attack], int]]:
 def test_hostile_response_ends_with_an_error(
     attack: str, resource: str, dialect: str, serve: Callable[[Attack], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "LIST_SECONDS", 0.5)
+    monkeypatch.setattr(probe, "LIST_SECONDS", 0.5)
     monkeypatch.setattr(embeddings, "SECONDS", 0.5)
     port = serve(ATTACKS[attack])
     connection = parse_connection("toy", f"http://127.0.0.1:{port}" + ("/v1" if dialect == "openai" else ""), dialect)  # type: ignore[arg-type]
     embed = embeddings.embedder("toy/tiny", {"toy": connection})
     assert embed is not None
     with pytest.raises(ModelError) as error:
-        catalogue.list_models(connection) if resource == "models" else embed(["a text"])
+        probe.list_models(connection) if resource == "models" else embed(["a text"])
     assert error.value.message.startswith("toy ")
     assert error.value.message.isprintable()
 
@@ -128,7 +128,7 @@ def test_rejected_key_and_missing_key_have_different_remedies(
     for key in ("", "wrong"):
         monkeypatch.setenv("MOOT_TOY_API_KEY", key)
         with pytest.raises(Unauthorised) as error:
-            catalogue.list_models(connection)
+            probe.list_models(connection)
         remedies.append(error.value.remedy)
     assert remedies == [connection.key_remedy, f"The server rejected the key that was sent. {connection.key_remedy}"]
 
@@ -146,7 +146,7 @@ def test_missing_list_of_models_suggests_the_address(
     answer = b"HTTP/1.1 %d Status\r\ncontent-length: %d\r\n\r\n" % (status, len(body))
     port = serve(lambda client: client.sendall(answer + body))
     with pytest.raises(ModelError) as error:
-        catalogue.list_models(parse_connection("toy", f"http://127.0.0.1:{port}/api"))
+        probe.list_models(parse_connection("toy", f"http://127.0.0.1:{port}/api"))
     assert error.value.remedy == f"{remedy}If the address is correct, type the model's name yourself."
 
 
@@ -155,7 +155,7 @@ def test_web_page_in_place_of_a_list_of_models_suggests_the_address(serve: Calla
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: %d\r\n\r\n" % len(page)
     port = serve(lambda client: client.sendall(head + page))
     with pytest.raises(ModelError, match=r"has no list of models\. Check the address, .* ends in /v1"):
-        catalogue.list_models(parse_connection("toy", f"http://127.0.0.1:{port}"))
+        probe.list_models(parse_connection("toy", f"http://127.0.0.1:{port}"))
 
 
 async def list_of_one_model(_request: web.Request, _body: dict[str, Any]) -> web.Response:
@@ -176,10 +176,10 @@ def test_untrusted_certificate_is_explained_and_its_signer_can_be_trusted(
     with Scripted(list_of_one_model) as server, TlsFront(tmp_path, server.port) as front:
         monkeypatch.setenv("SSL_CERT_FILE", str(front.signer))
         connection = parse_connection("toy", f"https://127.0.0.1:{front.port}/v1")
-        assert [card.name for card in catalogue.list_models(connection)] == ["tiny"]
+        assert [card.name for card in probe.list_models(connection)] == ["tiny"]
         front.present(fault)
         with pytest.raises(OtherProtocol) as error:
-            catalogue.list_models(connection)
+            probe.list_models(connection)
     assert meaning in error.value.message
     assert remedy in error.value.remedy
 
@@ -188,4 +188,4 @@ def test_failed_connection_names_its_cause() -> None:
     with Scripted(list_of_one_model) as server:
         pass
     with pytest.raises(Unreachable, match=r"cannot be reached to list its models \(connection refused\)\. Check"):
-        catalogue.list_models(parse_connection("toy", server.url))
+        probe.list_models(parse_connection("toy", server.url))

@@ -10,8 +10,8 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.errors import Unreachable, UsageError
-from core.llm.catalogue import ModelCard
 from core.llm.connections import Connection, parse_connection
+from core.llm.probe import ModelCard
 from core.runs import RoleModel
 from core.services import models
 from core.services.models import _Lists

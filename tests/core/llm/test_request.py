@@ -15,7 +15,7 @@ from core.debate.reading.parse import read
 from core.debate.turns import ReplyForm, Request
 from core.engine.debate_runner import request_hash
 from core.llm.models import ModelLibrary
-from core.llm.schemas import request_schema, schema_for, without_bounds
+from core.llm.request import request_schema, schema_for, without_bounds
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.core.llm.asking import BOOK, MESSAGES, ask, refusing
 from tests.servers.scripted import reply_with
