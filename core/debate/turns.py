@@ -205,9 +205,9 @@ class Turn:
     """A reply in its place in a debate: the event for the browser, the row in the store, and what pages show.
 
     ``turn`` counts from 0 within the debate. ``messages``, ``form``, ``retry``, ``round``, ``replies_to`` and ``item``
-    are as in ``Request``. ``cached`` is set if this run did not pay for the reply. ``values`` map each item that the
-    role's own decision is about to its value, None if the role left the item open; the whole mapping is None if the
-    turn gives no annotations. A turn that has only started has an empty reply.
+    are as in ``Request``. ``cached`` is set if the reply was paid for another turn or run. ``values`` map each item
+    that the role's own decision is about to its value, None if the role left the item open; the whole mapping is None
+    if the turn gives no annotations. A turn that has only started has an empty reply.
     """
 
     run_id: str

@@ -111,7 +111,6 @@ class Engine(ABC):
         self.note = ""
         """Reason for a wait, shown with the status of the run."""
         self.run_id = work.run.run_id
-        self._resumed = work.run.calls > 0
         self._todo = deque(work.todo)
         self._loaded: deque[Document] = deque()
         self._loading = asyncio.Lock()
@@ -218,12 +217,12 @@ class Engine(ABC):
 
     def _record_turn(self, pending: PendingTurn, reply: Reply, *, cached: bool) -> None:
         """Publish a finished turn and queue it for the store."""
+        cached = cached or reply.run_id != self.run_id
         if cached:
-            self.progress.cached_calls += reply.run_id != self.run_id or not self._resumed
             self.publish(TurnStarted(pending.started(self.run_id, cached=True)))
         turn = pending.finished(self.run_id, reply, self.settings.codebook.items, cached=cached)
         self.publish(TurnDone(turn))
-        self.sink.turn(turn)
+        self.progress.cached_calls += self.sink.turn(turn)
 
     async def _conclude(self, document: Document, verdict: Verdict) -> None:
         """Commit a verdict.

@@ -55,8 +55,11 @@ class ReplyStore(Protocol):
 class RunSink(Protocol):
     """The record of a run, written in order."""
 
-    def turn(self, turn: Turn) -> None:
-        """Queue a turn. If it cannot be written, the next verdict or state raises."""
+    def turn(self, turn: Turn) -> bool:
+        """Queue a turn; return True if it is new and reuses a reply that was paid for another turn.
+
+        If it cannot be written, the next verdict or state raises.
+        """
 
     async def verdict(self, reached: VerdictReached) -> None:
         """Return once the verdict and the turns of its debate are on disk.

@@ -39,8 +39,9 @@ class _WorkerSink:
         self._attempts = attempts
         self.ended: dict[str, VerdictReached] = {}
 
-    def turn(self, turn: Turn) -> None:
-        """Do nothing."""
+    def turn(self, turn: Turn) -> bool:
+        """Return True if the turn reuses a reply."""
+        return turn.cached
 
     async def verdict(self, reached: VerdictReached) -> None:
         """Keep the verdict."""

@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
@@ -48,9 +49,11 @@ K = TypeVar("K", bound=tuple[Any, ...])
 _TurnKey: TypeAlias = tuple[str, int, str]
 """A turn in its run: document, number, key of the reply."""
 _UNFINISHED = """
-    SELECT document_id, turn, key FROM turns ANTI JOIN verdicts USING (run_id, document_id)
-    WHERE run_id = ? AND NOT superseded
+    SELECT document_id, turn, key, superseded FROM turns ANTI JOIN verdicts USING (run_id, document_id)
+    WHERE run_id = ?
 """
+_UNUSED = "SELECT key FROM replies ANTI JOIN turns USING (run_id, key) WHERE run_id = ?"
+"""Keys of replies that the run paid for when its process died before their turns were written."""
 
 
 class RunWriter(Repository):
@@ -59,19 +62,31 @@ class RunWriter(Repository):
     def __init__(self, connection: Connection, writer: Writer) -> None:
         super().__init__(connection, writer)
         self._texts = set(connection.column("SELECT hash FROM texts"))
-        self._existing: dict[str, set[_TurnKey]] = {}
-        """By run, the turns of unfinished debates that an earlier session wrote."""
+        self._existing: dict[str, dict[_TurnKey, bool]] = {}
+        """By run, the turns of unfinished debates that an earlier session wrote; True if they are superseded."""
+        self._unused: dict[str, set[str]] = {}
+        """By run, keys of replies that an earlier session paid for and whose turns are not written yet."""
         self._queued: defaultdict[str, defaultdict[str, list[Future[None]]]] = defaultdict(lambda: defaultdict(list))
         """By run and document, turns that may not be written yet."""
 
-    def turn(self, turn: Turn) -> None:
-        """Queue a turn. A turn that is replayed on a resume is left unchanged."""
-        if (turn.document_id, turn.turn, turn.reply.key) in self._existing.get(turn.run_id, ()):
-            return
+    def turn(self, turn: Turn) -> bool:
+        """Queue a turn; return True if it is new and reuses a reply.
+
+        A turn that is replayed on a resume is left unchanged.
+        """
+        key = turn.reply.key
+        superseded = self._existing.get(turn.run_id, {}).get((turn.document_id, turn.turn, key))
+        if superseded is False:
+            return False
+        unused = self._unused.get(turn.run_id, set())
+        if key in unused:
+            unused.discard(key)
+            turn = replace(turn, cached=False)
         for message in turn.messages:
             if message.role == "system":
                 self._keep_text(message.content)
         self._queued[turn.run_id][turn.document_id].append(self._writer.insert(_insert_turns, [turn]))
+        return turn.cached and superseded is None
 
     async def verdict(self, reached: VerdictReached) -> None:
         """Return once the verdict and the turns before it are on disk.
@@ -97,11 +112,14 @@ class RunWriter(Repository):
         """Return once the run's state, and everything queued before, is on disk. Add ``seconds`` to the run's time."""
         queued: list[Future[None]] = list(chain.from_iterable(self._queued.pop(run_id, defaultdict(list)).values()))
         await asyncio.wrap_future(self._writer.call(set_state(run_id, state, reason, seconds)))
-        self._existing.pop(run_id, None)
+        for earlier in (self._existing, self._unused):
+            earlier.pop(run_id, None)
         for turn in queued:
             turn.result()
         if state == "running":
-            self._existing[run_id] = set(await asyncio.to_thread(self._connection.rows, _UNFINISHED, [run_id]))
+            turns = await asyncio.to_thread(self._connection.rows, _UNFINISHED, [run_id])
+            self._existing[run_id] = {(document, turn, key): superseded for document, turn, key, superseded in turns}
+            self._unused[run_id] = set(await asyncio.to_thread(self._connection.column, _UNUSED, [run_id]))
 
     def _keep_text(self, text: str) -> None:
         name = text_hash(text)

@@ -39,7 +39,8 @@ WITH asked AS (
            count(*) FILTER (status = 'unresolved') AS unresolved, count(*) FILTER (status = 'failed') AS failed
     FROM verdicts WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), replied AS (
-    SELECT run_id, count(*) AS turns FROM turns WHERE $run IS NULL OR run_id = $run GROUP BY run_id
+    SELECT run_id, count(*) AS turns, count(*) FILTER (cached) AS cached_calls
+    FROM turns WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), spent AS (
     -- The run that requested a reply pays for it once, even if several of its turns use the reply. Failed attempts that
     -- were billed count, too.
@@ -58,7 +59,7 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
        coalesce(verdicts, 0) AS verdicts, coalesce(unresolved, 0) AS unresolved, coalesce(failed, 0) AS failed,
        -- A process that died may have left replies without turns, which are written when the run resumes.
        greatest(coalesce(replied.turns, 0), coalesce(spent.calls, 0)) AS turns, coalesce(calls, 0) AS calls,
-       greatest(0, coalesce(replied.turns, 0) - coalesce(spent.calls, 0)) AS cached_calls,
+       coalesce(cached_calls, 0) AS cached_calls,
        coalesce(prompt_tokens, 0)::BIGINT AS prompt_tokens, coalesce(completion_tokens, 0)::BIGINT AS completion_tokens,
        coalesce(cached_tokens, 0)::BIGINT AS cached_tokens,
        CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END AS cost_usd,

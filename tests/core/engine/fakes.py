@@ -138,9 +138,10 @@ class World:
         await asyncio.sleep(0)
         self.replies.setdefault(reply.key, reply)
 
-    def turn(self, turn: Turn) -> None:
+    def turn(self, turn: Turn) -> bool:
         assert turn.reply.key in self.replies, "a turn is recorded after its reply is committed"
         self.turns.append(turn)
+        return turn.cached
 
     async def verdict(self, reached: VerdictReached) -> None:
         assert reached.document_id not in self.verdicts, "a document has at most one verdict"

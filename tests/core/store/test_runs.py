@@ -94,19 +94,44 @@ def test_counts_separate_paid_calls_from_cached_calls(project, run_id):
 
 
 def test_reply_used_by_several_turns_is_counted_once(project, run_id):
-    async def turns():
-        await project.turn_store.commit(make_reply("k", cost=0.5, run_id=run_id))
-        project.sink.turn(
-            make_turn(run_id, "d0", 0, "extractor", "k", cached=True)
-        )  # the reply was stored before a crash
-        project.sink.turn(
-            make_turn(run_id, "d1", 0, "extractor", "k", cached=True)
-        )  # the same request of another document
+    """The process died after the run had paid for a reply, and before its turn was written."""
 
-    asyncio.run(turns())
+    def turn(document_id, key):
+        return project.sink.turn(make_turn(run_id, document_id, 0, "extractor", key, cached=True))
+
+    async def begin():
+        await project.turn_store.commit(make_reply("earlier", run_id="r9"))
+        await project.turn_store.commit(make_reply("k", cost=0.5, run_id=run_id))
+        assert turn("d0", "earlier")
+
+    async def resume():
+        await project.sink.state(run_id, "running")
+        replayed = [turn(*one) for one in [("d0", "earlier"), ("d1", "k"), ("d2", "k")]]
+        assert replayed == [False, False, True], "True for new turns that reuse a reply"
+
+    asyncio.run(begin())
     flush(project)
     run = project.store.runs.get(run_id)
-    assert (run.turns, run.calls, run.cached_calls, run.cost_usd) == (2, 1, 1, 0.5)
+    assert (run.turns, run.calls, run.cached_calls) == (1, 1, 1)
+    asyncio.run(resume())
+    flush(project)
+    run = project.store.runs.get(run_id)
+    assert (run.turns, run.calls, run.cached_calls, run.cost_usd) == (3, 1, 2, 0.5)
+
+
+def test_replayed_turn_of_a_repeated_debate_is_not_counted_again(project, run_id):
+    async def turn():
+        await project.sink.state(run_id, "running")
+        return project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=True))
+
+    asyncio.run(project.turn_store.commit(make_reply("k", run_id="r9")))
+    assert asyncio.run(turn())
+    asyncio.run(project.sink.verdict(make_verdict(run_id, "d0", OPEN)))
+    flush(project)
+    project.store.runs.work(run_id, retry_unresolved=True)
+    assert not asyncio.run(turn())
+    flush(project)
+    assert project.store.runs.get(run_id).cached_calls == 1
 
 
 @pytest.mark.parametrize(("cached", "cost"), [(False, None), (True, 0.0)])
