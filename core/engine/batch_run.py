@@ -28,7 +28,7 @@ from core.engine.limits import BudgetSpent, with_retries
 from core.engine.model_calls import PaidCall
 from core.engine.replaying_engine import ReplayingEngine
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
-from core.formatting import format_count, plural
+from core.formatting import format_count, join_names, plural
 from core.llm.batch_api import (
     ASK_AGAIN,
     MOST_BYTES,
@@ -250,21 +250,22 @@ class BatchEngine(ReplayingEngine):
         wait = MIN_POLL
         while self.pending_state is None:
             ready: dict[str, None] = {}
-            answered = asked = 0
+            states: dict[str, BatchState] = {}
             for job in self._awaited_jobs():
                 state = await self._poll(job)
-                if state is not None and state.ended:
+                if state is None:
+                    continue
+                states[job.name] = state
+                if state.ended:
                     try:
                         ready |= await self._collect(job, state)
                     except ModelError as error:  # rows committed before it are found when the job is collected again
                         self._note_failure(error)
                     else:
                         self._failed_polls = 0
-                asked += len(job.keys)
-                answered += state.answered if state else 0
             if ready:
                 return list(ready | self._deferred)
-            self.note = self._waiting_for(answered, asked)
+            self.note = self._waiting_for(states)
             if time.monotonic() - began >= self.settings.engine.patience:
                 self.pause(StopReason("batch", self.note))
             else:
@@ -276,20 +277,26 @@ class BatchEngine(ReplayingEngine):
         """Return the submitted jobs with a request that a debate waits for."""
         return [job for job in self._jobs_out.values() if any(key in self._waiting for key in job.keys)]
 
-    def _waiting_for(self, answered: int, asked: int) -> str:
-        if self.settings.engine.batch_dir and self._jobs_out:
-            job = next(iter(self._jobs_out.values()))
-            path = Path(self.settings.engine.batch_dir) / job.remote_id
-            return (
-                f"{format_count(asked, 'request')} of a batch {plural(asked, 'is', 'are')} in {path}; "
-                f"put the replies beside it, as in: vllm run-batch -i {path} -o {path.with_suffix('.output.jsonl')} "
-                f"--model {job.role_model.model}{self._failure}"
-            )
-        return f"{answered} of {asked} requests of a batch are answered"
+    def _waiting_for(self, states: Mapping[str, BatchState]) -> str:
+        jobs = self._awaited_jobs()
+        if not self.settings.engine.batch_dir or not jobs:
+            answered = sum(states[job.name].answered for job in jobs if job.name in states)
+            return f"{answered} of {sum(len(job.keys) for job in jobs)} requests of a batch are answered"
+        job = jobs[0]
+        path, asked, found = Path(self.settings.engine.batch_dir) / job.remote_id, len(job.keys), ""
+        if (state := states.get(job.name)) is not None and state.outputs:
+            answered = state.answered
+            none = f"; {join_names(state.outputs)} {plural(len(state.outputs), 'has', 'have')} no reply to them"
+            found = f", {answered} {plural(answered, 'is', 'are')} answered" if answered else none
+        return (
+            f"{format_count(asked, 'request')} of a batch {plural(asked, 'is', 'are')} in {path}{found}; "
+            f"put the replies beside it, as in: vllm run-batch -i {path} -o {path.with_suffix('.output.jsonl')} "
+            f"--model {job.role_model.model}{self._failure}"
+        )
 
     async def _poll(self, job: BatchJob) -> BatchState | None:
         try:
-            state = await (await self._server(job.role_model)).look(job.remote_id)
+            state = await (await self._server(job.role_model)).look(job.remote_id, job.keys)
         except NoSuchModel:
             await self._jobs.submitted(job.name, "")  # the next session searches for it by its name
             problem = f"{job.role_model.connection} does not know the batch {job.remote_id}."

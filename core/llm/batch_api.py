@@ -6,9 +6,10 @@ In: ``{"custom_id", "method": "POST", "url": "/v1/chat/completions", "body"}``. 
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,7 +80,7 @@ class OpenAIBatches:
             page = await self._client.batches.list(limit=100)
             return next((batch.id for batch in page.data if (batch.metadata or {}).get(MARK) == mark), None)
 
-    async def look(self, batch: str) -> BatchState:
+    async def look(self, batch: str, _keys: Iterable[str]) -> BatchState:
         """Return the status of a batch."""
         with self._translated("report the status of a batch"):
             state = await self._client.batches.retrieve(batch)
@@ -134,8 +135,8 @@ class HandBatches:
     """Files in a folder that a person or a script has answered by another program.
 
     A batch is its input file; its outputs are the files beside it that begin with its name. The batch has ended when
-    the outputs have as many rows as there are requests, or when they have not changed for ``SETTLED`` seconds. That is
-    longer than a slow model takes for one request. Missing replies are requested again in another file.
+    the outputs have a row for each request, or when they have some and have not changed for ``SETTLED`` seconds. That
+    is longer than a slow model takes for one request. Missing replies are requested again in another file.
     """
 
     SETTLED = 120.0
@@ -152,16 +153,19 @@ class HandBatches:
         path = self._folder / f"{mark}.jsonl"
         return path.name if path.exists() else None
 
-    async def look(self, batch: str) -> BatchState:
-        """Count the rows of the outputs."""
+    async def look(self, batch: str, keys: Iterable[str]) -> BatchState:
+        """Count the keys of the batch that have a row in the outputs."""
         source = self._folder / batch
         outputs = [path for path in sorted(self._folder.glob(f"{source.stem}.*jsonl")) if path != source]
         if not source.exists():
             return BatchState(ended=True, outputs=tuple(path.name for path in outputs))
-        wanted = _rows(source)
-        answered = sum(map(_rows, outputs))
-        still = bool(outputs) and time.time() - max(path.stat().st_mtime for path in outputs) > self.SETTLED
-        return BatchState(answered >= wanted or still, answered, tuple(path.name for path in outputs))
+        missing = set(keys)
+        requests = len(missing)
+        for path in outputs:
+            missing -= await asyncio.to_thread(_keys_in, path)
+        answered = requests - len(missing)
+        still = answered > 0 and time.time() - max(path.stat().st_mtime for path in outputs) > self.SETTLED
+        return BatchState(not missing or still, answered, tuple(path.name for path in outputs))
 
     async def rows(self, output: str) -> AsyncIterator[bytes]:
         """Yield the lines of an output file."""
@@ -180,10 +184,10 @@ BatchServer: TypeAlias = OpenAIBatches | HandBatches
 """A batch server. Its methods raise a ModelError on failure."""
 
 
-def _rows(path: Path) -> int:
-    """Return the number of complete lines in a file."""
+def _keys_in(path: Path) -> set[str]:
+    """Return the keys of the output lines in a file."""
     with path.open("rb") as file:
-        return sum(row.rstrip().endswith(b"}") for row in file)
+        return {row[0] for row in map(read_row, file) if row is not None}
 
 
 def line(key: str, body: Mapping[str, Any]) -> bytes:
@@ -195,7 +199,8 @@ def read_row(row: bytes) -> tuple[str, Mapping[str, Any]] | None:
     """Return the key and the content of an output line, None for anything else."""
     data = decode_or_none(row.removeprefix(codecs.BOM_UTF8))
     key = data.get("custom_id") if data is not None else None
-    return (key, data) if data is not None and isinstance(key, str) else None
+    is_output = data is not None and ("response" in data or "error" in data)
+    return (key, data) if data is not None and is_output and isinstance(key, str) else None
 
 
 def answers(row: Mapping[str, Any]) -> bool:

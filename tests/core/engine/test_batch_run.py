@@ -299,6 +299,65 @@ def test_manual_rows_may_be_repeated_reordered_and_reformatted(tmp_path: Path, m
     assert not any("none" in text for text in texts_of)
 
 
+class Hand:
+    """A run of six documents whose requests are answered by hand."""
+
+    def __init__(self, folder: Path) -> None:
+        write(folder, *texts(6))
+        self.folder = folder
+        self.files = folder / "files"
+        self.batch = ("--protocol", "single", "--param", f"batch_dir={self.files}")
+        run(folder, "http://127.0.0.1:9", *self.batch, code=3)
+        (self.source,) = self.files.glob("*.jsonl")
+        requests = map(json.loads, self.source.read_text().splitlines())
+        self.replies = [
+            json.dumps({"custom_id": one["custom_id"], "response": {"body": answer(one["body"])}}) for one in requests
+        ]
+
+    def put(self, lines: list[str], suffix: str = ".output.jsonl") -> Path:
+        path = self.source.with_suffix(suffix)
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    def resume(self, run_id: str = "r0001") -> CommandResult:
+        return run(self.folder, "http://127.0.0.1:9", "--resume", run_id, code=None)
+
+
+def test_file_without_replies_to_the_batch_is_named_and_the_batch_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
+    hand = Hand(tmp_path)
+    strangers = [reply.replace('"custom_id": "', '"custom_id": "x') for reply in hand.replies]
+    for wrong in (strangers, hand.source.read_text().splitlines(), ["id,text"], [f"[{', '.join(hand.replies)}]"]):
+        path = hand.put(wrong)
+        result = hand.resume()
+        assert (result.code, result.json["verdicts"]) == (3, 0)
+        assert f"6 requests of a batch are in {hand.source}; {path.name} has no reply to them" in result.stderr
+    hand.put(hand.replies)
+    assert hand.resume().json["verdicts"] == 6
+    assert len(list(hand.files.iterdir())) == 2
+
+
+def test_copy_of_a_half_written_file_does_not_end_the_batch(tmp_path: Path) -> None:
+    hand = Hand(tmp_path)
+    for suffix in (".output.jsonl", ".copy.jsonl"):
+        hand.put(hand.replies[:3], suffix)
+    result = hand.resume()
+    assert result.json["verdicts"] == 0
+    assert f"6 requests of a batch are in {hand.source}, 3 are answered" in result.stderr
+    hand.put(hand.replies)
+    assert hand.resume().json["verdicts"] == 6
+
+
+def test_run_names_its_own_file_and_not_one_of_another_run(tmp_path: Path) -> None:
+    hand = Hand(tmp_path)
+    other = run(tmp_path, "http://127.0.0.1:9", *hand.batch, "--param", "temperature=0.3", code=3)
+    assert f"6 requests of a batch are in {hand.files / 'r0002-'}" in other.stderr
+    for run_id in ("r0001", "r0002"):
+        assert f"6 requests of a batch are in {hand.files / run_id}-" in hand.resume(run_id).stderr
+
+
 def test_error_rows_of_vllm_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
     write(tmp_path, *texts(3))
