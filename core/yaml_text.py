@@ -15,11 +15,14 @@ MOST_CHARACTERS = 2_000_000
 """Limit of the length of a text: PyYAML reads some hundred thousand characters a second."""
 MOST_NODES = 200_000
 """Limit of values in a text; each alias counts as often as it is used."""
+MOST_DIGITS = 1000
+"""Limit of the length of a number: the time to compute ``1:1:1...`` (base 60) grows with the square of its length."""
 
 _MALFORMED = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """Exceptions of PyYAML for malformed text, and for values that do not match their tag (``!!int``)."""
 
 _TEXT = "tag:yaml.org,2002:str"
+_NUMBERS = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
 _TYPED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp"))
 
 
@@ -55,8 +58,13 @@ def parse(
 
 
 def _size(node: yaml.Node, known: dict[int, float]) -> float:
-    """Return the number of values in a node, infinite for a node that contains itself."""
+    """Return the number of values in a node, infinite for a node that contains itself.
+
+    Raises MarkedYAMLError for a number that is too long.
+    """
     if isinstance(node, yaml.ScalarNode):
+        if node.tag in _NUMBERS and len(node.value) > MOST_DIGITS:
+            raise yaml.MarkedYAMLError(problem="the number is too long", problem_mark=node.start_mark)
         return 1
     if id(node) not in known:
         known[id(node)] = math.inf
