@@ -26,9 +26,10 @@ FOUND = """() => {
   const found = [];
   const walk = (root) => {
     for (const node of root.querySelectorAll('*')) {
-      const isOwned = node.dataset?.owned || (node.tagName === 'STRONG' && node.textContent === 'owned');
-      const leads = (node.getAttribute('src') || node.getAttribute('href') || '').startsWith('http://owned.example');
-      if (isOwned || leads || node.classList.contains('katex')) found.push(node.parentElement.outerHTML.slice(0, 300));
+      const isStyled = ['STRONG', 'SPAN'].includes(node.tagName) && node.innerHTML === 'owned';
+      const isRead = node.dataset?.owned || isStyled || node.innerHTML === 'skull' || node.classList.contains('katex');
+      const leads = (node.getAttribute('src') || node.getAttribute('href') || '').startsWith('http://o.test');
+      if (isRead || leads) found.push(node.parentElement.outerHTML.slice(0, 300));
       if (node.shadowRoot) walk(node.shadowRoot);
       if (node.tagName === 'IFRAME' && node.contentDocument) walk(node.contentDocument);
     }
@@ -41,7 +42,8 @@ CUT = "tables => tables.filter((one) => one.scrollWidth > one.clientWidth).map((
 
 
 def _name(of: str) -> str:
-    return f'<b data-owned="1">{of}</b>**owned**[x](http://owned.example)![x](http://owned.example/x.png)$x^2$'
+    links = "[x](http://o.test)![x](http://o.test/x.png)"
+    return f'<b data-owned="1">{of}</b>**owned**:red[owned]:material/skull:{links}$x^2$'
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(16):
             text = ("The staff were kind. ", "Breakfast was cold. ")[number % 2] + _name(f"text {number}")
             rows.writerow([_name(f"id {number}"), text, _name("context"), number // 2 % 2, _name("group")])
-    path = folder / "hostile.duckdb"
+    path = folder / "<b data-owned>**owned**$x^2$:red[owned].duckdb"
     for limit in (12, 16):
         moot(
             "annotate", folder / "documents.csv", "--codebook", folder / "codebook.yaml", "--project", path,
@@ -93,7 +95,7 @@ def test_names_are_shown_as_text_on_every_page(open_studio: OpenStudio, project:
             views.nth(number).click(force=True)
             _look(page)
             number += 1
-    assert not [url for url in requests if url.startswith("http://owned.example")]
+    assert not [url for url in requests if url.startswith("http://o.test")]
     assert "Traceback" not in running.log, running.log
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from app.widgets.alerts import error_boxes
-from app.widgets.elements import download, line, table
+from app.widgets.elements import download, line, literal, table
 from app.widgets.layout import panel
 from app.widgets.metric_tables import Metric, estimate_html, metric_strip, share_html
 from core.authors.comparison import GroupReport
@@ -156,7 +156,7 @@ def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callabl
                 bar.progress(min(1.0, done / max(1, of)), f"{done:,} of {of:,}")
 
             made = work(session, str(spec), progress=progress)
-            st.toast(f"{format_count(made, unit)} by {spec}")
+            st.toast(f"{format_count(made, unit)} by {literal(str(spec))}")
             st.rerun()
 
 

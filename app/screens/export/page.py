@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from app import context
 from app.widgets import layout
-from app.widgets.elements import download, facts, table
+from app.widgets.elements import download, facts, literal, table
 from app.widgets.run_picker import run_date, run_picker, runs_or_empty_page
 from core.formatting import format_count, join_names
 from core.runs import RunRow
@@ -117,7 +117,7 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
             if format.guide is not None:
                 facts(export.column_meanings(session, run.run_id, others=others))
         if files := export.zipped_files(session, run.run_id, chosen):
-            st.caption(f"The download is a zip with {join_names(files)}.")
+            st.caption(f"The download is a zip with {literal(join_names(files))}.")
 
 
 def _cell(cell: Any) -> Markup:

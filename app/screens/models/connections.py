@@ -12,7 +12,7 @@ import streamlit as st
 from app.screens.models.role_models import capabilities
 from app.state import bound, state
 from app.widgets.alerts import badge_html, error_box, error_boxes, error_notices, notice, probe_notice
-from app.widgets.elements import icon_button, line
+from app.widgets.elements import icon_button, line, literal
 from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count, format_token_price
 from core.runs import BUILTIN, RoleModel
@@ -211,7 +211,7 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
             help="Five tiny requests: format, seed, log probabilities, a JSON schema, reasoning, context",
         )  # fmt: skip
         if (simple or full) and chosen:
-            with st.spinner(f"Testing {chosen} …"):
+            with st.spinner(f"Testing {literal(chosen)} …"):
                 probe = _probe(workspace, name, chosen, capabilities=full)
             state.models.set_test(name, ConnectionTest(listed, chosen, probe))
             st.rerun()
@@ -258,7 +258,7 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             words = format_token_price((price.prompt, price.completion))
             st.html(f'<div class="moot-line"><code>{escape(spec)}</code><br>{words}</div>', width="stretch")
-            if icon_button("delete", f"Delete the price of {spec}", f"unprice-{spec}"):
+            if icon_button("delete", f"Delete the price of {literal(spec)}", f"unprice-{spec}"):
                 connection, _, model = spec.partition("/")
                 models.set_price(workspace, connection, model, None)
                 st.rerun()

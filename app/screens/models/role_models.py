@@ -161,7 +161,7 @@ def _row(
     if not alone:
         columns[9].button(
             "Use for all", key=f"role-{role.name}-everywhere", type="tertiary",
-            help=f"Use the model and sampling settings of {role.title} for all roles",
+            help=f"Use the model and sampling settings of {literal(role.title)} for all roles",
             on_click=lambda: fields.save(fields.plan.with_same_model(role_model)),
         )  # fmt: skip
 

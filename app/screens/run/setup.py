@@ -13,7 +13,7 @@ import streamlit as st
 from app.pages import open_page, page_link
 from app.state import bound, state
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice, probe_notice
-from app.widgets.elements import download, heading, icon_button, line
+from app.widgets.elements import download, heading, icon_button, line, literal
 from app.widgets.labels import tags, tile_html
 from app.widgets.layout import empty
 from app.widgets.prompt_preview import request_preview
@@ -234,7 +234,7 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
         cost.html(f'<div class="moot-line num">{escape(_member_cost(member))}</div>')
         with button:
             remove = planned_comparison.remove
-            icon_button("close", f"Remove {member.title}", f"out-{place}", remove, session, place)
+            icon_button("close", f"Remove {literal(member.title)}", f"out-{place}", remove, session, place)
     if len(shown.members) < 2:
         line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
         return
