@@ -82,11 +82,13 @@ def before_after(
     ``groups`` as for ``debate_rounds.rounds``.
     """
     gold = normalised(reference, scales)
-    firsts, lasts = ([normalised(grid, scales) for grid in side.values()] for side in (before, after))
+    firsts, lasts = ([ratings(grid) for grid in side.values()] for side in (before, after))
+    # Means are normalised, not ratings: equal means of whole numbers are equal, those of fractions may not be.
+    mean_before, mean_after = (normalised(mean_of(np.stack(side)), scales) for side in (firsts, lasts))
     return {
         name: BeforeAfter(
-            _following(gold[:, column], [grid[:, column] for grid in firsts], design),
-            _following(gold[:, column], [grid[:, column] for grid in lasts], design),
+            _following(gold[:, column], mean_before[:, column], design),
+            _following(gold[:, column], mean_after[:, column], design),
             _alpha([grid[:, column] for grid in firsts], groups),
             _alpha([grid[:, column] for grid in lasts], groups),
         )
@@ -94,8 +96,7 @@ def before_after(
     }
 
 
-def _following(reference: Ratings, members: Sequence[Ratings], design: Design | None) -> Following:
-    mean = mean_of(np.stack(members))
+def _following(reference: Ratings, mean: Ratings, design: Design | None) -> Following:
     found = score("rating", reference[:, None], mean[:, None], ("",), design=design).labels[""]
     return Following(found.n, *(found[key] for key in ("pearson", "spearman", "kendall", "mae")))
 

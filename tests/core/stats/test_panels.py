@@ -51,6 +51,18 @@ def test_weighted_resample_equals_repeated_documents():
         assert found["alpha"][row + 1] == pytest.approx(alpha)
 
 
+def test_equal_means_of_a_panel_are_ties_on_every_scale():
+    from scipy import stats
+
+    rng = np.random.default_rng(3)
+    members = {name: rng.integers(1, 11, 60).astype(float)[:, None] for name in "abc"}
+    reference = rng.integers(1, 11, 60).astype(float)
+    sums = sum(members.values())[:, 0]
+    found = panels.before_after(reference[:, None], members, members, ["Tone"], [(1, 10)])["Tone"].after
+    assert found.spearman.value == pytest.approx(stats.spearmanr(reference, sums)[0], abs=1e-12)
+    assert found.kendall.value == pytest.approx(stats.kendalltau(reference, sums)[0], abs=1e-12)
+
+
 def test_groups_are_drawn_as_a_whole():
     groups = np.repeat([7, 3, 9], [1, 2, 3])
     weights = panels.draws(6, groups, resamples=50)
