@@ -23,6 +23,8 @@ from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 STATUS_SECONDS = 0.25
 TIME_SECONDS = 10.0
 """Interval at which the time of a run is stored, so that a run whose process dies keeps its time."""
+SUSPENDED_SECONDS = 10.0
+"""Seconds without a status after which the process was suspended, by a terminal or a sleeping computer."""
 OUT_OF_BUDGET = "the rest may not cover another call"
 INTERRUPTED = StopReason("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
@@ -39,8 +41,9 @@ RATE_WINDOW = 60.0
 class Progress(RunStatus):
     """Totals of a run over all its sessions, and the rate of this one.
 
-    ``seconds`` are those of earlier sessions; ``started`` is the time of a monotonic clock. Without ``priced``, a model
-    has no known price, and the cost is unknown from the start, not only from its first reply on.
+    ``seconds`` are those of earlier sessions; ``started`` is the time of a monotonic clock, later by the time in which
+    the process was suspended. Without ``priced``, a model has no known price, and the cost is unknown from the start,
+    not only from its first reply on.
     """
 
     started: float = 0.0
@@ -70,6 +73,11 @@ class Progress(RunStatus):
             case _:
                 self.failed += 1
         self._ended_at.append(now)
+
+    def leave_out(self, seconds: float, now: float) -> None:
+        """Leave out the last seconds, in which the process was suspended."""
+        self.started += seconds
+        self._ended_at = deque(min(ended + seconds, now) for ended in self._ended_at)
 
     def status(self, state: State, now: float, reason: StopReason) -> RunStatus:
         """Return the progress as an event."""
@@ -266,8 +274,13 @@ class Engine(ABC):
         self.publish(reached)
 
     async def _tick(self) -> None:
+        last = time.monotonic()
         while True:
             now = time.monotonic()
+            if (suspended := now - last) > SUSPENDED_SECONDS:
+                self.progress.leave_out(suspended, now)
+                self._timed_until += suspended
+            last = now
             self.publish(self.progress.status("running", now, StopReason("", self.note)))
             if now - self._timed_until >= TIME_SECONDS:
                 self.sink.add_seconds(self.run_id, self._untimed_seconds())

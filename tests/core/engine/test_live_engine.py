@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -247,6 +248,22 @@ def test_time_of_a_run_is_stored_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
     *before_the_end, at_the_end = world.seconds
     assert sum(before_the_end) > at_the_end
     assert sum(world.seconds) == pytest.approx(status.seconds, abs=0.1)
+
+
+def test_time_in_which_the_process_was_suspended_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base_engine, "STATUS_SECONDS", 0.005)
+    monkeypatch.setattr(base_engine, "SUSPENDED_SECONDS", 0.5)
+
+    def suspend(_ask: object, document: Document, _times: int) -> str:
+        if document.id == "d5":
+            time.sleep(0.6)
+        return "Final Decision: The present aspects are: none"
+
+    world = World(delay=0.01, script=suspend)
+    status = drive(world, count=20)
+    assert status.seconds < 1.5
+    assert sum(world.seconds) == pytest.approx(status.seconds, abs=0.1)
+    assert status.rate == pytest.approx(60 * status.ended / status.seconds, rel=0.01)
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
