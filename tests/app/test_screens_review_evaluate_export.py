@@ -233,6 +233,18 @@ def test_document_requested_by_another_page_is_opened(screen, project):
     assert "d2" in texts(app)
 
 
+@pytest.mark.parametrize("view", ["Focus", "Grid"])
+@pytest.mark.parametrize("asked", ["review_start_document", "review_requested_document"])
+def test_document_that_the_run_lacks_is_reported(screen, project, view, asked):
+    sample_world.build(project)
+    message = "Document d99 &lt;b&gt; is not in this run"
+    assert message in texts(app := screen("review", review_view=view, **{asked: "d99 <b>"}))
+    assert view == "Grid" or focus_document(app) is None
+    assert view == "Focus" or "8 documents" in texts(app)
+    assert message not in texts(app.run())
+    assert "is not in this run" not in texts(screen("review", review_view=view, **{asked: "d2"}))
+
+
 def test_grid_shows_no_document_that_the_run_lacks(screen, project, session):
     sample_world.build(project)
     other = project.store.runs.create(make_settings(sample_world.CODEBOOK, codebook_version=1), ["d1", "d2"])

@@ -260,9 +260,10 @@ def test_reload_and_back_keep_the_document(open_tab, entrance):
     page.wait_for_url("**view=Grid**")
     expect(page.locator(".st-key-review-detail")).to_contain_text(first)
 
-    # an unknown document in the address opens the start of the queue
+    # an unknown document in the address is reported, and opens the start of the queue
     page.goto(re.sub(r"(document|view)=[^&]*&?", "", page.url) + "&document=gone")
     expect(shown).not_to_have_text("gone")
+    expect(page.locator(".moot-notice.warn")).to_contain_text("Document gone is not in this run")
     expect(page.locator(".queue-row.selected")).to_have_count(1)
 
     visit(page, "Evaluate")

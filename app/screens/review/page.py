@@ -13,11 +13,12 @@ from app.components import component, reported
 from app.screens.review import agreement, grid, progress
 from app.state import ReviewState, bound, reset_widgets, state, with_default
 from app.widgets import layout
+from app.widgets.alerts import notice
 from app.widgets.elements import facts, segments
 from app.widgets.labels import label_data, role_data
 from app.widgets.run_picker import run_picker, runs_or_empty_page, selected_run
 from core.codebook import Codebook
-from core.formatting import format_percent
+from core.formatting import format_percent, one_line
 from core.runs import RunRow
 from core.services import preferences
 from core.services.lab import lessons
@@ -33,6 +34,9 @@ SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
     f"review-{name}" for name in ("search", "label", "reason", "status", "length", "others")
 )
 
+MAX_ID = 80
+"""Longest id in the message about a document that the run lacks."""
+
 
 def main() -> None:
     session = context.require_project()
@@ -41,7 +45,12 @@ def main() -> None:
     if not runs:
         return
     asked = ReviewState.requested_document.pop()
-    if asked is not None:
+    wanted = asked or state.review.start_document
+    if wanted and not queue.review_rows(session, selected_run(runs, key="review-run"), [wanted]):
+        state.review.document = state.review.start_document = None
+        words = "It does not exist, or its debate has not ended. Review starts at another document."
+        notice("warn", f"Document {one_line(wanted)[:MAX_ID]} is not in this run", words)
+    elif asked is not None:
         state.review.document = state.review.start_document = asked
         if state.review.view == "Grid":
             st.session_state[SEARCH] = asked
