@@ -8,8 +8,11 @@ from typing import TypeAlias
 
 from core.documents import Value
 
-NEAR = 1
-"""Ratings that differ by less than this agree, because the reference may be a mean of raters."""
+NEAR = 0.999
+"""Ratings that differ by less than a point agree, because the reference may be a mean of raters.
+
+It is a little less than a point, because means are rounded.
+"""
 
 VERDICT = "verdict"
 """The annotator of verdicts; a role's own decisions are annotated under the role's name."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from core.annotations import NEAR
 from core.codebook import Codebook
 from core.store.annotators import KNOWN
 from core.store.database import Cursor
@@ -153,7 +154,7 @@ class Lab(Repository):
             f"""WITH reference AS ({KNOWN}), judged AS (
                 SELECT document_id, bool_and(coalesce(
                     CASE WHEN try_cast(reference.value AS DOUBLE) IS NULL THEN verdict.value = reference.value
-                         ELSE abs(try_cast(verdict.value AS DOUBLE) - reference.value::DOUBLE) < 1 END,
+                         ELSE abs(try_cast(verdict.value AS DOUBLE) - reference.value::DOUBLE) < {NEAR} END,
                     false)) AS correct
                 FROM reference JOIN (SELECT * FROM annotations WHERE run_id = $run AND annotator = 'verdict') AS verdict
                 USING (document_id, item) GROUP BY document_id

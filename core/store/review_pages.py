@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
+from core.annotations import NEAR
 from core.documents import Value
 from core.store.classifiers import CLASSIFIER
 from core.store.database import Cursor, Reader
@@ -49,7 +50,7 @@ wrong AS (
     FROM (SELECT document_id, item, value FROM annotations SEMI JOIN changed USING (document_id)
           WHERE run_id = $run AND annotator = 'verdict') AS verdict
     JOIN gold_labels AS truth USING (document_id, item)
-    WHERE coalesce(abs(try_cast(verdict.value AS DOUBLE) - try_cast(truth.value AS DOUBLE)) >= 1,
+    WHERE coalesce(abs(try_cast(verdict.value AS DOUBLE) - try_cast(truth.value AS DOUBLE)) >= {near},
                    verdict.value <> truth.value)
 ),
 split AS (
@@ -120,7 +121,7 @@ def _derive(cursor: Cursor, params: dict[str, Any], basis: str, verdicts: str, *
         cursor.execute("DELETE FROM review_reasons WHERE run_id = $run", run)
     else:
         cursor.execute(_GONE, params)
-    cursor.execute(_DERIVE.format(changed=_CHANGED), params)
+    cursor.execute(_DERIVE.format(changed=_CHANGED, near=NEAR), params)
     cursor.execute("INSERT OR REPLACE INTO review_reason_states VALUES ($run, $basis, $verdicts)",
                    {**run, "basis": basis, "verdicts": verdicts})  # fmt: skip
 
