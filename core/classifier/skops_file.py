@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from core.codebook import MAX_LABELS, MAX_STEPS
 from core.errors import InputError
 
 MAX_UNPACKED = 200_000_000  # bytes; a million words with five labels have about 60 MB
+_PARTS = frozenset({"DictNode", "ListNode", "TupleNode", "JsonNode", "TypeNode", "NdArrayNode"})
+"""The parts of the description in a skops file that plain values and arrays need."""
 
 
 def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
@@ -48,10 +51,7 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED:
-                raise InputError(f"{name} is larger than {MAX_UNPACKED / 1e6:,.0f} MB.", "It was not loaded.")
-        if skops.io.get_untrusted_types(data=data):
-            raise InputError(f"{name} holds types that a classifier does not need.", "It was not loaded.")
+            _check_contents(archive, name)
         held = skops.io.loads(data, trusted=[])
         return _load_classifier(held), dict(held["facts"])
     except InputError:
@@ -60,6 +60,29 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
         raise InputError(
             f"{name} is not a classifier file.", "Choose a .skops file that this version of Moot exported."
         ) from error
+
+
+def _check_contents(archive: zipfile.ZipFile, name: str) -> None:
+    """Raise InputError for too many bytes, and for parts that plain values and arrays do not need.
+
+    An array counts as often as the description refers to it, because skops may read it each time.
+    """
+    sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+    total = sum(sizes.values())
+    is_plain = True
+
+    def add(part: dict[str, Any]) -> None:
+        nonlocal total, is_plain
+        is_plain &= part.get("__loader__", "DictNode") in _PARTS
+        file = part.get("file")
+        total += sizes[file] if isinstance(file, str) else 0
+
+    if total <= MAX_UNPACKED:
+        json.loads(archive.read("schema.json"), object_hook=add)
+    if total > MAX_UNPACKED:
+        raise InputError(f"{name} is larger than {MAX_UNPACKED / 1e6:,.0f} MB.", "It was not loaded.")
+    if not is_plain:
+        raise InputError(f"{name} holds types that a classifier does not need.", "It was not loaded.")
 
 
 def _load_tfidf(vocabulary: Sequence[str], idf: Grid) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import zipfile
 from typing import Any
@@ -96,5 +97,21 @@ def test_refuses_a_file_that_unpacks_to_too_much() -> None:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.npy", "w") as file:
         for _ in range(skops_file.MAX_UNPACKED // 10**7 + 1):
             file.write(bytes(10**7))
+    with pytest.raises(InputError, match="larger than"):
+        skops_file.loads(packed.getvalue(), name="a.skops")
+
+
+def test_refuses_an_array_that_is_read_too_often() -> None:
+    rows = 300_000
+    packed, held = io.BytesIO(), io.BytesIO(_held(idf=np.zeros(rows), centre=np.zeros(rows)))
+    with zipfile.ZipFile(held) as source, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        description = json.loads(source.read("schema.json"))
+        array = description["content"]["centre"]
+        array["__id__"] = 0  # skops reads an array without an id each time
+        description["content"]["models"]["content"] = [array] * (skops_file.MAX_UNPACKED // (8 * rows))
+        for entry in source.infolist():
+            if entry.filename != "schema.json":
+                archive.writestr(entry.filename, source.read(entry))
+        archive.writestr("schema.json", json.dumps(description))
     with pytest.raises(InputError, match="larger than"):
         skops_file.loads(packed.getvalue(), name="a.skops")
