@@ -75,6 +75,17 @@ def test_role_model_is_saved_at_once(session: ProjectSession, monkeypatch: pytes
     assert again.number_input(key="role-critic-temperature").value == 0.2
 
 
+def test_settings_changed_before_the_page_is_drawn_again_are_all_saved(session: ProjectSession) -> None:
+    planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="openai", model="gpt-4.1")))
+    at = open_page("models")
+    at.number_input(key="role-critic-temperature").set_value(0.2)
+    at.number_input(key="role-critic-max_tokens").set_value(300)
+    at.number_input(key="role-judge-seed").set_value(7).run()
+    plan = planning.load_plan(session)
+    critic, judge = (plan.role_model(role).sampling for role in ("critic", "judge"))
+    assert (critic.temperature, critic.max_tokens, judge.seed) == (0.2, 300, 7)
+
+
 def test_same_model_for_all_roles_in_one_click(session: ProjectSession) -> None:
     planning.save_plan(
         session, planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))

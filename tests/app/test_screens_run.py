@@ -98,6 +98,20 @@ def test_settings_are_saved_in_the_project_at_once(session: ProjectSession) -> N
     assert planning.load_plan(session).limit is None
 
 
+def test_settings_changed_before_the_page_is_drawn_again_are_all_saved(session: ProjectSession) -> None:
+    fill(session, documents=12)
+    at = open_page("run")
+    at.selectbox(key="run-protocol").set_value("single")
+    at.number_input(key="run-concurrency").set_value(3)
+    at.number_input(key="run-limit").set_value(5).run()
+    plan = planning.load_plan(session)
+    assert (plan.protocol, plan.concurrency, plan.limit) == ("single", 3, 5)
+    at.selectbox(key="run-protocol").set_value("panel").run()
+    at.selectbox(key="run-protocol").set_value("single")
+    at.number_input(key="param-panel-turns").set_value(3).run()
+    assert (planning.load_plan(session).protocol, planning.load_plan(session).params) == ("single", {})
+
+
 def test_run_is_started_watched_and_finished(session: ProjectSession) -> None:
     fill(session, documents=12)
     planning.save_plan(session, planning.Plan(pace=0.0))

@@ -30,8 +30,8 @@ def main() -> None:
     entries = models.connection_entries(workspace)
     in_use = tuple(dict.fromkeys(plan.role_model(role.name).connection for role in roles))
 
-    def save(changed: Plan) -> None:
-        planning.save_plan(session, changed)
+    def save(change: planning.Change) -> None:
+        planning.change_plan(session, change)
         state.models.note_plan_saved()
 
     def refresh() -> None:
@@ -46,7 +46,10 @@ def main() -> None:
             heading("Model per role")
             segments(
                 "Protocol", {name: protocols.find(name).title for name in protocols.PROTOCOLS}, width="content",
-                **bound("models-protocol", plan.protocol, lambda name: save(replace(plan, protocol=name, params={}))),
+                **bound(
+                    "models-protocol", plan.protocol,
+                    lambda name: save(lambda plan: replace(plan, protocol=name, params={})),
+                ),
             )  # fmt: skip
         line(spec.summary, "q")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

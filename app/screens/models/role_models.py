@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -29,11 +30,11 @@ from core.services.evaluation.model_recommendations import (
 )
 from core.services.models import ConnectionEntry, ModelCapabilities
 from core.services.project_session import ProjectSession
-from core.services.runs.planning import Plan
+from core.services.runs.planning import Change, Plan
 from core.services.workspace import Workspace
 from core.stats.metrics import metrics
 
-Save = Callable[[Plan], None]
+Save = Callable[[Change], None]
 
 WIDTHS = (1.4, 1.25, 1.7, 0.7, 0.7, 0.85, 1.05, 0.7, 1.75, 0.9)
 HEADS = ("Role", "Connection", "Model", "Temp.", "Top p", "Max tokens", "Reasoning", "Seed", "Replies", "")
@@ -65,7 +66,7 @@ def table(
     ceiling: float | None,
     save: Save,
 ) -> None:
-    """Draw a row of settings for each role. Each change is passed to ``save`` as a new plan.
+    """Draw a row of settings for each role. Each change is passed to ``save`` as a function of the plan.
 
     Models above the price ``ceiling`` are not offered.
     """
@@ -80,7 +81,7 @@ def table(
 
 @dataclass(frozen=True)
 class _RoleFields:
-    """The fields of a role in the settings table. Each change is passed to ``save`` as a new plan."""
+    """The fields of a role in the settings table. Each change is passed to ``save`` as a function of the plan."""
 
     plan: Plan
     role: Role
@@ -90,9 +91,15 @@ class _RoleFields:
     def role_model(self) -> RoleModel:
         return self.plan.role_model(self.role.name)
 
-    def keep(self, **changed: Any) -> None:
-        """Save changed fields of the role's model."""
-        self.save(self.plan.with_role_model(self.role.name, self.role_model.model_copy(update=changed)))
+    def keep(self, change: Callable[[RoleModel], Mapping[str, Any]]) -> None:
+        """Save the fields of the role's model that ``change`` returns for the stored model."""
+        name = self.role.name
+
+        def changed(plan: Plan) -> Plan:
+            role_model = plan.role_model(name)
+            return plan.with_role_model(name, role_model.model_copy(update=change(role_model)))
+
+        self.save(changed)
 
     def options(self, part: str, label: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
         """Return the arguments of a widget."""
@@ -101,13 +108,12 @@ class _RoleFields:
 
     def sampled(self, part: str, label: str, *, empty: Any = None) -> dict[str, Any]:
         """Return the arguments of a widget for a sampling setting; ``empty`` is shown for None."""
-        sampling = self.role_model.sampling
 
         def change(value: Any) -> None:
-            chosen = None if value == empty else value
-            self.keep(sampling=Sampling.model_validate(sampling.model_dump() | {part: chosen}))
+            chosen = {part: None if value == empty else value}
+            self.keep(lambda stored: {"sampling": Sampling.model_validate(stored.sampling.model_dump() | chosen)})
 
-        value = getattr(sampling, part)
+        value = getattr(self.role_model.sampling, part)
         shown = empty if value is None else value
         return {**self.options(part, label, shown, change), "disabled": self.role_model.is_builtin}
 
@@ -137,7 +143,7 @@ def _row(
         options=list(names),
         **fields.options(
             "connection", "Connection", role_model.connection,
-            lambda name: fields.keep(connection=name, model=models.first_model(workspace, name)),
+            lambda name: fields.keep(lambda _: {"connection": name, "model": models.first_model(workspace, name)}),
         ),
     )  # fmt: skip
     listed = models.listing(workspace, role_model.connection).names
@@ -146,7 +152,8 @@ def _row(
         options=list(offered if role_model.model in offered else filter(None, (role_model.model, *offered))),
         index=None, placeholder="Model name", accept_new_options=not role_model.is_builtin,
         **fields.options(
-            "model", "Model", role_model.model or None, lambda name: fields.keep(model=(name or "").strip())
+            "model", "Model", role_model.model or None,
+            lambda name: fields.keep(lambda _: {"model": (name or "").strip()}),
         ),
     )  # fmt: skip
     fields.number(columns[3], "temperature", "Temperature", 0.0, 2.0, 0.1, "%.2g")
@@ -162,7 +169,7 @@ def _row(
         columns[9].button(
             "Use for all", key=f"role-{role.name}-everywhere", type="tertiary",
             help=f"Use the model and sampling settings of {literal(role.title)} for all roles",
-            on_click=lambda: fields.save(fields.plan.with_same_model(role_model)),
+            on_click=lambda: fields.save(lambda plan: plan.with_same_model(plan.role_model(role.name))),
         )  # fmt: skip
 
 
@@ -219,7 +226,7 @@ def presets(plan: Plan, save: Save) -> None:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 help = f"Use the models of {literal(name)}"
                 if st.button(literal(name), key=f"preset-{name}", help=help, width="stretch"):
-                    save(models.apply_preset(plan, preset))
+                    save(partial(models.apply_preset, role_models=preset))
                     specs = dict.fromkeys(one.spec for one in (preset.default_model, *preset.role_models.values()))
                     state.set_notice("ok", f"Preset {name} is in use", ", ".join(specs))
                     st.rerun()
@@ -264,11 +271,12 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
         useful = [one for one in found if one.model is not None]
         if not useful:
             return
-        changed = apply_recommendations(plan, useful)
+        apply = partial(apply_recommendations, found=useful)
+        changed = apply(plan)
         applied = all(plan.role_model(role.name).spec == changed.role_model(role.name).spec for role in roles)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
-                "Use these models", key="use-recommendations", disabled=applied, on_click=lambda: save(changed),
+                "Use these models", key="use-recommendations", disabled=applied, on_click=save, args=(apply,),
                 help="Changes the models; the sampling settings stay",
             )  # fmt: skip
             line("These models are in use." if applied else "Based on the gold labels of your own texts.", "q xs")

@@ -40,7 +40,7 @@ from core.services.runs.planning import Plan
 ENGINES = {"live": "Live, streamed", "batch": "Batch, within a day", "ray": "Ray cluster"}
 ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
 
-Save = Callable[[Plan], None]
+Save = Callable[[planning.Change], None]
 
 
 def draw(session: ProjectSession, *, first: bool) -> None:
@@ -56,8 +56,8 @@ def draw(session: ProjectSession, *, first: bool) -> None:
         return
     plan = planning.load_plan(session)
 
-    def save(changed: Plan) -> None:
-        planning.save_plan(session, changed)
+    def save(change: planning.Change) -> None:
+        planning.change_plan(session, change)
         state.models.note_plan_saved()
 
     left, right = st.columns((1.75, 1), gap="medium")
@@ -281,7 +281,10 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     field = partial(_field, plan, save)
     st.selectbox(
         "Protocol", list(protocols.PROTOCOLS), format_func=lambda name: protocols.find(name).title,
-        **bound("run-protocol", plan.protocol, lambda name: save(replace(plan, protocol=name, params={}))),
+        **bound(
+            "run-protocol", plan.protocol,
+            lambda name: save(lambda plan: replace(plan, protocol=name, params={})),
+        ),
     )  # fmt: skip
     spec = protocols.find(plan.protocol, plan.params)
     params = spec.parse_params(plan.for_protocol().params)
@@ -323,7 +326,7 @@ def _field(plan: Plan, save: Save, name: str, *, empty: Any = None) -> dict[str,
     """Return the arguments that bind a widget to a setting of the plan; ``empty`` is stored for an empty widget."""
 
     def keep(value: Any) -> None:
-        save(replace(plan, **{name: empty if value is None else value}))
+        save(lambda plan: replace(plan, **{name: empty if value is None else value}))
 
     return bound(f"run-{name}", getattr(plan, name), keep)
 
@@ -350,12 +353,16 @@ def _engine(plan: Plan, save: Save) -> None:
         "Engine", list(ENGINES), format_func=ENGINES.__getitem__,
         help="Batch sends each stage of all debates through the provider's Batch API, at OpenAI for half the list "
         "price. You can close the studio meanwhile.",
-        **bound("run-engine", plan.engine.name, lambda name: save(replace(plan, engine=EngineSettings(name=name)))),
+        **bound(
+            "run-engine", plan.engine.name,
+            lambda name: save(lambda plan: replace(plan, engine=EngineSettings(name=name))),
+        ),
     )  # fmt: skip
     if plan.engine.name == "batch":
 
         def set_folder(folder: str) -> None:
-            save(replace(plan, engine=plan.engine.model_copy(update={"batch_dir": folder.strip()})))
+            update = {"batch_dir": folder.strip()}
+            save(lambda plan: replace(plan, engine=plan.engine.model_copy(update=update)))
 
         st.text_input(
             "Folder for request files", placeholder="none: the provider's Batch API",
@@ -374,7 +381,7 @@ def _error_handling(plan: Plan, save: Save) -> None:
 
     def field(name: str) -> dict[str, Any]:
         def keep(value: Any) -> None:
-            save(replace(plan, handling=plan.handling.model_copy(update={name: value})))
+            save(lambda plan: replace(plan, handling=plan.handling.model_copy(update={name: value})))
 
         return bound(f"handling-{name}", getattr(plan.handling, name), keep)
 
@@ -409,6 +416,11 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
         return
     if not spec.params and not spec.presets:
         return
+
+    def save_params(change: Callable[[Params], Params]) -> None:
+        """Change the parameters, unless another protocol was selected since they were drawn."""
+        save(lambda plan: replace(plan, params=change(plan.params)) if plan.protocol == spec.name else plan)
+
     with st.container(key="protocol-params", gap="small"):
         if spec.presets:
             st.selectbox(
@@ -417,13 +429,13 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
                 help="Rounds, repetitions and temperatures as published. A role's own temperature takes precedence.",
                 **bound(
                     f"param-{spec.name}-{PRESET}", plan.params.get(PRESET, ""),
-                    lambda name: save(replace(plan, params={PRESET: name} if name else {})),
+                    lambda name: save_params(lambda _: {PRESET: name} if name else {}),
                 ),
             )  # fmt: skip
         shown = [param for param in spec.params if not param.hidden and param.is_relevant(params)]
         for start in range(0, len(shown), 2):
             for column, param in zip(st.columns(2, wrap=False), shown[start : start + 2], strict=False):
-                _parameter(column, param, params[param.name], plan, spec.name, save)
+                _parameter(column, param, params[param.name], spec.name, save_params)
     treatment = spec.kinds.get(codebook.kind)
     if treatment is not None and treatment.vote:
         line(f"Vote: {treatment.vote}. Tie: {treatment.tie}.", "q xs")
@@ -431,9 +443,11 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
         line(f"Temperature {', '.join(f'{one:g}' for one in temperatures)} for roles without their own.", "q xs")
 
 
-def _parameter(column: Any, param: Param, value: Any, plan: Plan, protocol: str, save: Save) -> None:
+def _parameter(
+    column: Any, param: Param, value: Any, protocol: str, save: Callable[[Callable[[Params], Params]], None]
+) -> None:
     def keep(value: Any) -> None:
-        save(replace(plan, params={**plan.params, param.name: param.default if value is None else value}))
+        save(lambda params: {**params, param.name: param.default if value is None else value})
 
     options = {**bound(f"param-{protocol}-{param.name}", value, keep), "help": param.help}
     if isinstance(param.default, bool):
@@ -459,7 +473,8 @@ def _protocol_file(plan: Plan, save: Save) -> None:
         if file is not None:
             with error_notices():
                 text = file.getvalue().decode("utf-8-sig", "replace")
-                save(replace(plan, params=planning.parse_protocol(text, file.name)[1]))
+                params = planning.parse_protocol(text, file.name)[1]
+                save(lambda plan: replace(plan, params=params))
 
     st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=load)
     if not plan.params.get(custom.SCRIPT):

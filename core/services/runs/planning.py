@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -123,6 +123,7 @@ class Plan:
 
 
 PLAN = TypeAdapter(Plan)
+Change = Callable[[Plan], Plan]
 """Conversion of a plan from and to plain data."""
 
 
@@ -423,10 +424,15 @@ def load_plan(session: ProjectSession) -> Plan:
     return plan
 
 
+def change_plan(session: ProjectSession, change: Change) -> None:
+    """Change the stored plan, which may be newer than the plan that a page shows."""
+    save_plan(session, change(load_plan(session)))
+
+
 def set_pace(session: ProjectSession, pace: float) -> None:
     """Set the speed of the built-in model in words per second for the project's next run and for new projects."""
     preferences.change(pace=pace)
-    save_plan(session, replace(load_plan(session), pace=pace))
+    change_plan(session, lambda plan: replace(plan, pace=pace))
 
 
 def note_run_watched(session: ProjectSession, run: RunRow) -> None:
