@@ -321,8 +321,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     same id and text (without an id, the same text), each by another rater. Gold: with a codebook the columns called
     like its labels (or like a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of
     0/1 or yes/no (by raters where all are called so: ``price_A1``, ``price_coder2``), ratings by raters (``Overall_r1``
-    ... ``Overall_r5``), a column that lists labels, or a column called like labels with few values. Context is never
-    guessed. UsageError when no column holds text.
+    ... ``Overall_r5``), a column that lists labels, a column called like labels with few values, or columns of ratings
+    on one scale. Context is never guessed. UsageError when no column holds text.
     """
     if codebook is not None and not codebook.labels:
         codebook = None
@@ -568,7 +568,21 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     if choices:
         sources = _first_by_rater(choices, "choice")
         return sources, f"{_columns_are(sources)} gold: one of few labels."
+    if dimensions := _dimensions(cells, kinds):
+        names = format_count(len(dimensions), "dimension")
+        return tuple(map(GoldSource, dimensions)), f"Ratings of {names}: columns of numbers on the same scale."
     return (), "No column looks like gold."
+
+
+def _dimensions(cells: Mapping[str, tuple[Any, ...]], kinds: Mapping[str, str]) -> list[str]:
+    """Return the columns of ratings on a common scale, of at most 0 to 10; a single one may be a count or an age."""
+    by_maximum: dict[float, list[str]] = {}
+    for name in (name for name, kind in kinds.items() if kind == "rating"):
+        ratings = {rating for cell in cells[name] if (rating := parse_rating(cell)) is not None}
+        if len(ratings) > 2 and min(ratings) >= 0 and max(ratings) in range(3, 11):
+            by_maximum.setdefault(max(ratings), []).append(name)
+    largest = max(by_maximum.values(), key=len, default=[])
+    return largest if len(largest) > 1 else []
 
 
 def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:

@@ -1042,6 +1042,24 @@ def test_suggested_raters_without_a_codebook(columns: str, labels: str, raters: 
     assert ("by 2 raters" in found.reasons[2]) is bool(raters)
 
 
+def test_ratings_without_raters_are_suggested_if_several_columns_share_a_scale() -> None:
+    columns = {
+        "Coherence": ["4", "5", "3", "2"],
+        "Fluency": ["5", "4.67", "5", "3"],
+        "words": ["12", "9", "40", "31"],
+        "votes": ["0", "1", "3", "2"],
+    }
+    rows = [
+        f"A summary that is number {n} of its kind,{','.join(row)}"
+        for n, row in enumerate(zip(*columns.values(), strict=True))
+    ]
+    found = suggest_mapping(table("\n".join([f"summary,{','.join(columns)}", *rows])))
+    assert [source.column for source in found.gold] == ["Coherence", "Fluency"]
+    assert found.reasons[2] == "Ratings of 2 dimensions: columns of numbers on the same scale."
+    alone = table("\n".join(["summary,age", *(f"A summary that is number {n},{n}" for n in range(2, 8))]))
+    assert suggest_mapping(alone).gold == ()
+
+
 def test_ratings_of_several_dimensions_by_several_raters_are_suggested() -> None:
     columns = [f"{name}_r{rater}" for name in ("Overall", "Fluency", "Empathy") for rater in range(1, 6)]
     rows = "".join(f"a long text {n},{','.join(str((n * 7 + k) % 5 + 1) for k in range(15))},{n}\n" for n in range(20))
