@@ -88,10 +88,15 @@ def _handover_file(pid: int | None) -> Path:
 
 
 def _write_private(path: Path, text: str) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
+    """Write a file that only its user can read. Raises UsageError if the disk is full or the folder is read-only."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        problem = f"{path} could not be written: {error.strerror}."
+        raise UsageError(problem, "Free some space, or correct the permissions of the folder.") from error
 
 
 def _serve(project: Path | None, listener: socket.socket, url: str, entrance: str) -> None:
@@ -259,11 +264,10 @@ def write_desktop_entry() -> Path:
     command = re.sub(r'["`$\\]', r"\\\g<0>", command).replace("\\", "\\\\").replace("%", "%%")
     window = _has_webview()
     entry = platformdirs.user_data_path() / "applications" / "moot.desktop"
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    entry.write_text(
+    _write_private(
+        entry,
         "[Desktop Entry]\nType=Application\nName=Moot\nComment=Annotate texts with debating language models\n"
         f'Exec="{command}" studio{" --window" if window else ""}\nTerminal={"false" if window else "true"}\n'
         f"Icon={Path(app.__path__[0]) / 'static' / 'logo-icon.svg'}\nCategories=Science;\n",
-        encoding="utf-8",
     )
     return entry

@@ -252,6 +252,16 @@ def test_desktop_entry_starts_the_installed_command(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="desktop entries need Linux")
+def test_home_folder_that_cannot_be_written_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(file))
+    monkeypatch.setenv("XDG_DATA_HOME", str(file))
+    for command in (("studio", "--no-browser"), ("desktop-entry",)):
+        assert "could not be written: Not a directory. Free some space" in moot(*command, code=2).stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="desktop entries need Linux")
 def test_desktop_entry_quotes_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr(sysconfig, "get_path", lambda _name: '/opt/a "b" `id` $HOME \\ 5%')
