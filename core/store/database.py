@@ -300,6 +300,8 @@ def _stop(cursor: Cursor) -> None:
 def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> Connection:
     """Lock, connect and migrate the project at ``path``; create a missing file if ``create`` is set.
 
+    A file that cannot be created completely is deleted.
+
     Raises ProjectLocked if the file is already open (also in this process), and StorageFull. Raises ProjectError if the
     folder is missing or read-only, the file is not a Moot project, or a newer Moot made it.
     """
@@ -310,18 +312,22 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     if not create and not place.exists():
         raise ProjectError(f"There is no project at {place}.", "Check the path.")
     ownership = Ownership(place, url)
-    made = not place.exists()
+    earlier = data_files(place)
+    made = place not in earlier
+    root: Cursor | None = None
     try:
         root = _connect(place)
-    except BaseException:
-        ownership.forget()
-        raise
-    try:
         migrations.migrate(root, path=str(place))
         if (run_id := migrations.foreign_run(root)) is not None:
             raise ProjectError(f"{run_id!r} in {place} is not the name of a run.", "Another program changed the file.")
     except BaseException as error:
-        root.close()
+        if root is not None:
+            root.close()
+        if made:
+            for file in data_files(place):
+                if file not in earlier:
+                    with suppress(OSError):
+                        file.unlink()
         ownership.forget()
         if isinstance(error, duckdb.Error):
             raise translate_error(error, place) from error
@@ -439,9 +445,12 @@ class Ownership:
         draft = self._note.with_name(self._note.name + ".new")
         with suppress(OSError):
             draft.unlink(missing_ok=True)
-            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                json.dump({"pid": os.getpid(), "url": url}, file)
-            os.replace(draft, self._note)
+            try:
+                with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                    json.dump({"pid": os.getpid(), "url": url}, file)
+                os.replace(draft, self._note)
+            except OSError:
+                draft.unlink(missing_ok=True)
 
     def release(self) -> None:
         """Release the lock. Harmless if repeated."""

@@ -58,6 +58,17 @@ print(kept)
 """
 
 
+@pytest.fixture
+def disk(tmp_path, monkeypatch):
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    try:
+        with disks.small_disk(tmp_path) as place:
+            yield place
+    except disks.NoDisk as error:
+        pytest.skip(str(error))
+
+
 def run_script(script, path):
     return subprocess.Popen(
         [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -96,6 +107,16 @@ def test_killed_owner_leaves_no_lock(path):
     with Project.open(path, url="http://here"):
         note = json.loads(path.with_name(path.name + ".lock.json").read_text())
         assert note["url"] == "http://here"
+
+
+def test_project_that_cannot_be_created_leaves_no_file(disk):
+    (disk / "p.duckdb.replies").write_text("replies of a project that was here")
+    disks.fill(disk)
+    with pytest.raises(StorageFull):
+        open_file(disk / "p.duckdb")
+    assert {file.name for file in disk.glob("p*")} == {"p.duckdb.replies"}
+    disks.empty(disk)
+    open_file(disk / "p.duckdb").close()
 
 
 def test_same_process_cannot_open_a_project_twice(path, tmp_path):
@@ -457,17 +478,6 @@ def test_symlinks_next_to_a_project_do_not_redirect_its_reply_log(path, target):
         writer.close()
         log.unlink()
     assert target.read_text() == "precious\n"
-
-
-@pytest.fixture
-def disk(tmp_path, monkeypatch):
-    (tmp_path / "home").mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    try:
-        with disks.small_disk(tmp_path) as place:
-            yield place
-    except disks.NoDisk as error:
-        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize(
