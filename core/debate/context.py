@@ -113,13 +113,16 @@ class DebateContext:
         return (yield from ask_with_retry(requests, self._problem, self.settings.templates[prompts.REASK]))
 
     def _problem(self, request: Request, reply: Reply) -> str:
-        """Return why a reply has no decision, or lacks ratings that the role does not leave open; empty if fine."""
         if request.form == "text" or reply.error is not None or request.retry:
             return ""
+        return self.decision_problem(request.form, reply)
+
+    def decision_problem(self, form: ReplyForm, reply: Reply) -> str:
+        """Return why a reply has no decision, or lacks ratings that the role does not leave open; empty if fine."""
         missing = [
             f"{self.settings.codebook.label(item).name}: {reason}"
             for item, reason in reply.reading.undecided.items()
-            if request.form == "ratings" and reason != LEFT_OPEN
+            if form == "ratings" and reason != LEFT_OPEN
         ]
         return reply.reading.problem or "; ".join(missing)
 

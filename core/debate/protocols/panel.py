@@ -54,14 +54,14 @@ class _Speaker:
     done: bool = False
     final: Reply | None = None
 
-    def take_turn(self, reply: Reply) -> None:
-        """Update the speaker after its turn. A speaker that is done without a decision still owes one."""
+    def take_turn(self, reply: Reply, *, is_decision: bool) -> None:
+        """Update the speaker after its turn. A speaker that is done without a complete decision still owes one."""
         self.turns += 1
         if reply.reading.readable and reply.reading.values:
             self.current = _values(reply)
         if _DONE.search(without_reasoning(reply.text)):
             self.done = True
-            self.final = reply if reply.reading.readable else None
+            self.final = reply if is_decision else None
 
 
 def debate(context: DebateContext) -> Step[Verdict]:
@@ -98,7 +98,8 @@ def _group(context: DebateContext, persona_set: PersonaSet, group: Group) -> Ste
             (choice,) = yield from context.ask_all((request,))
             speaker = _chosen_speaker(choice, waiting)
         (reply,) = yield from context.ask_all((ask(speaker.member, "turn", round=turn, history=history),))
-        speaker.take_turn(context.require(reply))
+        is_decision = not context.decision_problem(context.form, context.require(reply))
+        speaker.take_turn(reply, is_decision=is_decision)
         history.append(_attribute(speaker, reply, turn))
     owing = [speaker for speaker in speakers if speaker.final is None]
     last = yield from context.ask_all(

@@ -91,6 +91,17 @@ def test_persona_without_a_final_decision_is_asked_for_it() -> None:
     assert set(verdict.values.values()) == {2}, "the final rating counts, not the initial one"
 
 
+@pytest.mark.parametrize("price", ["", "Price: 3.5\n"])
+def test_persona_whose_final_decision_lacks_a_rating_is_asked_for_it(price: str) -> None:
+    def respond(request: Request, _number: int) -> str:
+        lacking = f"{DONE}Final Ratings:\nService: 2\n{price}Room: 2\n"
+        return lacking if request.role == "persona_1" and request.round == 1 else f"{DONE}{rating(4)}"
+
+    verdict, requests = run_panel(respond, coordinator="order")
+    assert roles(requests) == ["persona_1", "persona_2", "persona_1", "persona_2", "persona_1", "aggregator"]
+    assert set(verdict.values.values()) == {4}
+
+
 def test_persona_with_two_unreadable_decisions_is_left_out_with_a_note() -> None:
     def respond(request: Request, _number: int) -> str:
         return "I cannot say." if request.role == "persona_2" else f"{DONE}{rating(4)}"
