@@ -91,7 +91,7 @@ def test_persona_without_a_final_decision_is_asked_for_it() -> None:
     assert set(verdict.values.values()) == {2}, "the final rating counts, not the initial one"
 
 
-@pytest.mark.parametrize("price", ["", "Price: 3.5\n"])
+@pytest.mark.parametrize("price", ["", "Price: 9\n"])
 def test_persona_whose_final_decision_lacks_a_rating_is_asked_for_it(price: str) -> None:
     def respond(request: Request, _number: int) -> str:
         lacking = f"{DONE}Final Ratings:\nService: 2\n{price}Room: 2\n"
