@@ -8,6 +8,7 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -21,7 +22,7 @@ from core.services.guided_path import last_run, reviewed_documents
 from core.services.project_session import ProjectSession
 from core.services.sample_data import SUFFIX
 from core.services.workspace import Workspace
-from core.store.database import PROJECT_SUFFIXES, Ownership, copy_files, data_files
+from core.store.database import PROJECT_SUFFIXES, Ownership, copy_files, data_files, translate_error
 
 NAME_LIMIT = 80
 REVEAL_SECONDS = 2.0
@@ -213,12 +214,18 @@ def duplicate_project(workspace: Workspace, path: Path) -> Path:
 
 
 def delete_project(workspace: Workspace, path: Path) -> DeletedProject:
-    """Move a project to the bin, from which it can be restored. Raises as ``rename_project``."""
+    """Move a project to the bin, from which it can be restored. Raises as ``rename_project``, and StorageFull."""
     _release(workspace, path)
     folder = _bin() / uuid4().hex[:12]
-    folder.mkdir(parents=True)
-    (folder / ORIGIN).write_text(str(path), encoding="utf-8")
-    _move(path, folder / path.name)
+    try:
+        folder.mkdir(parents=True)
+        (folder / ORIGIN).write_text(str(path), encoding="utf-8")
+        _move(path, folder / path.name)
+    except (OSError, ProjectError) as error:
+        with suppress(OSError):
+            (folder / ORIGIN).unlink(missing_ok=True)
+            folder.rmdir()
+        raise translate_error(error, folder) from error
     preferences.save(preferences.load().with_moved(path, None))
     return _deleted(folder)
 
@@ -280,9 +287,15 @@ def _release(workspace: Workspace, path: Path) -> bool:
 
 
 def _move(path: Path, target: Path) -> None:
+    """Move the files of a project. On another disk, they are deleted after all of them have been copied."""
     files = data_files(path)
-    for file in files:
-        shutil.move(file, target.with_name(target.name + file.name.removeprefix(path.name)))
+    if path.stat().st_dev != target.parent.stat().st_dev:
+        copy_files(path, target)
+        for file in files:
+            file.unlink()
+    else:
+        for file in files:
+            file.rename(target.with_name(target.name + file.name.removeprefix(path.name)))
     for suffix in PROJECT_SUFFIXES:
         left = path.with_name(path.name + suffix)
         if left not in files:  # on macOS and Windows, two names that differ only in case are one file

@@ -7,7 +7,9 @@ import os
 import shutil
 import stat
 import sys
+import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -224,6 +226,36 @@ def test_duplicate_that_cannot_be_written_opens_the_project_again(
         projects.duplicate_project(workspace, session.path)
     assert [open_session.path for open_session in workspace.sessions()] == [session.path]
     assert not session.path.with_name("one 2.duckdb").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second disk")
+def test_project_stays_complete_if_the_bin_is_on_a_full_disk(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = projects.create_project(workspace, "one").path
+    workspace.close_project(path)
+    replies = path.with_name("one.duckdb.replies")
+    replies.write_text("paid for")
+
+    def copy(source: BinaryIO, destination: BinaryIO) -> None:
+        destination.write(source.read(4))
+        if source.name == str(replies):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as bin:
+        monkeypatch.setattr(projects, "_bin", lambda: Path(bin))
+        with monkeypatch.context() as full:
+            full.setattr(shutil, "copyfileobj", copy)
+            with pytest.raises(StorageFull):
+                projects.delete_project(workspace, path)
+        assert list(Path(bin).iterdir()) == []
+        assert path.exists()
+        assert replies.read_text() == "paid for"
+        deleted = projects.delete_project(workspace, path)
+        assert not path.exists()
+        assert not replies.exists()
+        assert projects.restore_project(deleted) == path
+        assert replies.read_text() == "paid for"
 
 
 def test_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
