@@ -346,6 +346,9 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
         rest = {name: column for name, column in rest.items() if name not in results}
     if exported:
         gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
+        repeated = (name for name, _ in _ids_of_several_rows(table, text) if name is not None)
+        if id is None and (id := next(repeated, None)) is not None:
+            why_id = f"'{id}' is the id: rows of further runs with the same '{id}' are not imported again."
     elif codebook is not None:
         gold, why_gold = _suggest_gold(rest, codebook)
     else:

@@ -893,6 +893,10 @@ def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None
     found = suggest_mapping(table(header + rows.replace(",,", ",[],")))
     gold = (GoldSource("gold_Food", "label", "Food"), GoldSource("reviewed_Food", "label", "Food", "reviewed"))
     assert (found.id, found.gold) == ("document_id", gold)
+    of_two_runs = table(header + (rows + rows.replace(",r1,", ",r2,")).replace(",,", ",[],"))
+    found = suggest_mapping(of_two_runs)
+    assert (found.id, found.gold) == ("document_id", gold)
+    assert len(build_documents(of_two_runs, found).documents) == 6
     choice = suggest_mapping(
         table((header + rows).replace("_Food", "_label").replace(",,", ",[],").replace(",1", ",x"))
     )
