@@ -196,10 +196,24 @@ def _file(source: BinaryIO | bytes) -> Iterator[IO[bytes]]:
         else:
             yield source
             return
-    with tempfile.TemporaryFile() as file:
-        file.write(source)
-        file.flush()
+    with _temporary_file(source) as file:
         yield file
+
+
+def _temporary_file(content: bytes) -> IO[bytes]:
+    """Return an open temporary file with this content. Raises InputError if the disk is full."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    try:
+        file.write(content)
+        file.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError):  # it writes what is left
+            file.close()
+        raise InputError(
+            f"The file could not be copied to {tempfile.gettempdir()}: {error.strerror}.",
+            "Free some space there, or set TMPDIR to another folder and start Moot again.",
+        ) from error
+    return file
 
 
 # -- in the child

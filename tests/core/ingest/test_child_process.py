@@ -302,3 +302,10 @@ def test_link_to_an_endless_device_is_refused(tmp_path: Path, name: str) -> None
     path.symlink_to("/dev/zero")
     with pytest.raises(InputError):
         read_text_file(path, name) if name.endswith(("txt", "pdf")) else read_table(path, name=name)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_folder_for_temporary_files_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_process.tempfile, "TemporaryFile", lambda: io.BufferedWriter(io.FileIO("/dev/full", "w")))
+    with pytest.raises(InputError, match=r"could not be copied to .*: No space left on device. Free some space"):
+        read_table(b"text\nx\n", name="a.csv")
