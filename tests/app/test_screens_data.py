@@ -225,7 +225,7 @@ def test_file_is_read_by_path(session: ProjectSession, tmp_path: Path) -> None:
     at.text_input(key="data-path").set_value(str(tmp_path / "no.csv"))
     button(at, "Read")
     assert "does not exist" in html(at)
-    at.text_input(key="data-path").set_value(str(tmp_path / "x.csv"))
+    at.text_input(key="data-path").set_value(f'"{tmp_path / "x.csv"}"')
     button(at, "Read")
     assert "x.csv, not imported yet" in html(at)
 

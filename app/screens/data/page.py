@@ -59,7 +59,7 @@ def file_form(session: ProjectSession) -> None:
         path = st.text_input("Or the path of a file", key="data-path", placeholder="/home/me/reviews.csv")
         submitted = st.form_submit_button("Read")
     if not files and submitted and path.strip():
-        file = Path(path.strip()).expanduser()
+        file = Path(path.strip().strip("\"'")).expanduser()  # file managers copy a path with quotation marks
         files = [(file.name, file)]
     read(session, files)
 
