@@ -256,13 +256,12 @@ def _require_connections(workspace: Workspace, settings: RunSettings, run_id: st
 
 def _note_kept_addresses(session: ProjectSession, settings: RunSettings, run_id: str) -> None:
     """Print which addresses of a run stay although its connections have other ones now, and how to use those."""
-    for (name, kept), roles in rerun.moved_roles(settings, session.models).items():
-        now = session.models.connection(name).base_url
-        chosen = [word for role in roles for word in ("--role", f"{role}={settings.role_models[role].spec}")]
-        command = ["moot", "rerun", run_id, "--project", str(session.path), "--connection", f"{name}={now}", *chosen]
+    for one in rerun.kept_addresses(run_id, settings, session.models):
+        chosen = [word for role in one.roles for word in ("--role", f"{role}={settings.role_models[role].spec}")]
+        place = ["--project", str(session.path), "--connection", f"{one.connection}={one.now}"]
+        command = shlex.join(["moot", "rerun", run_id, *place, *chosen])
         console.print_message(
-            f"{run_id} keeps the address {kept} of '{name}', because its paid replies belong to this address. {now} is "
-            f"not used. To use it and pay for new replies: {shlex.join(command)} (with the run's --param for sampling)"
+            f"{one.sentence} To use it and pay for new replies: {command} (with the run's --param for sampling)"
         )
 
 

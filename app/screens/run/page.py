@@ -116,6 +116,8 @@ def _draw_run(session: ProjectSession, run_id: str, run_picker: Callable[[], Non
         _stop_notice(overview, act)
     if overview.truncation:
         notice("warn", "Replies reached their output limit", overview.truncation)
+    for sentence in overview.kept_addresses:
+        notice("warn", "This run keeps its address", f"{sentence} A new run uses it, and pays for new replies.")
     _queue(session, overview)
     if not active:
         _savings(run, cost_estimate.reused_replies(session, run_id), cost_estimate.adaptive_savings(session, run))

@@ -10,7 +10,7 @@ from core.formatting import format_money
 from core.runs import RunRow, State, StopCode, StopReason
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
-from core.services.runs import planning
+from core.services.runs import planning, rerun
 from core.services.runs.cost_estimate import describe_truncation
 
 
@@ -21,7 +21,7 @@ class RunOverview:
     ``state`` is the current state. ``pending_state`` is the state that was requested while calls are still in
     flight. ``siblings`` counts the runs of its experiment. For a run that is not active, ``last_reply`` is the time of
     its last reply, ``open_debates`` counts unfinished debates with replies, and ``truncation`` is a warning about
-    replies that reached their output limit.
+    replies that reached their output limit. ``kept_addresses`` says which addresses an unfinished one keeps.
     """
 
     run: RunRow
@@ -33,6 +33,7 @@ class RunOverview:
     last_reply: float | None = None
     open_debates: int = 0
     truncation: str = ""
+    kept_addresses: tuple[str, ...] = ()
 
     @property
     def left(self) -> int:
@@ -51,7 +52,14 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
         return overview
     last_reply, open_debates, truncated = _stored_debates(session, run_id)
     truncation = describe_truncation(row, truncated)
-    return replace(overview, last_reply=last_reply, open_debates=open_debates, truncation=truncation)
+    kept = rerun.kept_addresses(run_id, row.settings, session.models) if overview.left else ()
+    return replace(
+        overview,
+        last_reply=last_reply,
+        open_debates=open_debates,
+        truncation=truncation,
+        kept_addresses=tuple(one.sentence for one in kept),
+    )
 
 
 @cached_until_commit

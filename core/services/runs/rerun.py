@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from core.debate import protocols
 from core.engine.ray_job import require_ray
@@ -78,13 +79,35 @@ def differing_options(before: RunSettings, wanted: RunSettings) -> list[str]:
     return [option for option, (had, has) in pairs.items() if had != has]
 
 
-def moved_roles(settings: RunSettings, models: ModelLibrary) -> dict[tuple[str, str], list[str]]:
-    """Return the roles of a run whose connection has another address now, by connection and address of the run."""
-    moved: dict[tuple[str, str], list[str]] = {}
+@dataclass(frozen=True, slots=True)
+class KeptAddress:
+    """The address of a connection that a run keeps for these roles, although the connection has another one now."""
+
+    run_id: str
+    connection: str
+    kept: str
+    now: str
+    roles: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The reason in words."""
+        return (
+            f"{self.run_id} keeps the address {self.kept} of '{self.connection}', because its paid replies belong to "
+            f"this address. {self.now} is not used."
+        )
+
+
+def kept_addresses(run_id: str, settings: RunSettings, models: ModelLibrary) -> tuple[KeptAddress, ...]:
+    """Return the addresses of a run whose connections have other ones now."""
+    roles: dict[tuple[str, str], list[str]] = {}
     for role, role_model in settings.role_models.items():
-        if models.connections[role_model.connection].base_url != role_model.base_url:
-            moved.setdefault((role_model.connection, role_model.base_url), []).append(role)
-    return moved
+        roles.setdefault((role_model.connection, role_model.base_url), []).append(role)
+    return tuple(
+        KeptAddress(run_id, name, kept, connection.base_url, tuple(own))
+        for (name, kept), own in roles.items()
+        if (connection := models.connections.get(name)) is not None and connection.base_url != kept
+    )
 
 
 def _parameters(settings: RunSettings) -> tuple[object, ...]:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
+from core.llm.connections import Connection
+from core.runs import RoleModel
 from core.services.live_state import ClientCursor
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning
@@ -22,6 +24,25 @@ SLOW = planning.Plan(pace=120.0, concurrency=1)
 def session(tmp_path: Path) -> Iterator[ProjectSession]:
     with studio(tmp_path) as (_, opened):
         yield opened
+
+
+def test_unfinished_run_says_that_it_keeps_the_address_of_its_models(session: ProjectSession) -> None:
+    old, new = (Connection(name="m", base_url=f"http://127.0.0.1:{port}/v1") for port in (9, 10))
+    session.models.add(old)
+    role_model = RoleModel(connection="m", model="mock")
+    (run,) = queue_runs(session, planning.Plan(protocol="single", default_model=role_model))
+    control.start_runs(session, [run])
+    control.stop(session, run.run_id)
+    until(lambda: not session.active_runs())
+    assert control.run_overview(session, run.run_id).kept_addresses == ()
+    session.models.add(new)
+    (sentence,) = control.run_overview(session, run.run_id).kept_addresses
+    assert sentence == (
+        f"{run.run_id} keeps the address {old.base_url} of 'm', because its paid replies belong to this address. "
+        f"{new.base_url} is not used."
+    )
+    session.models.remove("m")
+    assert control.run_overview(session, run.run_id).kept_addresses == ()
 
 
 def test_pausing_holds_the_queue_and_resuming_releases_it(session: ProjectSession) -> None:
