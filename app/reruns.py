@@ -3,6 +3,9 @@
 Streamlit ends a run wherever it uses the session state while a newer request waits, also within a callback. It has
 noted the new value of the widget by then, so it does not call the callback again, and the input is lost.
 
+Streamlit starts the run of a newer request while a callback goes on. If both change the same stored settings, the
+change that is stored first is lost.
+
 The request of a fragment names the page that the browser shows, but the server may have begun to open another page.
 Streamlit then returns to the old page: the link has no effect, or the browser removes the elements of the new page.
 
@@ -15,8 +18,10 @@ the dialog again, so the dialog ignores what was typed into it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Container
 from dataclasses import replace
+from typing import Any
 
 import streamlit
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -26,6 +31,7 @@ from streamlit.runtime.fragment import MemoryFragmentStorage, _FragmentLifetime
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState, get_script_run_ctx
+from streamlit.runtime.state import SessionState
 
 VERSION = "1.67."
 """Start of the versions of Streamlit that are corrected, as its private names are used here."""
@@ -36,10 +42,12 @@ _add_request = ScriptRequests._request_rerun_locked
 _start_runner = AppSession._create_scriptrunner
 _is_drawn_by = MemoryFragmentStorage.has_ancestor_in
 _clear_queue = ForwardMsgQueue.clear
+_call_callbacks = SessionState.on_script_will_rerun
+_turn = threading.RLock()
 
 
 def correct() -> None:
-    """Complete callbacks, keep the opened page, send all elements and the end of each run, and run waiting dialogs.
+    """Complete callbacks in turn, keep the opened page, send all elements and each run's end, and run waiting dialogs.
 
     Streamlit of another version stays as it is.
     """
@@ -51,12 +59,18 @@ def correct() -> None:
     AppSession._create_scriptrunner = _start_runner_after_events  # type: ignore[method-assign]
     MemoryFragmentStorage.has_ancestor_in = _is_drawn_by_unless_dialog  # type: ignore[method-assign]
     ForwardMsgQueue.clear = _clear_queue_except_ends  # type: ignore[method-assign]
+    SessionState.on_script_will_rerun = _call_callbacks_in_turn  # type: ignore[method-assign]
 
 
 def _interrupt_outside_callbacks(self: ScriptRunner) -> None:
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or ThreadState.get().run_location is not RunLocation.CALLBACK:
         _interrupt(self)
+
+
+def _call_callbacks_in_turn(self: SessionState, *states: Any, **options: Any) -> None:
+    with _turn:
+        _call_callbacks(self, *states, **options)
 
 
 def _run_fragments_on_current_page(self: ScriptRunner, rerun_data: RerunData) -> None:

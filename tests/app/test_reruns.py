@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import threading
+import time
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -100,6 +102,7 @@ def corrected(monkeypatch: pytest.MonkeyPatch) -> None:
         (AppSession, "_create_scriptrunner"),
         (MemoryFragmentStorage, "has_ancestor_in"),
         (ForwardMsgQueue, "clear"),
+        (SessionState, "on_script_will_rerun"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))  # restored afterwards
     monkeypatch.setattr(Runtime, "_instance", MagicMock(spec=Runtime))
@@ -113,6 +116,25 @@ def tab(corrected: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tab
     made = Tab(script)
     monkeypatch.setattr(builtins, "moot_test", made, raising=False)
     return made
+
+
+def test_callbacks_of_a_newer_request_wait_for_those_that_run(corrected: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both would change the same stored settings, and the change that is stored first would be lost."""
+    stored: list[str] = []
+
+    def call_callbacks(_: SessionState, **__: object) -> None:
+        before = list(stored)
+        time.sleep(0.1)
+        stored[:] = [*before, "changed"]
+
+    monkeypatch.setattr(SessionState, "_call_callbacks", call_callbacks)
+    tab = SessionState()
+    requests = [threading.Thread(target=tab.on_script_will_rerun, args=(WidgetStates(),)) for _ in range(2)]
+    for request in requests:
+        request.start()
+    for request in requests:
+        request.join()
+    assert stored == ["changed", "changed"]
 
 
 def started_pages(runner: LocalScriptRunner) -> list[str]:
