@@ -225,7 +225,8 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
     name = options["engine"] or before.settings.engine.name
     engine, params = planning.split_engine(name, options["params"])
     changes = {field: getattr(engine, field) for field in engine.model_fields_set}
-    sampling, unknown = planning.split_params(params, None)
+    (seed, *_) = (role_model.sampling.seed for role_model in before.settings.role_models.values())
+    sampling, unknown = planning.split_params(params, seed)
     if unknown:
         raise UsageError(
             f"--param {next(iter(unknown))} cannot change in a rerun.", "Start a new run with moot annotate."

@@ -68,12 +68,13 @@ def test_unchanged_rerun_is_free_and_invalid_changes_are_refused(tmp_path: Path)
     assert rows(tmp_path, "SELECT count(*) FROM runs") == [(2,)], "invalid changes create no run"
 
 
-def test_changed_model_of_a_rerun_has_the_defaults_of_the_protocol(tmp_path: Path) -> None:
+def test_changed_model_of_a_rerun_has_the_seed_of_the_run_and_the_defaults_of_the_protocol(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
-    annotate(tmp_path, "--protocol", "single", "--param", "method=vote", "--param", "k=3")
+    annotate(tmp_path, "--protocol", "single", "--param", "method=vote", "--param", "k=3", "--seed", "3")
     rerun(tmp_path, "--role", "annotator=builtin/lexical")
     first, second = (json.loads(text) for (text,) in rows(tmp_path, "SELECT settings FROM runs ORDER BY number"))
     assert first["role_models"]["annotator"]["sampling"]["temperature"] is not None
+    assert first["role_models"]["annotator"]["sampling"]["seed"] == 3
     assert second["role_models"] == first["role_models"]
 
 
