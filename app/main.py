@@ -61,6 +61,8 @@ def serve(listener: socket) -> None:
 
     # Streamlit would search all installed packages for components; Moot declares its own.
     manifest_scanner.scan_component_manifests = lambda *_, **__: []
+    # Streamlit would also obey files of the current folder: settings, and secrets that it adds to the environment.
+    config.get_config_files = lambda file_name: [str(Path(__file__).with_name(".streamlit") / file_name)]
     bootstrap.load_config_options({"server.port": listener.getsockname()[1]})
     settings = uvicorn.Config(
         asgi,

@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,7 +57,7 @@ def test_second_studio_shows_the_open_url_and_ctrl_c_exits_cleanly(tmp_path: Pat
     assert moot("runs", "--project", project, "--json").json == {"runs": []}
 
 
-def start_studio(tmp_path: Path, *options: object) -> tuple[subprocess.Popen[bytes], Path]:
+def start_studio(tmp_path: Path, *options: object, folder: Path = ROOT) -> tuple[subprocess.Popen[bytes], Path]:
     """Start a studio with a script as its browser that saves the content of the opened page to a file."""
     saved_page = tmp_path / "page.html"
     browser = tmp_path / "browser"
@@ -67,7 +68,7 @@ def start_studio(tmp_path: Path, *options: object) -> tuple[subprocess.Popen[byt
     folders = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     process = subprocess.Popen(
         [sys.executable, "-m", "core.cli", *map(str, options)],
-        env=os.environ | folders | {"BROWSER": f"{browser} %s"}, cwd=ROOT, stdout=subprocess.DEVNULL,
+        env=os.environ | folders | {"BROWSER": f"{browser} %s"}, cwd=folder, stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )  # fmt: skip
     while not saved_page.exists():
@@ -76,12 +77,15 @@ def start_studio(tmp_path: Path, *options: object) -> tuple[subprocess.Popen[byt
     return process, saved_page
 
 
-def submit(page: str) -> str:
-    """Send the form of the opened page and return the answer of the studio."""
+def submit(page: str, path: str = "/") -> str:
+    """Send the form of the opened page and return the answer of the studio, or its content at another path."""
     address, token = re.search(r'action="([^"]+)".*value="([^"]+)"', page).groups()  # type: ignore[union-attr]
-    with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(
-        address, f"token={token}".encode(), timeout=60
-    ) as answer:
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with browser.open(address, f"token={token}".encode(), timeout=60) as answer:
+        text = str(answer.read().decode())
+    if path == "/":
+        return text
+    with browser.open(urllib.parse.urljoin(address, path), timeout=60) as answer:
         return str(answer.read().decode())
 
 
@@ -90,6 +94,18 @@ def test_the_browsers_request_waits_until_the_studio_is_started(tmp_path: Path) 
     try:
         assert "Opening Moot" in saved_page.read_text()
         assert '<div id="root">' in submit(saved_page.read_text())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_streamlit_settings_of_the_current_folder_are_ignored(tmp_path: Path) -> None:
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "config.toml").write_text('[server]\nbaseUrlPath = "elsewhere"\n')
+    options = ("--port", free_port(), "--project", tmp_path / "p.duckdb")
+    process, saved_page = start_studio(tmp_path, *options, folder=tmp_path)
+    try:
+        assert submit(saved_page.read_text(), "/_stcore/health") == "ok"
     finally:
         process.kill()
         process.communicate()
