@@ -58,6 +58,17 @@ def test_file_is_previewed_and_imported(session: ProjectSession) -> None:
     assert latest.codebook.names == ("Food",)  # Service has too many unknown values to become a label by default
 
 
+def test_columns_chosen_before_the_page_is_drawn_again_are_all_kept(session: ProjectSession) -> None:
+    at = upload(b"key,name,text,note\nk1,n1,one,first\nk2,n2,two,second\n")
+    at.selectbox(key="map-text").set_value("note")
+    at.multiselect(key="map-context").set_value(["name"])
+    at.selectbox(key="map-id").set_value("key").run()
+    button(at, "Import 2")
+    until_shown(at, "2 documents imported")
+    (first, _) = session.store.documents.load(session.store.documents.ids())
+    assert (first.id, first.fields) == ("k1", {"note": "first", "name": "n1"})
+
+
 def test_running_import_has_its_own_next_step(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     may_go_on, create = threading.Event(), projects.create_project
 

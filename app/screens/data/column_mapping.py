@@ -32,7 +32,8 @@ MAX_SEGMENTS = 3
 MAX_UNKNOWN = 24
 LONGEST_VALUE = 60
 
-Keep = Callable[[ImportDraft], None]
+Change = Callable[[ImportDraft], ImportDraft]
+Keep = Callable[[Change], None]
 
 
 def _mapped(draft: ImportDraft, **changed: Any) -> ImportDraft:
@@ -40,24 +41,32 @@ def _mapped(draft: ImportDraft, **changed: Any) -> ImportDraft:
     return replace(draft, mapping=replace(draft.mapping, reasons=(), **changed))
 
 
+def _map(keep: Keep, **changed: Any) -> None:
+    """Change parts of the mapping."""
+    keep(lambda draft: _mapped(draft, **changed))
+
+
 def columns(draft: ImportDraft, keep: Keep) -> None:
     """Draw text, id, context and group columns."""
     table, mapping = draft.table, draft.mapping
 
     def set_text(text: str) -> None:
-        context = tuple(name for name in mapping.context if name != text)
-        gold = tuple(source for source in mapping.gold if source.column != text)
-        keep(_mapped(draft, text=text, context=context, gold=gold))
+        def change(draft: ImportDraft) -> ImportDraft:
+            context = tuple(name for name in draft.mapping.context if name != text)
+            gold = tuple(source for source in draft.mapping.gold if source.column != text)
+            return _mapped(draft, text=text, context=context, gold=gold)
+
+        keep(change)
 
     left, middle, right = st.columns((1, 1, 1.4))
     left.selectbox("Text", table.columns, **bound("map-text", mapping.text, set_text))
     middle.selectbox(
         "Id", ["", *table.columns], format_func=lambda name: name or "Row numbers",
-        **bound("map-id", mapping.id or "", lambda name: keep(_mapped(draft, id=name or None))),
+        **bound("map-id", mapping.id or "", lambda name: _map(keep, id=name or None)),
     )  # fmt: skip
     right.multiselect(
         "Context", _other_columns(draft), placeholder="Optional further text", select_all=False,
-        **bound("map-context", list(mapping.context), lambda names: keep(_mapped(draft, context=tuple(names)))),
+        **bound("map-context", list(mapping.context), lambda names: _map(keep, context=tuple(names))),
     )  # fmt: skip
     _groups(draft, keep)
 
@@ -72,7 +81,7 @@ def _groups(draft: ImportDraft, keep: Keep) -> None:
     mapping = draft.mapping
 
     def set_group(name: str) -> None:
-        keep(_mapped(draft, group=name or None, order=None))
+        _map(keep, group=name or None, order=None)
 
     options: dict[str, Any] = {"options": ["", *draft.table.columns], "format_func": lambda name: name or "None"}
     with st.expander("Grouped rows", expanded=mapping.group is not None):
@@ -83,7 +92,7 @@ def _groups(draft: ImportDraft, keep: Keep) -> None:
         )  # fmt: skip
         right.selectbox(
             "Order column within the group (numbers)", disabled=mapping.group is None, **options,
-            **bound("map-order", mapping.order or "", lambda name: keep(_mapped(draft, order=name or None))),
+            **bound("map-order", mapping.order or "", lambda name: _map(keep, order=name or None)),
         )  # fmt: skip
 
 
@@ -98,7 +107,7 @@ def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> str:
             return
         kind = st.session_state[KIND]
         gold = () if kind == "none" else importing.suggest_gold(draft, kind, codebook)
-        keep(_mapped(draft, gold=gold, value_map={}))
+        _map(keep, gold=gold, value_map={})
 
     st.segmented_control(
         "Gold labels", kinds, format_func=TITLES.__getitem__, key=KIND, on_change=changed, required=True
@@ -119,7 +128,7 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
         st.selectbox(
             "Rater column, if each rater has rows of their own", ["", *_other_columns(draft)],
             format_func=lambda name: name or "None",
-            **bound("map-rater", draft.mapping.rater or "", lambda name: keep(_mapped(draft, rater=name or None))),
+            **bound("map-rater", draft.mapping.rater or "", lambda name: _map(keep, rater=name or None)),
         )  # fmt: skip
     if not draft.mapping.gold:
         notice("warn", "No gold column is chosen", "The documents would be imported without gold labels.")
@@ -135,7 +144,7 @@ def _by_column(draft: ImportDraft, kind: str, codebook: Codebook | None, keep: K
             sources = [replace(source, rater=GOLD_RATER) for source in sources]
         elif kind != "label":
             sources = [replace(one, rater=one.column) if one.rater == GOLD_RATER else one for one in sources]
-        keep(_mapped(draft, gold=tuple(sources)))
+        _map(keep, gold=tuple(sources))
 
     st.multiselect(
         "Label columns" if kind == "label" else "Column (several: one per rater)", _other_columns(draft),
@@ -150,10 +159,12 @@ def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
     named = {(source.rater, label_name(source, codebook)): source.column for source in draft.mapping.gold}
 
     def change(rater: str, label: str, column: str) -> None:
-        others = [one for one in draft.mapping.gold if (one.rater, label_name(one, codebook)) != (rater, label)]
-        if column:
-            others.append(GoldSource(column, "label", label, rater))
-        keep(_mapped(draft, gold=tuple(others)))
+        def map_label(draft: ImportDraft) -> ImportDraft:
+            others = [one for one in draft.mapping.gold if (one.rater, label_name(one, codebook)) != (rater, label)]
+            chosen = [GoldSource(column, "label", label, rater)] if column else []
+            return _mapped(draft, gold=(*others, *chosen))
+
+        keep(map_label)
 
     for number, rater in enumerate(raters):
         if len(raters) > 1 or rater != GOLD_RATER:
@@ -202,10 +213,13 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
     meanings = {text: importing.gold_value_options(draft, codebook, text) for text, _ in rows}
 
     def set_meaning(text: str, choice: str) -> None:
-        values = {one: value for one, value in draft.mapping.value_map.items() if one != text}
-        if choice in meanings[text]:
-            values[text] = meanings[text][choice]
-        keep(_mapped(draft, value_map=values))
+        def change(draft: ImportDraft) -> ImportDraft:
+            values = {one: value for one, value in draft.mapping.value_map.items() if one != text}
+            if choice in meanings[text]:
+                values[text] = meanings[text][choice]
+            return _mapped(draft, value_map=values)
+
+        keep(change)
 
     for number, (text, words) in enumerate(rows):
         wide, right = st.columns((1.5, 1), vertical_alignment="center")

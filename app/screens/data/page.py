@@ -109,6 +109,9 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
     """Draw the mapping of gold columns for documents that are stored already."""
     codebook = codebooks.editor_codebook(session)
 
+    def keep(change: column_mapping.Change) -> None:
+        state.data.gold_draft = change(state.data.gold_draft or draft)
+
     with header("Data", "map gold columns"):
         st.button("Cancel", on_click=DataState.gold_draft.reset, type="tertiary")
         submitted = st.button("Replace the gold", type="primary", key="data-map-gold-submit")
@@ -120,9 +123,9 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
     left, right = st.columns((1.55, 1), gap="medium")
     count = format_count(len(draft.table.columns) - 2, "column")
     with left, panel("Gold columns", f"{count} in the file", key="columns"):
-        column_mapping.gold(draft, codebook, DataState.gold_draft.set)
+        column_mapping.gold(draft, codebook, keep)
         if preview is not None:
-            column_mapping.unknown_values(draft, preview.built, preview.codebook, DataState.gold_draft.set)
+            column_mapping.unknown_values(draft, preview.built, preview.codebook, keep)
         line(" ".join(draft.mapping.reasons[-1:]), "q xs")
     with right:
         words = "Only gold of the raters in this mapping is replaced, on documents whose row has these columns."
@@ -166,9 +169,9 @@ class ImportPage:
         new = self.draft.destination == "new"
         self.codebook = None if new or session is None else codebooks.editor_codebook(session)
 
-    def keep(self, draft: ImportDraft) -> None:
-        """Store the draft with other settings."""
-        self.pending.draft = draft
+    def keep(self, change: column_mapping.Change) -> None:
+        """Change the stored draft, which may be newer than the one on the page."""
+        self.pending.draft = change(self.pending.draft)
 
     def show(self) -> None:
         """Draw the page."""
@@ -222,7 +225,7 @@ class ImportPage:
         state.data.clear_uploaders()
         with error_notices(), st.spinner("Reading"):
             reset_widgets(*DataState.GOLD_WIDGETS)
-            self.keep(importing.read_again(self.draft, self.codebook, more))
+            self.keep(lambda draft: importing.read_again(draft, self.codebook, more))
         st.rerun()
 
     def rows(self, preview: ImportPreview | None) -> None:
@@ -263,7 +266,7 @@ class ImportPage:
 
         def reread(part: str, chosen: str) -> None:
             try:
-                self.keep(importing.read_again(draft, self.codebook, **{part: chosen or None}))
+                self.keep(lambda draft: importing.read_again(draft, self.codebook, **{part: chosen or None}))
             except MootError as error:
                 remedy = f"{error.remedy} The preview still shows the previous settings."
                 state.set_notice("error", error.message, remedy)
@@ -290,7 +293,7 @@ class ImportPage:
 
         def choice(part: str, title: str, options: dict[str, str]) -> None:
             def change(value: Any) -> None:
-                self.keep(replace(self.draft, **{part: value}))
+                self.keep(lambda draft: replace(draft, **{part: value}))
 
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 st.html(f'<div class="moot-cell">{escape(title)}</div>', width="stretch")
@@ -332,7 +335,7 @@ class ImportPage:
             reset_widgets(*DataState.GOLD_WIDGETS)
             codebook = None if chosen == "new" or session is None else codebooks.editor_codebook(session)
             mapping = importing.propose_mapping(self.draft.table, codebook)
-            self.keep(replace(self.draft, destination=chosen, mapping=mapping))
+            self.keep(lambda draft: replace(draft, destination=chosen, mapping=mapping))
 
         options = list(DESTINATIONS) if session is not None and count else ["add", "new"] if session else ["new"]
         caption = f"{session.name} has {format_count(count, 'document')}" if session is not None else ""
