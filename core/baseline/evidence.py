@@ -26,13 +26,7 @@ from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from core.baseline.lexicon import NO_LABEL, Lexicon, Term, lexicon_of
-from core.baseline.word_forms import (
-    FOREIGN_WORDS,
-    FUNCTION_WORDS,
-    GENERIC_WORDS,
-    Token,
-    tokens,
-)
+from core.baseline.word_forms import FOREIGN_WORDS, FUNCTION_WORDS, GENERIC_WORDS, Token, tokens
 from core.classifier.classifier import Example
 from core.codebook import Codebook
 

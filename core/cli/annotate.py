@@ -40,12 +40,7 @@ from core.services.evaluation import ambiguity, report
 from core.services.models import Price
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning, rerun
-from core.services.runs.cost_estimate import (
-    adaptive_savings,
-    context_overflows,
-    describe_truncation,
-    longest_document,
-)
+from core.services.runs.cost_estimate import adaptive_savings, context_overflows, describe_truncation, longest_document
 from core.services.workspace import Workspace, check_path
 
 SHOWN_REJECTED = 5

@@ -7,14 +7,7 @@ from functools import cache
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.export_row import (
-    ExportRow,
-    evidence_by_item,
-    item_names,
-    label_names,
-    source_columns,
-    write_lines,
-)
+from core.export.export_row import ExportRow, evidence_by_item, item_names, label_names, source_columns, write_lines
 from core.ingest.table import unique_names
 
 TURN_KEYS = (

@@ -10,14 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.export.export_row import (
-    ANNOTATORS,
-    ExportRow,
-    ResultColumns,
-    cell_text,
-    peek_columns,
-    result_cells,
-)
+from core.export.export_row import ANNOTATORS, ExportRow, ResultColumns, cell_text, peek_columns, result_cells
 from core.ingest.table import clean_value
 
 BATCH = 5_000

@@ -13,18 +13,6 @@ import streamlit as st
 from app.state import reset_widgets
 from app.widgets import charts, palette
 from app.widgets.alerts import notice
-from app.widgets.charts import (
-    ROW,
-    Spec,
-    cached,
-    draw,
-    inline_data,
-    named_axis,
-    scale_beside_text,
-    styled,
-    text_width,
-    tooltip,
-)
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.elements import download, line, pagination
 from app.widgets.labels import colour
@@ -185,7 +173,7 @@ def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_go
         caption = f"{words.minimum:,} to {words.maximum:,} words, median {words.median:,.0f}"
         with panel("Text length", caption, key="length-panel"):
             rows = [{"from": each.start, "to": each.stop, "count": each.count} for each in words.bins]
-            draw(_lengths(rows), rows, key="length-chart")
+            charts.draw(_lengths(rows), rows, key="length-chart")
 
 
 def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
@@ -205,29 +193,29 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
         for bar in bars
     ]
     colours = {str(row["name"]): colour(bar.colour) if bar.colour else "" for row, bar in zip(rows, bars, strict=True)}
-    draw((_gold_of_raters if several else _gold)(rows, colours), rows, key=key)
+    charts.draw((_gold_of_raters if several else _gold)(rows, colours), rows, key=key)
 
 
-@cached
-def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec:
+@charts.cached
+def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
     most = max((row["count"] for row in rows), default=1) or 1
     data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {format_percent(row['share'])}"} for row in rows]
-    across = scale_beside_text(text_width(data), (0, most))
-    tip = tooltip(name="Label", **COUNTS)
-    return styled(_named_bars(data, colours, across, tip), _row(colours) * max(1, len(colours)))
+    across = charts.scale_beside_text(charts.text_width(data), (0, most))
+    tip = charts.tooltip(name="Label", **COUNTS)
+    return charts.styled(_named_bars(data, colours, across, tip), _row(colours) * max(1, len(colours)))
 
 
-@cached
-def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec:
+@charts.cached
+def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
     shade = palette.colours()
     most = max(row["share"] for row in rows) or 1
     data = [rater_mean(name, rows) for name in colours]
-    across = scale_beside_text(text_width(data), (0, most))
-    tip = tooltip(name="Label", mean=("Mean of the raters", ".1%"))
-    own = tooltip(name="Label", rater="Rater", **COUNTS)
-    ticks = alt.Chart(inline_data(rows)).mark_tick(thickness=2, size=17, color=shade["tx"])
+    across = charts.scale_beside_text(charts.text_width(data), (0, most))
+    tip = charts.tooltip(name="Label", mean=("Mean of the raters", ".1%"))
+    own = charts.tooltip(name="Label", rater="Rater", **COUNTS)
+    ticks = alt.Chart(charts.inline_data(rows)).mark_tick(thickness=2, size=17, color=shade["tx"])
     marks = ticks.encode(x=alt.X("share:Q", scale=across, axis=None), y=_down(colours), tooltip=own)
-    return styled(_named_bars(data, colours, across, tip) + marks, _row(colours) * len(colours))
+    return charts.styled(_named_bars(data, colours, across, tip) + marks, _row(colours) * len(colours))
 
 
 def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -241,7 +229,7 @@ def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], across: Any, tip: Sequence[Any]) -> Any:
     """Return bars from 0 to ``end`` with names at the left; ``words`` follow ``most`` if given, else the bar's end."""
     shade = palette.colours()
-    base = alt.Chart(inline_data([{**row, "at": row.get("most", row["end"])} for row in rows]))
+    base = alt.Chart(charts.inline_data([{**row, "at": row.get("most", row["end"])} for row in rows]))
     own = alt.Scale(domain=list(colours), range=[colour or shade["tx3"] for colour in colours.values()])
     down = _down(colours)
     bars = base.mark_bar(size=min(15, _row(colours) - 4), cornerRadiusEnd=2).encode(
@@ -257,31 +245,33 @@ def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], a
 
 
 def _down(names: Mapping[str, str]) -> Any:
-    return named_axis("name", names, labelLimit=150, labelFontSize=12)
+    return charts.named_axis("name", names, labelLimit=150, labelFontSize=12)
 
 
 def _row(names: Mapping[str, str]) -> int:
     """Return the height of a row in pixels."""
-    return ROW if len(names) <= MAX_WIDE_BARS else 18
+    return charts.ROW if len(names) <= MAX_WIDE_BARS else 18
 
 
-@cached
-def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
+@charts.cached
+def _lengths(rows: Sequence[Mapping[str, Any]]) -> charts.Spec:
     """Return a histogram of words per text. The last bin is as wide as the others, whatever its longest text."""
     shade = palette.colours()
     low, width, last = rows[0]["from"], max(1, rows[0]["to"] - rows[0]["from"]), rows[-1]
     high = last["from"] + width
     longest = f"; last bar: {last['from']:,} to {last['to']:,}" if len(rows) > 1 and last["to"] > high else ""
-    base = alt.Chart(inline_data([{**row, "end": row["from"] + width} for row in rows])).mark_rect(color=shade["bar"])
+    base = alt.Chart(charts.inline_data([{**row, "end": row["from"] + width} for row in rows])).mark_rect(
+        color=shade["bar"]
+    )
     axis = alt.Axis(title=f"words{longest}", grid=False, tickCount=6, tickMinStep=1, format=",d")
     chart = base.encode(
         x=alt.X("from:Q", scale=alt.Scale(domain=[low, high], nice=False), axis=axis),
         x2="end:Q",
         y=alt.Y("count:Q", axis=alt.Axis(title=None, tickCount=4, tickMinStep=1, format=",d")),
         y2=alt.datum(0),
-        tooltip=tooltip(**{"from": ("Words from", ""), "to": ("to below", ""), "count": ("Documents", ",")}),
+        tooltip=charts.tooltip(**{"from": ("Words from", ""), "to": ("to below", ""), "count": ("Documents", ",")}),
     )
-    return styled(chart, 168)
+    return charts.styled(chart, 168)
 
 
 def document_table(documents: Sequence[Document], codebook: Codebook | None) -> None:

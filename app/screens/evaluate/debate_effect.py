@@ -10,18 +10,6 @@ import altair as alt
 import streamlit as st
 
 from app.widgets import charts, layout, palette
-from app.widgets.charts import (
-    Spec,
-    cached,
-    inline_data,
-    named_axis,
-    named_colours,
-    scale_beside_text,
-    styled,
-    text_layer,
-    text_width,
-    tooltip,
-)
 from app.widgets.elements import facts, segments, sentences, table
 from app.widgets.labels import pick
 from app.widgets.layout import empty
@@ -252,26 +240,26 @@ def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
     }
 
 
-@cached
-def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
+@charts.cached
+def _lanes(rows: list[dict[str, Any]], measure: str) -> charts.Spec:
     """Return a lane for each group and style.
 
     The hollow mark is the score before the debate. The filled mark is the score after the debate, with its interval.
     """
     shade = palette.colours()
-    frame = inline_data([{**row, "ink": shade[row["colour"]]} for row in rows])
+    frame = charts.inline_data([{**row, "ink": shade[row["colour"]]} for row in rows])
     ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]
     low = min([0.0, *ends])
-    room = text_width(rows)
-    across = scale_beside_text(room, (max(-1.0, low - 0.02) if low < 0 else 0.0, 1.0))
+    room = charts.text_width(rows)
+    across = charts.scale_beside_text(room, (max(-1.0, low - 0.02) if low < 0 else 0.0, 1.0))
     ticks = [tick / 4 for tick in range(-4, 5) if tick / 4 >= low]
     names = dict.fromkeys(row["group"] for row in rows)
     styles = {row["style"]: shade[row["colour"]] for row in rows}
     x = alt.X("after:Q", scale=across, axis=alt.Axis(title=NAMES[measure], values=ticks, format=".2f"))
     offset = alt.YOffset("style:N", sort=list(styles), scale=alt.Scale(domain=list(styles)))
-    lane = {"y": named_axis("group", names), "yOffset": offset}
-    colour = named_colours("style", styles, labelLimit=260, symbolOpacity=1)
-    tip = tooltip(
+    lane = {"y": charts.named_axis("group", names), "yOffset": offset}
+    colour = charts.named_colours("style", styles, labelLimit=260, symbolOpacity=1)
+    tip = charts.tooltip(
         group="Group", style="Style", before=("Before", ".3f"), before_low=("Interval from", ".3f"),
         before_high=("to", ".3f"), after=("After", ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"),
     )  # fmt: skip
@@ -284,6 +272,6 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
         spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q"),
         first.encode(x=alt.X("before:Q", scale=across)),
         known.encode(x=x),
-        text_layer(base, room),
+        charts.text_layer(base, room),
     )
-    return styled(chart, 24 * len(rows) + 70)
+    return charts.styled(chart, 24 * len(rows) + 70)

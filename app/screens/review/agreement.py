@@ -23,13 +23,7 @@ from core.formatting import MISSING, format_count, format_percent, join_names
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
 from core.services.review import actions
-from core.services.review.agreement import (
-    AgreementReport,
-    Disagreement,
-    adjudicate,
-    agreement_report,
-    rater_quality,
-)
+from core.services.review.agreement import AgreementReport, Disagreement, adjudicate, agreement_report, rater_quality
 from core.stats.intervals import FEW_DOCUMENTS, Estimate, format_estimate, format_interval
 
 _HIGHLIGHTED_TEXT = component("highlighted_text")

@@ -9,13 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from core.codebook import Codebook
-from core.debate.reading.decision_markers import (
-    CONTENT,
-    MarkedReply,
-    Marker,
-    is_reported,
-    next_document,
-)
+from core.debate.reading.decision_markers import CONTENT, MarkedReply, Marker, is_reported, next_document
 from core.debate.reading.json_answers import UNDECIDED, answer_of, by_name, is_claim
 from core.debate.reading.json_blocks import Block, entries, lookup
 from core.debate.reading.label_names import names_of

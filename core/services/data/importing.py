@@ -27,13 +27,7 @@ from core.ingest.document_builder import build_documents, codebook_from_gold
 from core.ingest.document_statistics import DocumentStatistics as DocumentStatistics
 from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
-from core.ingest.mapping import (
-    ColumnMapping,
-    parse_gold_option,
-    parse_value_option,
-    same_name_gold,
-    suggest_mapping,
-)
+from core.ingest.mapping import ColumnMapping, parse_gold_option, parse_value_option, same_name_gold, suggest_mapping
 from core.ingest.mapping import ImportOptions as ImportOptions
 from core.ingest.read import read_table
 from core.ingest.table import DETECTED, ReadOptions, Table, join_tables
