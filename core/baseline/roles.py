@@ -21,15 +21,20 @@ else the label for the rest. A choice is undecided if there is neither a word no
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.baseline import author_labelling, persona_replies
+import orjson
+
+from core.baseline import author_labelling
 from core.baseline.evidence import NEAR, THRESHOLD, Evidence, Near, find_evidence, narrowed, with_fallback
 from core.baseline.lexicon import lexicon_of
-from core.baseline.word_forms import FUNCTION_WORDS, forms, tokens
+from core.baseline.word_forms import FUNCTION_WORDS, PEOPLE, forms, tokens
 from core.codebook import Codebook
+from core.debate.persona_extraction import AUTHOR, MERGER, SCOUT, FoundDimension
 from core.debate.personas import FAMILY
 from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
@@ -59,7 +64,7 @@ def write_reply(request: Request, codebook: Codebook, document: Document, near: 
     follows from the replies among the inputs: without any it proposes, it challenges a single one, and it decides
     between several. So every protocol runs, custom ones too.
     """
-    for special_reply in (persona_replies.write_reply, _coordinator_reply, _aggregator_reply):
+    for special_reply in (write_persona_reply, _coordinator_reply, _aggregator_reply):
         if (text := special_reply(request)) is not None:
             return text
     if (text := author_labelling.write_reply(request, codebook)) is not None:
@@ -415,3 +420,72 @@ def _content_words(text: str) -> frozenset[str]:
 def _share_of_words(words: frozenset[str], among: frozenset[str]) -> float:
     """Return the share of the words that occur among the others in some form, 0 without words."""
     return sum(not among.isdisjoint(forms(word)) for word in words) / len(words) if words else 0.0
+
+
+_SOUGHT = re.compile(
+    r"\b(?:want|need|expect|prefer|look for|look at|value|ask for|asked for|worry|insist|like|care|check|require|"
+    r"choose|hope|depend|demand|appreciate|dislike|do not like|lose interest|reject)\w*\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+[\"”’]?|\Z)")
+_HEADING = re.compile(r"^[^\S\n]*#.*$", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z]+")
+_LEAST, _LONGEST = 25, 320
+
+
+def write_persona_reply(request: Request) -> str | None:
+    """Return the reply of a scout, a merger or an author; None for other requests."""
+    source, found, group = (request.inputs.get(name) for name in ("source", "found", "group"))
+    if request.role == SCOUT and isinstance(source, str):
+        reply: dict[str, Any] = {"stakeholders": list(_stakeholders(source))}
+    elif request.role == MERGER and isinstance(found, tuple):
+        reply = {"groups": list(_groups(found))}
+    elif request.role == AUTHOR and isinstance(group, str):
+        reply = _persona(group, str(request.inputs.get("dimension", "")), request.inputs.get("taken", ()))
+    else:
+        return None
+    return orjson.dumps(reply).decode()
+
+
+def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the people who are said to want something, the most frequent first, with their sentences."""
+    sought: dict[str, list[str]] = {}
+    named: Counter[str] = Counter()
+    paragraphs = re.split(r"\n\s*\n", _HEADING.sub("", text))
+    parts = (" ".join(part.split()) for paragraph in paragraphs for part in _SENTENCE.findall(paragraph))
+    for sentence in (each for each in parts if _LEAST <= len(each) <= _LONGEST):
+        people = [word for word in map(str.lower, _WORD.findall(sentence)) if word in PEOPLE]
+        named.update(set(people))
+        if people and _SOUGHT.search(sentence):
+            sought.setdefault(people[0], []).append(sentence)
+    for who, sentences in sorted(sought.items(), key=lambda pair: -len(pair[1])):
+        times = named[who]
+        yield {
+            "name": who.capitalize(),
+            "characteristics": f"Named in {times} sentence{'' if times == 1 else 's'} of the document.",
+            "dimensions": [{"dimension": sentence, "evidence": sentence} for sentence in sentences],
+        }
+
+
+def _groups(found: Sequence[FoundDimension]) -> Iterator[dict[str, Any]]:
+    """Yield groups of findings with the same name, without duplicate sentences."""
+    groups: dict[str, dict[str, list[int]]] = {}
+    for number, one in enumerate(found, 1):
+        groups.setdefault(one.stakeholder, {}).setdefault(one.dimension.casefold(), []).append(number)
+    for name, dimensions in groups.items():
+        merged = [{"dimension": found[numbers[0] - 1].dimension, "from": numbers} for numbers in dimensions.values()]
+        yield {"name": name, "characteristics": "", "dimensions": merged}
+
+
+def _persona(group: str, dimension: str, taken: Sequence[str]) -> dict[str, str]:
+    irregular = {"children": "Child", "families": "Family", "staff": "Member of staff"}
+    folded = group.casefold()
+    regular = group[:-1] if folded.endswith("s") and not folded.endswith("ss") else group
+    name = irregular.get(folded, regular)
+    number = sum(each.startswith(name) for each in taken)
+    return {
+        "name": f"{name} {number + 1}" if number else name,
+        "demographics": f"One of the {group.lower()}. The word-list baseline adds no personal details.",
+        "dimension": dimension,
+        **dict.fromkeys(("specialty", "traits", "relationships"), ""),
+    }

@@ -22,9 +22,16 @@ from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.event_loop import gather_all, start_python, terminate
 from core.engine.interfaces import Dependencies, Work
 from core.engine.ray_job import require_cluster, require_ray
-from core.engine.ray_worker import ATTEMPTS, STOP, document_text, precedents_text
+from core.engine.ray_worker import (
+    ATTEMPTS,
+    STOP,
+    ReplyLogReader,
+    append_replies,
+    document_text,
+    precedents_text,
+    take_attempts,
+)
 from core.engine.replaying_engine import ReplayingEngine
-from core.engine.reply_files import ReplyLogReader, append_replies, take_attempts
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, StopReason
 

@@ -21,7 +21,7 @@ from core.engine.standalone_requests import Spent
 from core.errors import InputError, UsageError
 from core.files import read_text
 from core.formatting import format_money, one_line
-from core.ingest.persona_sources import read_text_file
+from core.ingest.read import read_text_file
 from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
 from core.services.background_jobs import Job

@@ -1,6 +1,7 @@
 """Events: every action of a person, appended and never overwritten. Current state is a fold over the events.
 
-Settings are named plain data, such as connections (never keys). Each change of a setting is an event.
+Settings are named plain data, such as connections (never keys). Each change of a setting is an event. So is
+everything that authors and annotators did in author labelling.
 """
 
 from __future__ import annotations
@@ -8,10 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
+from core.authors.questions import ENTRY, Answer, Entry, Submission
+from core.documents import Document, Value
+from core.store.annotators import AUTHOR
 from core.store.database import Cursor, Reader
-from core.store.row_conversion import append, clean, dump, insert, load, value_of, value_text
+from core.store.documents import insert_documents
+from core.store.row_conversion import add_row, append, clean, dump, insert, load, value_of, value_text
 from core.store.write_queue import Repository
 
 COLUMNS = (
@@ -124,3 +130,58 @@ class Settings(Repository):
     def set(self, name: str, value: Any, *, actor: str = "") -> None:
         """Set plain data under a name and record the change as an event."""
         self._writer.do(lambda cursor: put_setting(cursor, name, value, actor))
+
+
+PREFIX = "author_"
+"""Kinds of event of this log are ``author_`` and the kind of the entry."""
+
+
+class AuthorLog(Repository):
+    """Append-only log of author labelling. Reads work in any thread; writes return after the commit."""
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, oldest first."""
+        rows = self._connection.rows(f"{SELECT_EVENTS} WHERE starts_with(kind, '{PREFIX}') ORDER BY seq")
+        return [ENTRY.validate_python(event_of(row).payload) for row in rows]
+
+    def append(
+        self,
+        entries: Sequence[Entry],
+        *,
+        documents: Sequence[Document] = (),
+        gold: Mapping[tuple[str, str], Value] | None = None,
+    ) -> None:
+        """Append entries in one transaction, with new documents and the author's labels by (document id, item).
+
+        A label replaces the author's earlier one for the item. An existing document stays as it is.
+        """
+
+        def run(cursor: Cursor) -> None:
+            insert_documents(cursor, documents)
+            for actor, own in groupby(entries, _actor):
+                record(cursor, actor, [_event(entry) for entry in own])
+            for (document_id, item), value in (gold or {}).items():
+                cursor.execute(
+                    "DELETE FROM gold WHERE document_id = ? AND rater = ? AND item = ?", [document_id, AUTHOR, item]
+                )
+                add_row(cursor, "gold", document_id, AUTHOR, item, value_text(value))
+
+        self._writer.do(run)
+
+
+def _actor(entry: Entry) -> str:
+    return clean(entry.by if isinstance(entry, Answer) else entry.author)
+
+
+def _event(entry: Entry) -> NewEvent:
+    document = getattr(entry, "document_id", None)
+    item = None
+    if isinstance(entry, Answer):
+        document, _, item = entry.question_id.rpartition("/")
+    return NewEvent(
+        f"{PREFIX}{entry.kind}",
+        item=item,
+        document_id=document,
+        codebook_version=entry.codebook_version if isinstance(entry, Submission) else None,
+        payload=ENTRY.dump_python(entry, mode="json"),
+    )

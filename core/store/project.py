@@ -12,20 +12,18 @@ from core.errors import ProjectError, ProjectGone, StorageFull
 from core.store import bundle_tables, migrations
 from core.store.annotations import Annotations
 from core.store.annotators import LatentLabels
-from core.store.authors import AuthorLog
 from core.store.bundle_tables import Dump
 from core.store.classifiers import ClassifierStore
 from core.store.database import Connection, copy_files, data_files, open_file
 from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
-from core.store.events import Events, Settings
+from core.store.events import AuthorLog, Events, Settings
 from core.store.lab import Lab
 from core.store.reply_cache import Replies
-from core.store.review_pages import ReviewPages, ReviewReasons
+from core.store.review_pages import ReviewPages, ReviewReasons, SamplingFrames
 from core.store.reviews import ReviewerAgreement, Reviews
 from core.store.run_writer import BatchJobStore, RunWriter
 from core.store.runs import PrecedentPools, RunCosts, Runs
-from core.store.sampling_frames import SamplingFrames
 from core.store.saved_versions import Codebooks, Personas, Prompts
 from core.store.transcripts import Transcripts
 from core.store.write_queue import Writer

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from core.debate.turns import Reply, Usage
-from core.engine.reply_files import decode, encode
+from core.engine.ray_worker import decode, encode
 from core.errors import StorageFull
 from core.files import replace_shared
 from core.store.database import Connection, Cursor, translate_error

@@ -30,11 +30,10 @@ from core.formatting import (
     join_names,
 )
 from core.runs import RunRow
-from core.services.evaluation import compare, coverage, latent_truth, run_data, run_diff
-from core.services.evaluation.compare import MIN_POSITIVES, ComparedRun, Comparison, Pair
+from core.services.evaluation import compare, coverage, latent_truth, run_data
+from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, ComparedRun, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.comparison_report import comparison_report
 from core.services.evaluation.reference import available_references
-from core.services.evaluation.run_diff import OUTCOMES, Outcome, Outcomes
 from core.services.project_session import ProjectSession
 from core.stats.intervals import format_estimate
 from core.stats.metrics import Metric, main_metric, metrics
@@ -97,7 +96,7 @@ def main() -> None:
         label = _label_differences(pair, chosen[0].settings.codebook.kind, on, title)
     with left:
         _score_table(found)
-        _documents(session, run_diff.outcomes(session, pair.first, pair.second, reference), label, on)
+        _documents(session, compare.outcomes(session, pair.first, pair.second, reference), label, on)
     document_drawer(session, compared, chosen[0].settings.codebook, key="compare-drawer")
 
 
@@ -169,7 +168,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}", selection_mode="multi",
             label_visibility="collapsed", key="compare-kinds",
         )  # fmt: skip
-        rows, total = run_diff.outcome_page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
+        rows, total = compare.outcome_page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
         if not rows:
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
             return

@@ -23,8 +23,8 @@ from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunDetails, RunRow
 from core.services.evaluation import compare
-from core.services.evaluation.efficiency import cost_unit
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard, leaderboard_references
+from core.services.evaluation.scores import cost_unit
 from core.services.project_session import ProjectSession
 from core.services.runs import configuration as configurations
 from core.services.runs import rerun

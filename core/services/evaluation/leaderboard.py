@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from core.annotations import Reference
 from core.runs import RunRow
 from core.services.evaluation.compare import label_key
-from core.services.evaluation.efficiency import cost_unit, efficient
 from core.services.evaluation.reference import available_references
-from core.services.evaluation.scores import cost_of_run, evaluate
+from core.services.evaluation.scores import cost_of_run, cost_unit, efficient, evaluate
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import configuration

@@ -21,8 +21,7 @@ from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.stats import sampling
 from core.stats.arrays import Mask, Numbers
-from core.store.review_pages import Viewpoint
-from core.store.sampling_frames import SamplingFrame
+from core.store.review_pages import SamplingFrame, Viewpoint
 
 GROWTH = 1.5
 """Factor by which the reviewed documents grow within a frame, beside ``FIRST``."""

@@ -19,8 +19,7 @@ import pytest
 
 from core.errors import InputError
 from core.ingest import child_process
-from core.ingest.persona_sources import read_text_file
-from core.ingest.read import parse_table, read_table
+from core.ingest.read import parse_table, read_table, read_text_file
 from core.ingest.table import TableSource
 
 SHEET = """<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{dimension}

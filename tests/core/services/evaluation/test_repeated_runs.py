@@ -13,7 +13,7 @@ from core.debate.turns import ReplyError
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import StopReason
-from core.services.evaluation import alt_test, compare, error_analysis, model_drift, repeated_runs, run_data, run_diff
+from core.services.evaluation import alt_test, compare, error_analysis, model_drift, repeated_runs, run_data
 from core.services.evaluation import report as html_report
 from core.services.evaluation.comparison_report import comparison_report
 from core.services.evaluation.coverage import Coverage
@@ -162,14 +162,14 @@ def test_iterations_are_paired_by_number(world, monkeypatch):
 
 def test_corrected_and_regressed_documents_are_listed(world):
     session, (first, second) = world
-    found = run_diff.outcomes(session, first, second)
-    rows, total = run_diff.outcome_page(session, found, ["corrected", "regressed"])
+    found = compare.outcomes(session, first, second)
+    rows, total = compare.outcome_page(session, found, ["corrected", "regressed"])
     assert total == 2
     assert [(row.document_id, row.outcome, row.corrected, row.regressed) for row in rows] == [
         ("d3", "regressed", (), ("Beta",)),
         ("d1", "corrected", ("Alpha",), ()),
     ]
-    assert run_diff.outcome_page(session, found, ["corrected", "regressed"], label="Alpha")[1] == 1
+    assert compare.outcome_page(session, found, ["corrected", "regressed"], label="Alpha")[1] == 1
 
 
 def test_identical_runs_are_reported_as_identical(world):

@@ -21,6 +21,7 @@ from core.services.evaluation import scores
 from core.services.evaluation.debate_effect import debate_effect, summary
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.report import full_report, label_table, to_table
+from core.services.evaluation.scores import efficient
 from core.services.review import actions
 from core.stats import metrics
 from core.stats.intervals import ends, format_interval, wilson
@@ -572,3 +573,9 @@ def test_cells_labelled_by_only_one_side_are_not_scored(project):
     found = scores.evaluate(session, run, "gold@ann", "gold@bob").scores
     assert (found.n, found.excluded) == (2, 1)
     assert found.counts == {"x": Counts(tp=2), "y": Counts(fn=1)}
+
+
+def test_efficient_front_excludes_dominated_runs() -> None:
+    points = [(1.0, 0.5), (2.0, 0.8), (2.0, 0.7), (3.0, 0.8), (None, 0.9), (0.5, None), (1.0, 0.5)]
+    assert efficient(points) == (True, True, False, False, False, False, True)
+    assert efficient([]) == ()
