@@ -3,7 +3,7 @@
 Sources: Ma et al. 2025, section 5.2 and tables 1 and 2 (accuracy, Cohen's kappa, KL divergence, strata by number of
 agreeing annotators), 5.3 and table 3 (predictivity), 5.4 and table 4 (cost and time). Deviations: kappa is the mean
 over pairs of annotators, by the position of the chosen option; the paper does not say how it joins more than two. KL
-divergence is smoothed (``core.stats.correlation``) and reported for the meaning of options and for their positions.
+divergence is smoothed (``core.stats.agreement``) and reported for the meaning of options and for their positions.
 An abstention of the author leaves the question out; one of an annotator is counted and is never a class. The questions
 of one author depend on each other, so that authors are the units of intervals; in the log of a single author, questions
 are.
@@ -26,9 +26,8 @@ import numpy.typing as npt
 from core.authors.questions import AUTHOR, Answer, Entry, Question, Submission
 from core.authors.requests import EarlierAnswer
 from core.codebook import normalise
-from core.stats.agreement import cohen_kappa, with_interval
+from core.stats.agreement import cohen_kappa, divergence, with_interval
 from core.stats.arrays import Ratings
-from core.stats.correlation import divergence
 from core.stats.intervals import Estimate, ends
 from core.stats.metric_intervals import Design, ratio
 

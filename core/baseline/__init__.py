@@ -1,9 +1,8 @@
 """The built-in word-list baseline: answers from the keywords of the codebook instead of a language model."""
 
 from core.baseline.evidence import example, keyword_spans, labels_with_keywords, select
-from core.baseline.lexicon import describe, is_searchable, labels_without_words
+from core.baseline.lexicon import describe, is_searchable, labels_without_words, starters
 from core.baseline.roles import VERSION, write_reply
-from core.baseline.word_forms import starters
 
 __all__ = [
     "VERSION", "describe", "example", "is_searchable", "keyword_spans", "labels_with_keywords", "labels_without_words",

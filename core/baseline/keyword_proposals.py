@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from core.baseline.evidence import MAX_QUOTE_CHARACTERS, find_evidence
-from core.baseline.lexicon import Lexicon, Source, Term, lexicon_of
-from core.baseline.word_forms import content_words, forms
+from core.baseline.lexicon import Lexicon, Source, Term, content_words, forms, lexicon_of
 from core.codebook import Codebook
 from core.stats.intervals import wilson
 

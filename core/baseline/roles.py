@@ -31,8 +31,7 @@ import orjson
 
 from core.baseline import author_labelling
 from core.baseline.evidence import NEAR, THRESHOLD, Evidence, Near, find_evidence, narrowed, with_fallback
-from core.baseline.lexicon import lexicon_of
-from core.baseline.word_forms import FUNCTION_WORDS, PEOPLE, forms, tokens
+from core.baseline.lexicon import FUNCTION_WORDS, PEOPLE, forms, lexicon_of, tokens
 from core.codebook import Codebook
 from core.debate.persona_extraction import AUTHOR, MERGER, SCOUT, FoundDimension
 from core.debate.personas import FAMILY

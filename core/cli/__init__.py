@@ -1,5 +1,133 @@
-"""Command line: the studio's functions without a browser. Its contract is ``docs/reference``."""
+"""Command line: the studio's functions without a browser. Its contract is ``docs/reference``.
 
-from core.cli.commands import main
+Here are the command group ``moot``, ``studio`` and ``demo``; the other commands are added from their modules.
+"""
 
-__all__ = ["main"]
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from core import __version__
+from core.cli import console
+from core.cli.studio import Shown, launch, write_desktop_entry
+from core.errors import MootError
+from core.formatting import format_number
+
+COMMANDS = {
+    "annotate": "annotate", "rerun": "annotate", "evaluate": "evaluate", "compare": "evaluate", "regress": "evaluate",
+    "runs": "project", "export": "project", "import": "project", "models": "project", "doctor": "project",
+    "install-minilm": "project", "authors": "authors", "keywords": "annotate",
+}  # fmt: skip
+"""Module of ``core.cli`` by command."""
+
+
+class CommandGroup(click.Group):
+    """Command group that imports the module of a command when it is called or listed, and reports errors."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, sorted."""
+        return sorted([*super().list_commands(ctx), *COMMANDS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None if it does not exist."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module = import_module(f"core.cli.{COMMANDS[cmd_name]}")
+        return cast(click.Command, getattr(module, f"{cmd_name.replace('-', '_')}_command"))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the given command. An error gives exit code 2, Ctrl-C outside of a run exit code 3."""
+        console.open_standard_streams()
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            console.print_message("interrupted")
+            raise SystemExit(console.INCOMPLETE) from None
+        except MootError as error:
+            console.print_error(error)
+            raise SystemExit(console.BAD) from error
+
+
+def _studio_options(command: Any) -> Any:
+    for option in (
+        click.option(
+            "--no-browser", "shown", flag_value="address", help="Print the address instead of opening a browser."
+        ),
+        click.option("--window", "shown", flag_value="window", help="Open a window (extra: window), not the browser."),
+        click.option("--port", type=click.IntRange(1, 65535), help="Port. Default: the first free port from 8501."),
+        console.project_option(required=False),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group(
+    cls=CommandGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+    epilog=console.help_examples("moot", "moot demo", "moot annotate reviews.csv --text text --codebook aspects.yaml")
+    + '\n\nCompletion in bash (or zsh, fish): eval "$(_MOOT_COMPLETE=bash_source moot)"',
+)
+@click.version_option(__version__, prog_name="moot")
+@_studio_options
+@click.pass_context
+def main(context: click.Context, project: Path | None, port: int | None, shown: Shown | None) -> None:
+    """Moot: watch language models debate how to label texts, and correct their labels.
+
+    Without a command, open the studio.
+    """
+    os.umask(0o077)  # everything that Moot creates is for this user alone
+    if context.invoked_subcommand is None:
+        launch(project, port, shown or "browser")
+
+
+@main.command("studio", epilog=console.help_examples("moot studio --project reviews.duckdb", "moot studio --window"))
+@_studio_options
+def studio(project: Path | None, port: int | None, shown: Shown | None) -> None:
+    """Open the studio in the browser."""
+    launch(project, port, shown or "browser")
+
+
+@main.command("desktop-entry")
+def desktop_entry() -> None:
+    """Add Moot to the application menu of a Linux desktop."""
+    console.print_message(f"wrote {write_desktop_entry()}")
+
+
+@main.command("demo")
+@console.json_option
+def demo(as_json: bool) -> None:
+    """Annotate and evaluate the sample with the built-in model."""
+    import tempfile
+
+    from core.cli.annotate import annotate_file
+    from core.files import shipped_folder
+    from core.services.codebooks.codebook import read_codebook
+    from core.services.data.importing import ImportOptions
+    from core.services.evaluation import scores
+    from core.services.runs import planning
+
+    samples = shipped_folder("sample_data")
+    with tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
+        source = ImportOptions((samples / "hotel_reviews.csv",), text="text", id_column="id", gold_same_names=True)
+        codebook = read_codebook(samples / "hotel_aspects.yaml")
+        with console.open_workspace() as workspace:
+            outcome = annotate_file(workspace, source, codebook, planning.Plan(), Path(folder) / "demo.duckdb")
+            report = scores.to_json(scores.evaluate(outcome.session, outcome.rows[0]))
+    result = outcome.result | {"evaluation": report}
+    if as_json:
+        console.print_json(result)
+    else:
+        macro, spans = report["macro"], report["intervals"]["macro"]
+        each = [f"{key} {console.format_with_interval(format_number, macro[key], spans[key])}" for key in macro]
+        console.print_line(f"{result['verdicts']} of {result['documents']} sample reviews have a verdict.")
+        console.print_line(f"Macro {', '.join(each)}, with 95% intervals".replace("f1", "F1"))
+        console.print_line(
+            "The labels come from the built-in word-list baseline, not a language model. To see the debates: moot"
+        )
+    raise SystemExit(outcome.exit_code)

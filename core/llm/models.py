@@ -13,8 +13,7 @@ import aiohttp
 
 from core import baseline
 from core.baseline import classifier_replies
-from core.baseline.definition_vectors import definition_probabilities
-from core.baseline.evidence import Near
+from core.baseline.evidence import Near, definition_probabilities
 from core.codebook import Codebook
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from core import baseline
 from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction
-from core.baseline.definition_vectors import definition_probabilities
-from core.baseline.evidence import Near
+from core.baseline.evidence import Near, definition_probabilities
 from core.classifier import classifier, skops_file
 from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook, Label
-from core.engine.preflight import Probe as Probe
+from core.engine.standalone_requests import Probe as Probe
 from core.errors import ModelError, UsageError
 from core.formatting import format_bytes, format_token_price
 from core.llm import connections, embeddings

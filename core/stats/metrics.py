@@ -22,9 +22,8 @@ import numpy as np
 
 from core.annotations import NEAR
 from core.codebook import Kind
-from core.stats.agreement import krippendorff_alpha, table_agreement
+from core.stats.agreement import divergence, kendall, krippendorff_alpha, pearson, spearman, table_agreement
 from core.stats.arrays import Mask, Ratings
-from core.stats.correlation import divergence, kendall, pearson, spearman
 from core.stats.metric_intervals import Shape
 
 Average: TypeAlias = Literal["macro", "micro", "weighted"]

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.agreement import krippendorff_alpha, with_interval
+from core.stats.agreement import kendall, krippendorff_alpha, pearson, spearman, with_interval
 from core.stats.arrays import Codes, Ratings, ratings
-from core.stats.correlation import kendall, pearson, spearman
 from core.stats.intervals import LEVEL, Estimate, Interval
 from core.stats.metric_intervals import Design
 from core.stats.scoring import score

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.screens.review import progress as view
-from app.widgets import lessons
+from app.widgets import codebook_versions
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.evaluation import run_data
@@ -34,7 +34,7 @@ NONE = Estimate(None, None)
 def _lessons_sentence(change: Estimate, labelled: int = 21, left_out: int = 0) -> str:
     label = LabelResult("Staff", 1, 1, 3, change, None)
     result = TrialResult((), (label,), 21, left_out, NONE, NONE, change)
-    return lessons.sentence(AcceptedLessons((), "macro F1", labelled, result=result))
+    return codebook_versions.sentence(AcceptedLessons((), "macro F1", labelled, result=result))
 
 
 def test_lessons_are_advised_against_only_after_a_significant_loss() -> None:

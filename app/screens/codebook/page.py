@@ -13,12 +13,12 @@ from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
+from app.widgets.codebook_versions import accepted_lessons
 from app.widgets.elements import discard_popover, download, icon_button, icon_popover, line, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags
 from app.widgets.layout import header, panel
-from app.widgets.lessons import accepted_lessons
 from app.widgets.prompt_preview import prompt_preview
 from core.codebook import Codebook, Label, dump_yaml, label_noun
 from core.errors import MootError

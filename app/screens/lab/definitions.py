@@ -11,12 +11,11 @@ from app.screens.lab.prompt import note_field, version_history
 from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices
-from app.widgets.codebook_versions import changes, pieces
+from app.widgets.codebook_versions import accepted_lessons, changes, pieces
 from app.widgets.elements import heading, line, literal, saved, segments
 from app.widgets.label_editor import Fields
 from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel
-from app.widgets.lessons import accepted_lessons
 from app.widgets.run_picker import run_words
 from core.errors import MootError
 from core.formatting import format_count, format_price

@@ -13,10 +13,10 @@ from app.pages import open_page
 from app.state import ReviewState, state
 from app.widgets import charts, codebook_versions
 from app.widgets.alerts import error_box, error_boxes
+from app.widgets.codebook_versions import accepted_lessons
 from app.widgets.elements import download
 from app.widgets.labels import select_label, swatch_html
 from app.widgets.layout import empty
-from app.widgets.lessons import accepted_lessons
 from app.widgets.metric_tables import Metric, bar_html, estimate_data, interval_html, mark_html, metric_strip, strong
 from core.codebook import Codebook, Kind
 from core.errors import MootError

@@ -18,7 +18,7 @@ from core.debate.reading.decision_markers import parse_markers, without_reasonin
 from core.debate.reading.label_names import names_of
 from core.debate.reading.labels_reader import LabelsReader
 from core.debate.reading.multi_label import Unreadable
-from core.debate.reading.ratings import RatingsReader
+from core.debate.reading.ratings_reader import RatingsReader
 from core.debate.turns import Reading
 from core.documents import storable
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from core.codebook import Codebook
-from core.debate.reading.base_reader import CUT, Reader
-from core.debate.reading.contradictions import check_following, check_rating_lines, is_anothers
+from core.debate.reading.contradictions import is_anothers
 from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, Marker, is_inside, is_reported
-from core.debate.reading.json_blocks import Block, entries, lookup
+from core.debate.reading.json_blocks import entries
 from core.debate.reading.label_names import IGNORED, Names, split_ordinals
-from core.debate.reading.multi_label import Unreadable, quoted_names
 from core.debate.reading.normalise import Folded, fold
 from core.debate.reading.tokens import NUMERALS
 from core.debate.turns import Reading
@@ -441,69 +439,3 @@ def _count_stars(stars: re.Match[str]) -> str:
 def _has_superscript(text: str, start: int, end: int) -> bool:
     """Remove footnote marks, which NFKC would turn into digits of the number."""
     return any(character.isdigit() and not character.isdecimal() for character in text[start:end])
-
-
-class RatingsReader(Reader):
-    """A reading of a decision on a codebook of ratings. Dimensions without a rating are undecided."""
-
-    marker_kinds = ("final", "ratings")
-    keys = ("final_ratings", "ratings", "scores")
-
-    def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
-        """Accept all: the last ratings count."""
-
-    def _read_marker(self, marker: Marker) -> Reading | None:
-        if (block := self._block_at(self.marked.past_marker(marker.end, marker.limit))) is not None:
-            return self._read_block(block)
-        ratings, end, complete = ratings_of(self.marked, marker, self.codebook, self.names, self.open)
-        if self.cut and not complete:
-            raise Unreadable(CUT)
-        self._check_ratings(ratings, marker.end, end)
-        return self._ratings_reading(ratings)
-
-    def _read_value(self, block: Block, value: Any) -> Reading:
-        rated = ratings_in(block.data if value is None else value, self.codebook, self.names)
-        self._check_ratings(rated, block.end, block.end)
-        return self._ratings_reading(rated)
-
-    def _read_answers_by_name(self, block: Block) -> Reading | None:
-        known = self._stated_by_name(block)
-        if not known and len(self.items) == 1:
-            known = {self.codebook.labels[0].name: lookup(block.data, "rating", "score")}
-        numbers = block.data if isinstance(block.data, list) else known
-        if not numbers:
-            return None
-        return self._reading_if_all_rated(ratings_in(numbers, self.codebook, self.names), block.end)
-
-    def _read_unmarked(self) -> Reading | None:
-        for find in (unmarked_ratings, ratings_in_sentences):
-            rated, end = find(self.marked, self.codebook, self.names)
-            if (
-                end >= 0
-                and not (self.cut and end >= len(self.marked.text))
-                and (reading := self._reading_if_all_rated(rated, end))
-            ):
-                return reading
-        return None
-
-    def _reading_if_all_rated(self, rated: Reading, end: int) -> Reading | None:
-        if not rated.values or self._missing({**rated.values, **rated.undecided}):
-            return None
-        self._check_ratings(rated, self.start, end)
-        return self._ratings_reading(rated)
-
-    def _check_ratings(self, rated: Reading, start: int, end: int) -> None:
-        check_rating_lines(self.marked.lines[start:end], rated.values, self.names)
-        check_following(self.marked.lines[end:], rated.values, "rating", self.names)
-
-    def _ratings_reading(self, rated: Reading) -> Reading:
-        unknown = rated.unknown
-        values = {item: rated.values[item] for item in self.items if item in rated.values and item not in self.open}
-        if not values and self.open.keys() < set(self.items):
-            reasons = [f"{self.names.written(item)}: {reason}" for item, reason in rated.undecided.items()]
-            outside = f"it names only what is not in the codebook: {quoted_names(unknown)}" if unknown else ""
-            raise Unreadable(
-                f"no dimension has a rating ({'; '.join(reasons[:5]) or outside or 'none is named'})", unknown
-            )
-        reasons_by_item = {**dict.fromkeys(self.items, "no rating given"), **rated.undecided, **self.open}
-        return Reading(values, {item: reasons_by_item[item] for item in self.items if item not in values}, unknown)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from core import baseline
-from core.baseline.lexicon import changed_words, lexicon_of
-from core.baseline.word_forms import tokens
+from core.baseline.lexicon import changed_words, lexicon_of, tokens
 from core.codebook import CHOICE_ITEM, Codebook
 from core.formatting import format_count, format_effect
 from core.services.project_session import ProjectSession

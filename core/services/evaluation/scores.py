@@ -25,9 +25,8 @@ from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics, scoring
-from core.stats.agreement import krippendorff_alpha, with_interval
+from core.stats.agreement import krippendorff_alpha, rouge_l, with_interval
 from core.stats.arrays import Mask, Ratings
-from core.stats.correlation import rouge_l
 from core.stats.intervals import Estimate, Interval, ends
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import Scores

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from core import baseline
-from core.baseline.definition_vectors import definition_probabilities
+from core.baseline.evidence import definition_probabilities
 from core.codebook import Codebook, Label
 from core.debate.context import parse_reply
 from core.debate.turns import Reply, Request

@@ -9,7 +9,7 @@ import pytest
 
 from core.debate.turns import Reply, Request
 from core.engine import standalone_requests
-from core.errors import TimedOut, Unauthorised
+from core.errors import NoSuchModel, TimedOut, Unauthorised
 from core.prompts import Message
 from tests.core.engine.fakes import World, settings
 
@@ -59,3 +59,24 @@ def test_time_limit_ends_the_requests() -> None:
     with pytest.raises(TimedOut, match=r"fake/m did not answer within 0\.2 seconds"):
         drive(world, seconds=0.2)
     assert world.cancelled == 2, "nothing more is paid for"
+
+
+def test_preflight_timeout_does_not_stop_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(standalone_requests, "PROBE_SECONDS", 0.05)
+    world = World(delay=30.0)
+    (probe,) = asyncio.run(standalone_requests.probe_role_models(settings("single"), world))
+    assert probe.error is not None
+    assert probe.error.kind == "timed out"
+    assert not probe.stops
+    assert probe.seconds < 5
+    assert world.cancelled == 1
+
+
+def test_unknown_model_stops_the_run_after_one_request() -> None:
+    world = World(script=lambda _ask, _document, _times: NoSuchModel("fake does not know m.", "Choose another."))
+    (probe,) = asyncio.run(standalone_requests.probe_role_models(settings("ecj"), world))
+    assert probe.roles == ("extractor", "critic", "judge")
+    assert probe.stops
+    assert len(world.requested) == 1

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.stats import panels
-from core.stats.agreement import krippendorff_alpha
-from core.stats.correlation import kendall, pearson, spearman
+from core.stats.agreement import kendall, krippendorff_alpha, pearson, spearman
 from core.stats.intervals import Estimate
 
 rated = st.one_of(st.integers(1, 5).map(float), st.just(float("nan")))

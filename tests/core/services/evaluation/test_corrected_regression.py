@@ -15,7 +15,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from core.cli.commands import main
+from core.cli import main
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import UsageError

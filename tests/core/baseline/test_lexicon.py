@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.baseline.evidence import clauses_of
-from core.baseline.lexicon import FEW_WORDS, FULL_LIST, lexicon_of
-from core.baseline.word_forms import forms, other_aspects, starters, tokens
+from core.baseline.lexicon import FEW_WORDS, FULL_LIST, forms, lexicon_of, other_aspects, starters, tokens
 from core.codebook import Codebook, Label
 
 
