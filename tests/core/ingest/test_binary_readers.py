@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import InputError, UsageError
-from core.ingest import spreadsheet_reader
+from core.ingest import binary_readers
 from core.ingest.read import read_table
 from core.ingest.table import ReadOptions
 
@@ -96,7 +96,7 @@ def test_unreadable_workbooks_are_rejected(xlsx: Book, monkeypatch: pytest.Monke
             read_table(good[:cut], name="data.xlsx")
     with pytest.raises(InputError, match="workbook"):
         read_table(good.replace(b"<worksheet", b"<wurksheet"), name="data.xlsx")
-    monkeypatch.setattr(spreadsheet_reader, "memory_limit", lambda: 4000)
+    monkeypatch.setattr(binary_readers, "memory_limit", lambda: 4000)
     with pytest.raises(InputError, match="unpacks to"):
         read_table(good, name="data.xlsx")
 
