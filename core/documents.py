@@ -1,9 +1,9 @@
-"""Documents: the texts that are labelled, with their source columns and gold labels."""
+"""Documents: the texts that are labelled, with their source columns, gold labels and annotations."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -64,3 +64,91 @@ def storable(text: str) -> str:
     if text.isascii():  # the usual case, several times as fast
         return text.replace("\x00", "")
     return _LONE_SURROGATE.sub("\ufffd", text).replace("\x00", "")
+
+
+NEAR = 0.999
+"""Ratings that differ by less than a point agree, because the reference may be a mean of raters.
+
+It is a little less than a point, because means are rounded.
+"""
+
+VERDICT = "verdict"
+"""The annotator of verdicts; a role's own decisions are annotated under the role's name."""
+
+Reference: TypeAlias = str
+"""Name of the annotations to compare with: ``gold``, ``gold@RATER``, ``author``, ``reviewed``, ``reviewed@PERSON``,
+``run:ID`` or ``run:ID/ROLE`` (see ``core.store.annotators``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A quote for a label, located in the document and in the role's own reply.
+
+    ``start`` and ``end`` are character offsets into ``field``'s stored text (end exclusive). Both are -1 if the words
+    are not there (``match`` ``missing``), which is shown as unsupported. ``exact`` means identical characters,
+    ``fuzzy`` the same words after normalisation of Unicode, case, quotes and white space, or a near-identical
+    alignment. ``reply_start`` and ``reply_end`` are offsets of the quoted words in the text of the reply. Both are -1
+    if the reply does not contain these characters, as in JSON with escapes.
+    """
+
+    item: str
+    quote: str
+    field: str
+    start: int
+    end: int
+    match: str
+    reply_start: int = -1
+    reply_end: int = -1
+
+    @property
+    def supported(self) -> bool:
+        """True if the quoted words are in the document."""
+        return self.match != "missing"
+
+
+def differs(value: Value, reference: Value) -> bool:
+    """Return True if a value differs from the reference; ratings differ from one point of the scale on."""
+    if isinstance(value, bool | str) or isinstance(reference, bool | str):
+        return value != reference
+    return abs(value - reference) >= NEAR
+
+
+def as_rating(number: float) -> int | float:
+    """Return a rating as it is stored: a whole number as int."""
+    return int(number) if number.is_integer() else number
+
+
+def majority_reference(gold: Mapping[str, Mapping[str, Value]], items: Iterable[str]) -> dict[str, Value]:
+    """Return one value for each item from the values of several raters, like the view ``gold_labels`` in the file.
+
+    The value is the majority's, without an entry on a tie; for ratings it is the mean.
+    """
+    majority: dict[str, Value] = {}
+    for item in items:
+        answers = [values[item] for values in gold.values() if item in values]
+        numbers = [value for value in answers if not isinstance(value, bool | str)]
+        if answers and len(numbers) == len(answers):
+            majority[item] = as_rating(sum(numbers) / len(numbers))
+            continue
+        votes = {value: answers.count(value) for value in answers}
+        leaders = [value for value, count in votes.items() if count == max(votes.values())]
+        if len(leaders) == 1:
+            majority[item] = leaders[0]
+    return majority
+
+
+@dataclass(frozen=True, slots=True)
+class Precedent:
+    """A labelled document that may be shown as an example.
+
+    ``values`` maps an item (label id; ``"label"`` for a choice) to the value by a person or the gold. ``text`` is all
+    fields of the document, named if there are several.
+    """
+
+    document_id: str
+    text: str
+    values: Mapping[str, Value]
+
+
+Precedents: TypeAlias = Mapping[tuple[str, Value], tuple[Precedent, ...]]
+"""Precedents for one document: for (item, value) those that have this value, the nearest first."""

@@ -13,8 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 VALUES = {
-    "annotations", "codebook", "csv_text", "documents", "errors", "files", "formatting", "hashing", "refi_qda", "runs",
-    "yaml_text",
+    "codebook", "csv_text", "documents", "errors", "files", "formatting", "hashing", "refi_qda", "runs", "yaml_text",
 }  # fmt: skip
 TOP_LEVEL = {
     "pyproject.toml", "README.md", "app", "core", "prompts", "tests", "sample_data", "requirements.lock", "LICENSE",

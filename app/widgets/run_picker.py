@@ -10,7 +10,7 @@ from app.state import state
 from app.widgets import layout
 from app.widgets.elements import facts, line, literal, segments
 from app.widgets.layout import Sign, empty_page
-from core.annotations import Reference
+from core.documents import Reference
 from core.formatting import format_count, format_date
 from core.runs import RunRow
 from core.services.evaluation import run_data

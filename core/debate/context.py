@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from core import prompts
-from core.annotations import Precedent, Precedents
 from core.codebook import CHOICE_ITEM, Codebook, Kind
 from core.debate import quote_location
 from core.debate.reading import parse
@@ -25,7 +24,7 @@ from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.label_names import names_of
 from core.debate.reading.ratings import LEFT_OPEN
 from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
-from core.documents import Document, Value
+from core.documents import Document, Precedent, Precedents, Value
 from core.hashing import digest
 from core.prompts import Message
 from core.runs import RunSettings, Template

@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from core import prompts
-from core.annotations import VERDICT
 from core.codebook import Codebook, Kind
 from core.debate.context import Protocol
 from core.debate.turns import Role
+from core.documents import VERDICT
 from core.errors import UsageError
 from core.formatting import did_you_mean
 from core.runs import GENERAL_PARAMS, Template

@@ -13,7 +13,6 @@ from typing import Any
 
 from rapidfuzz import fuzz
 
-from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook, normalise
 from core.debate.reading.decision_markers import MarkedReply, parse_markers
 from core.debate.reading.json_answers import by_name
@@ -21,7 +20,7 @@ from core.debate.reading.json_blocks import Block, entry_name, lookup
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, joined
 from core.debate.reading.quotation_marks import Span, outermost, single_quoted
-from core.documents import Value, storable
+from core.documents import Evidence, Value, storable
 
 MAX_QUOTES = 200
 MAX_QUOTE_CHARACTERS = 4_000

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook
-from core.documents import Document, Value
+from core.documents import Document, Evidence, Value
 from core.prompts import Message
 from core.runs import RoleModel
 

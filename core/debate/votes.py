@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from core.annotations import as_rating
 from core.codebook import Codebook
 from core.debate.context import DebateContext
 from core.debate.turns import Reply, Verdict
-from core.documents import Value
+from core.documents import Value, as_rating
 
 Vote: TypeAlias = Mapping[str, Value]
 """One annotator's value for each item; a missing item is an abstention."""

@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from core.annotations import Precedents
 from core.debate import protocols
 from core.debate.context import DebateContext, parse_reply, run_protocol
 from core.debate.turns import Reply, ReplyError, Request, Step, Turn, Verdict
-from core.documents import Document, storable
+from core.documents import Document, Precedents, storable
 from core.engine.interfaces import Models, ReplyStore
 from core.errors import ContextTooLong
 from core.hashing import digest

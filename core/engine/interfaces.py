@@ -10,10 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from core.annotations import Precedents
 from core.debate.events import Event, VerdictReached
 from core.debate.turns import Reply, Request, Turn, Usage
-from core.documents import Document
+from core.documents import Document, Precedents
 from core.llm.connections import Limits
 from core.llm.streaming import OnDelta
 from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason

@@ -19,10 +19,9 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
-from core.annotations import Precedent, Precedents
 from core.debate.events import VerdictReached
 from core.debate.turns import Reply, Turn, Usage
-from core.documents import Document, Value
+from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine
 from core.llm.connections import Connection, Price

@@ -22,9 +22,8 @@ from dataclasses import replace
 from itertools import cycle
 from typing import Any, TypeAlias
 
-from core.annotations import Precedents
 from core.debate.turns import Reply, Verdict
-from core.documents import Document
+from core.documents import Document, Precedents
 from core.engine.base_engine import Engine
 from core.engine.debate_runner import Debate, PendingTurn, paid_reply, read_reply
 from core.engine.event_loop import start_python, tune_garbage_collection

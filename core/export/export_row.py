@@ -10,9 +10,8 @@ from typing import Any, BinaryIO, TypeAlias
 
 import orjson
 
-from core.annotations import VERDICT, Evidence, majority_reference
 from core.codebook import CHOICE_ITEM, Codebook
-from core.documents import Document, Value
+from core.documents import VERDICT, Document, Evidence, Value, majority_reference
 from core.errors import ExportError
 from core.ingest.table import clean_value, unique_names
 

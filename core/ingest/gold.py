@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import Any, Literal, TypeAlias
 
-from core.annotations import as_rating
 from core.codebook import CHOICE_ITEM, Codebook, Label, normalise
-from core.documents import GOLD_RATER, Value
+from core.documents import GOLD_RATER, Value, as_rating
 from core.ingest.table import as_text
 
 GoldKind: TypeAlias = Literal["label", "list", "choice"]

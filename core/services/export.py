@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.annotations import VERDICT, Evidence
 from core.debate.turns import Turn
+from core.documents import VERDICT, Evidence
 from core.errors import UsageError
 from core.export import FORMATS as FORMATS
 from core.export import AnnotatorValues, ExportRow, find_format, registry, write
@@ -23,8 +23,7 @@ from core.export.export_row import REVIEW
 from core.export.guide import Summary, columns_guide, observed
 from core.runs import RunRow
 from core.services.evaluation.compare import are_comparable
-from core.services.project_session import ProjectSession, check_output_path
-from core.services.result_cache import cached_until_commit
+from core.services.project_session import ProjectSession, cached_until_commit, check_output_path
 from core.services.runs.configuration import role_titles
 from core.store.document_records import DocumentRecord
 from core.store.review_pages import Viewpoint

@@ -13,10 +13,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from core.annotations import Precedent, Precedents
 from core.classifier.text_similarity import EmbeddedSpace, Space, TextSpace
 from core.debate import protocols
-from core.documents import Document, Value
+from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import FindExamples, LoadDocuments, no_examples
 from core.llm import embeddings
 from core.llm.models import ModelLibrary

@@ -16,11 +16,10 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from core.annotations import Reference
 from core.codebook import CHOICE_ITEM, Kind, label_noun
 from core.csv_text import to_csv
 from core.debate import protocols
-from core.documents import Value
+from core.documents import Reference, Value
 from core.errors import MootError
 from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
 from core.runs import RunRow

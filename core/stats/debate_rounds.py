@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import NEAR
+from core.documents import NEAR
 from core.stats.agreement import fleiss_kappa, krippendorff_alpha, with_interval
 from core.stats.arrays import Codes, Mask, Ratings, check_shapes, ratings
 from core.stats.intervals import Estimate

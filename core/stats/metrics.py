@@ -20,8 +20,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from core.annotations import NEAR
 from core.codebook import Kind
+from core.documents import NEAR
 from core.stats.agreement import divergence, kendall, krippendorff_alpha, pearson, spearman, table_agreement
 from core.stats.arrays import Mask, Ratings
 from core.stats.metric_intervals import Shape

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import VERDICT, as_rating
 from core.codebook import Codebook
-from core.documents import Value
+from core.documents import VERDICT, Value, as_rating
 from core.runs import CANARY
 from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, gold_table, of_run, select, source_of
 from core.store.database import Reader

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from core.annotations import VERDICT
+from core.documents import VERDICT
 from core.errors import UsageError
 from core.store.database import Connection, Cursor
 from core.store.row_conversion import insert

@@ -8,9 +8,8 @@ from typing import Any
 
 import duckdb
 
-from core.annotations import Evidence
 from core.debate.turns import ReplyError
-from core.documents import Document, Value
+from core.documents import Document, Evidence, Value
 from core.store.database import Reader, translate_error
 from core.store.documents import document_of
 from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, second_readings

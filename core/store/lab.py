@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from core.annotations import NEAR
 from core.codebook import Codebook
+from core.documents import NEAR
 from core.store.annotators import KNOWN
 from core.store.database import Cursor
 from core.store.row_conversion import add_row, clean, dump, load, scalar

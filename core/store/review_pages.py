@@ -14,8 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import NEAR
-from core.documents import Value
+from core.documents import NEAR, Value
 from core.store.classifiers import CLASSIFIER
 from core.store.database import Cursor, Reader
 from core.store.documents import GOLD_MARK
@@ -31,7 +30,7 @@ No verdict (failed, unresolved); verdict differs from gold; unsupported quotes; 
 roles differ; runs with the same codebook differ.
 """
 
-# A rating differs from gold by a point or more (core.annotations.differs).
+# A rating differs from gold by a point or more (core.documents.differs).
 _DERIVE = """
 INSERT INTO review_reasons
 WITH changed AS MATERIALIZED ({changed}),

@@ -12,9 +12,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
-from core.annotations import VERDICT
 from core.debate.events import VerdictReached
 from core.debate.turns import Turn
+from core.documents import VERDICT
 from core.engine.interfaces import BatchJob, FailedAttempt
 from core.hashing import canonical
 from core.runs import NOT_STOPPED, RoleModel, State, StopReason

@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from core.annotations import Evidence
 from core.debate.events import VerdictReached
 from core.debate.turns import Reading, Turn, Verdict
-from core.documents import Value
+from core.documents import Evidence, Value
 from core.prompts import Message
 from core.runs import RoleModel
 from core.store.database import Reader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.annotations import differs
+from core.documents import differs
 from core.stats.scoring import score
 
 

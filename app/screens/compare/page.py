@@ -18,8 +18,8 @@ from app.widgets.layout import empty_page
 from app.widgets.metric_tables import estimate_data, estimate_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text
-from core.annotations import Reference
 from core.codebook import Kind, label_noun
+from core.documents import Reference
 from core.formatting import (
     MISSING,
     format_number,

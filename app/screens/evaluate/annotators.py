@@ -11,7 +11,7 @@ from app.state import state
 from app.widgets import charts, layout
 from app.widgets.elements import facts, line, table
 from app.widgets.metric_tables import estimate_data, share_html
-from core.annotations import Reference
+from core.documents import Reference
 from core.formatting import MISSING, format_count
 from core.runs import RunRow
 from core.services.evaluation import alt_test, coverage, model_drift

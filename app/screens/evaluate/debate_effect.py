@@ -14,7 +14,7 @@ from app.widgets.elements import facts, segments, sentences, table
 from app.widgets.labels import pick
 from app.widgets.layout import empty
 from app.widgets.metric_tables import estimate_data, estimate_html, share_html, with_interval
-from core.annotations import Reference
+from core.documents import Reference
 from core.formatting import (
     MISSING,
     format_count,

@@ -11,7 +11,7 @@ from app.widgets.document_drawer import document_list, excerpt
 from app.widgets.elements import facts, literal, segments
 from app.widgets.labels import pick
 from app.widgets.metric_tables import estimate_data
-from core.annotations import Reference
+from core.documents import Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation.error_analysis import SIDES, LabelErrors, Side, documents, of_label

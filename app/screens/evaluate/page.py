@@ -26,7 +26,7 @@ from app.widgets.metric_tables import (
     strong,
 )
 from app.widgets.run_picker import reference_picker, run_date, run_picker, runs_or_empty_page, selected_run
-from core.annotations import Reference
+from core.documents import Reference
 from core.formatting import MISSING, format_count, format_percent, format_rating, join_names, plural
 from core.runs import RunRow
 from core.services.evaluation import coverage, report

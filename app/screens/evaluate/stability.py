@@ -10,8 +10,8 @@ from app.widgets import charts, layout
 from app.widgets.elements import sentences, table
 from app.widgets.layout import counted, empty, panel
 from app.widgets.metric_tables import estimate_data, estimate_html
-from core.annotations import Reference
 from core.codebook import Codebook
+from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import MISSING, format_number, format_percent
 from core.runs import RunRow

@@ -19,7 +19,7 @@ from app.widgets.elements import facts, line, segments
 from app.widgets.layout import empty_page
 from app.widgets.metric_tables import estimate_data
 from app.widgets.run_picker import reference_picker, run_date, run_differences
-from core.annotations import Reference
+from core.documents import Reference
 from core.formatting import format_count
 from core.runs import RunDetails, RunRow
 from core.services.evaluation import compare

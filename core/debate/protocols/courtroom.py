@@ -32,7 +32,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from core import prompts
-from core.annotations import Precedent
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, format_labels, run_parallel, run_protocol, template_rows
 from core.debate.protocol_spec import (
@@ -48,7 +47,7 @@ from core.debate.protocol_spec import (
 )
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.debate.votes import majority_verdict
-from core.documents import Document, Value
+from core.documents import Document, Precedent, Value
 from core.prompts import Message
 
 SEQUENCE, PARALLEL = "sequence", "parallel"

@@ -17,12 +17,12 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from core import prompts, yaml_text
-from core.annotations import VERDICT
 from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext, Transcript
 from core.debate.protocol_spec import VOTE_RULES, DecisionRule, Layout, Param, Params, ProtocolSpec, RequestCount
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict, family
 from core.debate.votes import in_consensus, majority_verdict
+from core.documents import VERDICT
 from core.errors import UsageError
 from core.prompts.checking import check
 from core.runs import Template

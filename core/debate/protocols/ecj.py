@@ -23,11 +23,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.annotations import VERDICT
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, run_parallel, run_protocol
 from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.turns import AttributedReply, DecisionPath, Reply, Role, Step, Verdict
+from core.documents import VERDICT
 
 SECOND_EXTRACTOR = "extractor_b"
 

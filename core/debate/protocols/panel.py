@@ -28,7 +28,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from core import prompts
-from core.annotations import as_rating
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, run_parallel
 from core.debate.persona_extraction import DIMENSIONS, GROUPS, MOST
@@ -37,7 +36,7 @@ from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, Proto
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.label_names import Names
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
-from core.documents import Value
+from core.documents import Value, as_rating
 
 COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
 _NEXT = re.compile(r"\bnext\b[^:\n]{0,20}:", re.IGNORECASE)

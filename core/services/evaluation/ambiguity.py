@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.annotations import VERDICT, Reference
+from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow, RunSettings
 from core.services.evaluation import coverage, run_data

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import Reference
 from core.codebook import Codebook
+from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import format_count, format_p_value, format_points, format_signed, join_names
 from core.runs import RunRow
@@ -19,8 +19,7 @@ from core.services.evaluation import repeated_runs, run_data
 from core.services.evaluation.reference import check_reference
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import cost_of_run, cost_unit, efficient, evaluate, score
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_until_commit
+from core.services.project_session import ProjectSession, cached_until_commit
 from core.stats import flips, metrics, scoring, significance
 from core.stats.arrays import Codes, Mask, one_hot
 from core.stats.flips import FlipTable

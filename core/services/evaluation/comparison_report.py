@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.annotations import Reference
+from core.documents import Reference
 from core.services.evaluation.compare import ComparedRun, Comparison, comparison, load_shared, outcomes
 from core.services.evaluation.scores import evaluate, json_data, to_json
 from core.services.project_session import ProjectSession

@@ -16,8 +16,7 @@ from core.formatting import format_count, format_number, join_names
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_by_documents
+from core.services.project_session import ProjectSession, cached_by_documents
 from core.stats.arrays import Numbers
 from core.stats.corrected_regression import Coefficient, Family, Regression, Rows, regression
 from core.stats.intervals import ends, format_interval

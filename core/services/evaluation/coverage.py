@@ -9,14 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from core.annotations import VERDICT, Reference
+from core.documents import VERDICT, Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.run_data import AnnotationArrays
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_scores
+from core.services.project_session import ProjectSession, cached_scores
 from core.stats.arrays import Codes, Mask
 
 Reason: TypeAlias = str

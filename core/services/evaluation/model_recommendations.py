@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.annotations import Reference
+from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import format_count, join_names
 from core.hashing import digest
@@ -21,9 +21,8 @@ from core.runs import RoleModel, RunRow
 from core.services.evaluation.compare import are_comparable, comparison
 from core.services.evaluation.reference import annotating_roles
 from core.services.evaluation.scores import evaluate
-from core.services.project_session import ProjectSession
+from core.services.project_session import ProjectSession, cached_scores, cached_until_commit
 from core.services.prompt_templates import title_of
-from core.services.result_cache import cached_scores, cached_until_commit
 from core.services.runs.configuration import role_titles
 from core.services.runs.planning import Plan
 from core.stats.scoring import Scores

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from core.annotations import Reference
 from core.debate import personas, protocols
+from core.documents import Reference
 from core.errors import MootError
 from core.formatting import format_signed
 from core.runs import RunRow
@@ -22,8 +22,7 @@ from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.run_data import Grid
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_scores
+from core.services.project_session import ProjectSession, cached_scores
 from core.stats import panels
 from core.stats.arrays import Mask, Ratings
 from core.stats.intervals import Estimate, format_interval

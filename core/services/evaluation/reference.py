@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.annotations import VERDICT, Reference
+from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.evaluation import latent_truth
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_until_commit
+from core.services.project_session import ProjectSession, cached_until_commit
 from core.store.annotators import LATENT, source_of
 
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.annotations import Reference
+from core.documents import Reference
 from core.runs import RunRow
 from core.services.evaluation import coverage, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import evaluate
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_scores
+from core.services.project_session import ProjectSession, cached_scores
 from core.stats.metrics import MAIN_PER_LABEL
 from core.stats.repeated_runs import Repeated, Stability, repeated, stability
 

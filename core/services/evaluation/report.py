@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from core.annotations import VERDICT, Reference
 from core.csv_text import to_csv
+from core.documents import VERDICT, Reference
 from core.export import replacing
 from core.formatting import (
     MISSING,

@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.debate import protocols, turns
 from core.debate.protocols.ecj import SECOND_EXTRACTOR
+from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.project_session import ProjectSession
+from core.services.project_session import ProjectSession, cached_scores, cached_until_commit, cached_while
 from core.services.prompt_templates import title_of
-from core.services.result_cache import cached_scores, cached_until_commit, cached_while
 from core.services.runs.configuration import role_titles
 from core.stats.arrays import Codes, Mask, Numbers
 from core.stats.debate_rounds import is_right, vote_of

@@ -13,8 +13,8 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
+from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RoleModel, RunRow, total_cost
@@ -22,8 +22,7 @@ from core.services.evaluation import coverage, latent_truth, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.evaluation.run_data import Grid
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_scores, cached_until_commit
+from core.services.project_session import ProjectSession, cached_scores, cached_until_commit
 from core.stats import flips, metrics, scoring
 from core.stats.agreement import krippendorff_alpha, rouge_l, with_interval
 from core.stats.arrays import Mask, Ratings

@@ -11,8 +11,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
 from core.services.lab.results import comparable_codes
 from core.services.lab.trials import DEFINITIONS
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_while, review_revision
+from core.services.project_session import ProjectSession, cached_while, review_revision
 from core.stats import scoring
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design

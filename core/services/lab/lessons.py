@@ -22,8 +22,7 @@ from core.services.codebooks import keyword_matches
 from core.services.document_samples import Sample
 from core.services.lab import trials
 from core.services.lab.results import TrialResult
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_until_commit
+from core.services.project_session import ProjectSession, cached_until_commit
 from core.services.runs import planning
 
 SUBJECT = "lessons"

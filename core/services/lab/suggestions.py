@@ -28,8 +28,7 @@ from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.evaluation import run_data
 from core.services.lab import lessons, trials
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_until_commit
+from core.services.project_session import ProjectSession, cached_until_commit
 from core.services.runs import planning
 from core.stats.error_analysis import LEAST_Z, cues
 

@@ -10,8 +10,7 @@ from core.codebook import Codebook, Scale
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.evaluation.scores import score
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_until_commit
+from core.services.project_session import ProjectSession, cached_until_commit
 from core.stats import sampling
 from core.stats.arrays import Numbers
 from core.stats.debate_rounds import is_right

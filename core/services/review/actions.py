@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook
-from core.documents import Value
+from core.documents import Evidence, Value
 from core.errors import NoSuchRun, UsageError
 from core.formatting import format_clock, format_rating
 from core.runs import RunRow, RunSettings

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from core.annotations import majority_reference
 from core.codebook import Codebook
-from core.documents import Value
+from core.documents import Value, majority_reference
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.live_state import debate_events

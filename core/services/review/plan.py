@@ -16,8 +16,7 @@ from core.runs import RunRow
 from core.services.evaluation import compare, run_data
 from core.services.evaluation.run_data import Grid, ReviewedSample
 from core.services.evaluation.scores import score
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_until_commit, cached_while
+from core.services.project_session import ProjectSession, cached_until_commit, cached_while
 from core.services.review import sampling_frames
 from core.services.review.sampling_frames import Signals
 from core.stats import scoring, sequential_tests

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from core.annotations import differs, majority_reference
 from core.codebook import Codebook
-from core.documents import Value
+from core.documents import Value, differs, majority_reference
 from core.formatting import format_percent
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
-from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_until_commit
+from core.services.project_session import ProjectSession, cached_until_commit
 from core.services.review import plan, sampling_frames
 from core.services.review.actions import RESOLVED, STATUSES, Status
 from core.services.runs.configuration import role_titles

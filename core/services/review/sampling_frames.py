@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from core.annotations import VERDICT
 from core.codebook import Codebook
+from core.documents import VERDICT
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid

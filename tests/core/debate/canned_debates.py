@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from core.annotations import Precedents
 from core.codebook import Codebook, Kind, Label, Scale
 from core.debate.context import DebateContext, parse_reply, run_protocol
 from core.debate.protocol_spec import ProtocolSpec
 from core.debate.turns import Reply, Request, Verdict
-from core.documents import Document
+from core.documents import Document, Precedents
 from core.runs import RoleModel, RunSettings
 
 LABELS = (Label(name="Service"), Label(name="Price"), Label(name="Room"))

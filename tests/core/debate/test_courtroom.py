@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.annotations import Precedent
 from core.codebook import Codebook
 from core.debate.protocols import PROTOCOLS
 from core.debate.protocols.courtroom import cut, fits, sentences
 from core.debate.turns import Reply, ReplyError, Request
+from core.documents import Precedent
 from core.errors import UsageError
 from tests.core.debate.canned_debates import (
     LABELS,

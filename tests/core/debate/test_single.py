@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.annotations import Precedent
 from core.codebook import Kind
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reply, ReplyError
+from core.documents import Precedent
 from tests.core.debate.canned_debates import CODEBOOKS, PRICE, SERVICE, context_of, decision_text, run_debate
 
 SPEC = PROTOCOLS["single"]

@@ -8,10 +8,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from core.annotations import Precedent
 from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Usage
-from core.documents import Document
+from core.documents import Document, Precedent
 from core.engine import limits
 from core.engine.interfaces import FailedAttempt
 from core.engine.ray_worker import (

@@ -12,9 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from core.annotations import Evidence
 from core.codebook import Codebook, parse_codebook
-from core.documents import Document
+from core.documents import Document, Evidence
 from core.errors import ExportError, UsageError
 from core.export import AnnotatorValues, ExportRow, write
 from core.export.argilla import dataset_settings, write_argilla

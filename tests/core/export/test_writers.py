@@ -19,10 +19,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.annotations import Evidence
 from core.codebook import Codebook, Label, Scale, parse_codebook
 from core.csv_text import escape_formula, to_csv, unescape_formula
-from core.documents import Document
+from core.documents import Document, Evidence
 from core.errors import ExportError, UsageError
 from core.export import FORMATS, AnnotatorValues, ExportRow, replacing, write
 from core.export.csv_writer import write_csv

@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
-from core.annotations import Evidence
 from core.codebook import Codebook, Label
 from core.debate import protocols
 from core.debate.events import VerdictReached
 from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict
-from core.documents import Document, Value
+from core.documents import Document, Evidence, Value
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings
 from core.store.project import Project, Store

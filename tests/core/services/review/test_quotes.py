@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from core.annotations import Evidence
-from core.documents import Document
+from core.documents import Document, Evidence
 from core.services.review import actions
 from core.store.document_records import DocumentRecord
 
