@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from core.cli import console
 from core.codebook import Codebook
-from core.debate.events import RunStatus
+from core.debate.turns import RunStatus
 from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text

@@ -25,7 +25,7 @@ from core.errors import ProjectGone, StorageFull, UsageError
 from core.formatting import CONTROL, format_eta, format_money, printable
 
 if TYPE_CHECKING:
-    from core.debate.events import Event, RunStatus
+    from core.debate.turns import Event, RunStatus
     from core.runs import RunRow
     from core.services.data.importing import Header
     from core.services.project_session import ProjectSession
@@ -179,7 +179,7 @@ class ProgressLines:
 
     def __call__(self, event: Event) -> None:
         """Print an event's progress. Called from the engine's thread, some times for each reply."""
-        from core.debate.events import RunStatus
+        from core.debate.turns import RunStatus
 
         if not isinstance(event, RunStatus):
             return

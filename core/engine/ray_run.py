@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.debate.turns import Reply, ReplyError
-from core.engine.base_engine import LOADED_AT_ONCE
+from core.engine.base_engine import LOADED_AT_ONCE, ReplayingEngine
 from core.engine.event_loop import gather_all, start_python, terminate
 from core.engine.interfaces import Dependencies, Work
 from core.engine.ray_job import require_cluster, require_ray
@@ -31,7 +31,6 @@ from core.engine.ray_worker import (
     precedents_text,
     take_attempts,
 )
-from core.engine.replaying_engine import ReplayingEngine
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, StopReason
 

@@ -19,8 +19,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
-from core.debate.events import VerdictReached
-from core.debate.turns import Reply, Turn, Usage
+from core.debate.turns import Reply, Turn, Usage, VerdictReached
 from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine

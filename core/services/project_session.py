@@ -15,7 +15,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
-from core.debate.events import Event, RunStatus, TurnDone
+from core.debate.turns import Event, RunStatus, TurnDone
 from core.documents import VERDICT, Document, Reference
 from core.engine import worker_pool
 from core.engine.base_engine import Engine

@@ -12,8 +12,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
-from core.debate.events import VerdictReached
-from core.debate.turns import Turn
+from core.debate.turns import Turn, VerdictReached
 from core.documents import VERDICT
 from core.engine.interfaces import BatchJob, FailedAttempt
 from core.hashing import canonical

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from core.debate.events import VerdictReached
-from core.debate.turns import Reading, Turn, Verdict
+from core.debate.turns import Reading, Turn, Verdict, VerdictReached
 from core.documents import Evidence, Value
 from core.prompts import Message
 from core.runs import RoleModel

@@ -12,8 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.debate.events import Event, TurnDone, VerdictReached
-from core.debate.turns import Reply, Turn
+from core.debate.turns import Event, Reply, Turn, TurnDone, VerdictReached
 from core.errors import ProjectError
 from core.services import project_session
 from core.services.live_state import ClientCursor, status_of
