@@ -22,7 +22,7 @@ from core.codebook import Codebook
 from core.documents import Document
 from core.formatting import format_count, format_percent, format_timestamp, plural
 from core.services.data import overview as service
-from core.services.data.overview import GoldCount, ImportSummary, LengthSummary, format_gold
+from core.services.data.overview import GoldCount, Import, LengthSummary, first_rejected, format_gold
 from core.services.evaluation import run_data
 from core.services.project_session import ProjectSession
 
@@ -38,7 +38,7 @@ MAX_WIDE_BARS = 14
 def show(session: ProjectSession, codebook: Codebook | None) -> None:
     """Draw the overview of a project with documents."""
     found = service.load_overview(session, codebook)
-    rejected = sum(one.rejected for one in found.imports)
+    rejected = sum(one.counts["rejected"] for one in found.imports)
     raters = f" by {len(found.raters)} raters" if len(found.raters) > 1 else ""
     figures = (
         (found.documents, plural(found.documents, "document"), ""),
@@ -139,22 +139,22 @@ def _languages(session: ProjectSession) -> None:
         charts.bars(bars, key="data-languages", unit="share of texts")
 
 
-def _imports(session: ProjectSession, imports: Sequence[ImportSummary]) -> None:
+def _imports(session: ProjectSession, imports: Sequence[Import]) -> None:
     """Draw every import, with a download of its rejected rows."""
     with panel("Imports", key="imports"):
         for one in imports:
             with st.container(horizontal=True, vertical_alignment="center", key=f"import-{one.id}"):
-                at = format_timestamp(one.at)
-                counts = [format_count(one.added, "document")]
-                counts += [f"{one.repeated:,} existed already"] if one.repeated else []
-                counts += [f"{one.rejected:,} rejected"] if one.rejected else []
-                reasons = f"<br>{escape('; '.join(one.reasons))}" if one.reasons else ""
+                added, repeated, rejected = (one.counts[name] for name in ("documents", "repeated", "rejected"))
+                counts = [format_count(added, "document")]
+                counts += [f"{repeated:,} existed already"] if repeated else []
+                counts += [f"{rejected:,} rejected"] if rejected else []
+                reasons = f"<br>{escape('; '.join(first_rejected(session, one)))}" if rejected else ""
                 st.html(
-                    f'<div class="moot-line"><b>{escape(one.file_name) or "unnamed"}</b> {at}: {", ".join(counts)}'
-                    f"<span class=q>{reasons}</span></div>",
+                    f'<div class="moot-line"><b>{escape(one.file_name) or "unnamed"}</b> {format_timestamp(one.at)}: '
+                    f"{', '.join(counts)}<span class=q>{reasons}</span></div>",
                     width="stretch",
                 )
-                if one.rejected:
+                if rejected:
                     content = partial(service.rejected_rows_csv, session, one.id)
                     key = f"data-rejected-{one.id}"
                     download("Rejected rows", content, f"rejected-{one.id}.csv", "text/csv", key=key)

@@ -16,7 +16,7 @@ from core.ingest.document_statistics import summarise_lengths
 from core.ingest.table import as_text, rejected_csv
 from core.services.document_samples import fixed_sample
 from core.services.project_session import ProjectSession, cached_until_commit
-from core.store.documents import Import
+from core.store.documents import Import as Import
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,6 @@ class GoldCount:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportSummary:
-    """One import of the project."""
-
-    id: int
-    file_name: str
-    at: float
-    added: int
-    repeated: int
-    rejected: int
-    reasons: tuple[str, ...]
-    """The first rejected rows, with their reasons."""
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """The documents of a project in numbers."""
 
@@ -61,7 +47,7 @@ class Overview:
     words: LengthSummary
     """Words of the first field."""
     gold: tuple[GoldCount, ...]
-    imports: tuple[ImportSummary, ...]
+    imports: tuple[Import, ...]
     """The newest first."""
 
 
@@ -77,18 +63,14 @@ def load_overview(session: ProjectSession, codebook: Codebook | None) -> Overvie
         raters=tuple(session.store.annotations.raters()),
         words=summarise_lengths(store.lengths()),
         gold=gold_counts(counts, codebook),
-        imports=tuple(_summarise(session, one) for one in reversed(store.imports())),
+        imports=tuple(reversed(store.imports())),
     )
 
 
-def _summarise(session: ProjectSession, one: Import) -> ImportSummary:
-    counts = one.counts
-    rejected = int(counts.get("rejected", 0))
-    rows = session.store.documents.rejected(one.id, 5) if rejected else []
-    return ImportSummary(
-        one.id, one.file_name, one.at, int(counts.get("documents", 0)), int(counts.get("repeated", 0)), rejected,
-        tuple(f"row {row.line}: {row.reason}" for row in rows),
-    )  # fmt: skip
+def first_rejected(session: ProjectSession, one: Import) -> list[str]:
+    """Return the first rejected rows of an import, with their reasons."""
+    rows = session.store.documents.rejected(one.id, 5) if one.counts["rejected"] else []
+    return [f"row {row.line}: {row.reason}" for row in rows]
 
 
 def rejected_rows_csv(session: ProjectSession, import_id: int) -> bytes:

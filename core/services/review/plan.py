@@ -105,16 +105,15 @@ class PlanStatus:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _World:
-    """Documents with a complete verdict: signals, values of the verdict by column, and True where a role differs."""
+    """Documents with a complete verdict: their signals, and the values of the verdict by column."""
 
     signals: Signals
     values: Grid
-    apart: Grid
 
     @property
     def levels(self) -> Grid:
         """Certainty of each verdict as a place in LEVELS, ``[document]``."""
-        return np.asarray(np.clip(2.0 - self.apart.sum(axis=1), 0.0, 2.0))
+        return np.asarray(np.clip(2.0 - self.signals.apart.sum(axis=1), 0.0, 2.0))
 
 
 def current_plan(session: ProjectSession, run: RunRow) -> Plan | None:
@@ -400,7 +399,7 @@ def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) 
     verdicts = run_data.verdict_arrays(session, run).verdicts
     rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
     kept = Signals(known.given[rows], known.apart[rows], known.reason[rows])
-    return _World(kept, verdicts[rows], known.apart[rows].astype(np.float64))
+    return _World(kept, verdicts[rows])
 
 
 def _linear(
@@ -452,7 +451,7 @@ def _simulate(codebook: Codebook, world: _World, plan: Plan, sizes: Grid, seed: 
 def _imagine(codebook: Codebook, world: _World, expected: float, rng: np.random.Generator) -> Grid:
     """Return a possible truth: verdicts with errors, which keep the share of each label about as it is."""
     values = world.values
-    rate = np.where(world.apart > 0, min(0.5, _DOUBT * expected), expected)
+    rate = np.where(world.signals.apart, min(0.5, _DOUBT * expected), expected)
     match codebook.kind:
         case "multilabel":
             share = values.mean(axis=0)

@@ -84,8 +84,8 @@ def test_import_stores_documents_and_reports_progress(session: ProjectSession) -
     assert [(bar.label, bar.count, bar.known) for bar in loaded.gold] == [("Food", 1, 3), ("Service", 1, 2)]
     assert sum(each.count for each in loaded.words.bins) == 4
     (stored,) = loaded.imports
-    assert (stored.file_name, stored.added, stored.rejected) == ("soup.csv", 4, 3)
-    assert stored.reasons[-1] == "row 8: 3 fields, expected 5"
+    assert (stored.file_name, stored.counts["documents"], stored.counts["rejected"]) == ("soup.csv", 4, 3)
+    assert overview.first_rejected(session, stored)[-1] == "row 8: 3 fields, expected 5"
     assert overview.rejected_rows_csv(session, stored.id).decode("utf-8-sig").count("\n") == 1 + 3
 
     total, page = overview.document_page(session, search="SOUP")
