@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.screens.data import overview
+from app.widgets import charts
 from core.services.data.overview import GoldCount
 
 
@@ -19,7 +20,7 @@ def bars(raters: int, labels: int = 2) -> list[GoldCount]:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list:
     calls: list = []
-    monkeypatch.setattr(overview, "draw", lambda spec, rows, **_: calls.append((spec, rows)))
+    monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: calls.append((spec, rows)))
     return calls
 
 
