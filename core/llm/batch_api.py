@@ -134,9 +134,10 @@ class OpenAIBatches:
 class HandBatches:
     """Files in a folder that a person or a script has answered by another program.
 
-    A batch is its input file; its outputs are the files beside it that begin with its name. The batch has ended when
-    the outputs have a row for each request, or when they have some and have not changed for ``SETTLED`` seconds. That
-    is longer than a slow model takes for one request. Missing replies are requested again in another file.
+    A batch is its input file. Its outputs are the files beside it that begin with its name, and later files with
+    replies to its requests. The batch has ended when the outputs have a row for each request, or when they have some
+    and have not changed for ``SETTLED`` seconds. Missing replies are requested again in another file; a slow program
+    may still write them to the first one.
     """
 
     SETTLED = 120.0
@@ -155,17 +156,21 @@ class HandBatches:
 
     async def look(self, batch: str, keys: Iterable[str]) -> BatchState:
         """Count the keys of the batch that have a row in the outputs."""
-        source = self._folder / batch
-        outputs = [path for path in sorted(self._folder.glob(f"{source.stem}.*jsonl")) if path != source]
+        source, wanted = self._folder / batch, frozenset(keys)
+        own = [path for path in sorted(self._folder.glob(f"{source.stem}.*jsonl")) if path != source]
         if not source.exists():
-            return BatchState(ended=True, outputs=tuple(path.name for path in outputs))
-        missing = set(keys)
-        requests = len(missing)
-        for path in outputs:
-            missing -= await asyncio.to_thread(_keys_in, path)
-        answered = requests - len(missing)
+            return BatchState(ended=True, outputs=tuple(path.name for path in own))
+        written = source.stat().st_mtime
+        later = [path for path in sorted(self._folder.glob("*.jsonl")) if path.stat().st_mtime >= written]
+        found = {
+            path: wanted & await asyncio.to_thread(_keys_in, path, replies_only=path not in own)
+            for path in (*own, *later)
+            if path != source
+        }
+        outputs = [path for path in found if found[path] or path in own]
+        answered = len(frozenset().union(*found.values()))
         still = answered > 0 and time.time() - max(path.stat().st_mtime for path in outputs) > self.SETTLED
-        return BatchState(not missing or still, answered, tuple(path.name for path in outputs))
+        return BatchState(answered == len(wanted) or still, answered, tuple(path.name for path in outputs))
 
     async def rows(self, output: str) -> AsyncIterator[bytes]:
         """Yield the lines of an output file."""
@@ -184,10 +189,10 @@ BatchServer: TypeAlias = OpenAIBatches | HandBatches
 """A batch server. Its methods raise a ModelError on failure."""
 
 
-def _keys_in(path: Path) -> set[str]:
-    """Return the keys of the output lines in a file."""
+def _keys_in(path: Path, *, replies_only: bool) -> set[str]:
+    """Return the keys of the output lines in a file, or of those with a reply."""
     with path.open("rb") as file:
-        return {row[0] for row in map(read_row, file) if row is not None}
+        return {row[0] for row in map(read_row, file) if row is not None and (not replies_only or answers(row[1]))}
 
 
 def line(key: str, body: Mapping[str, Any]) -> bytes:

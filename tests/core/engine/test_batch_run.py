@@ -350,6 +350,27 @@ def test_copy_of_a_half_written_file_does_not_end_the_batch(tmp_path: Path) -> N
     assert hand.resume().json["verdicts"] == 6
 
 
+def test_late_replies_in_the_file_of_an_earlier_batch_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A slow program pauses for longer than a file takes to settle, and the missing requests are written again.
+    monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
+    hand = Hand(tmp_path)
+    hand.put(hand.replies[:2])
+    assert "4 requests of a batch are in" in hand.resume().stderr
+    hand.put(hand.replies[:3])
+    monkeypatch.setattr(HandBatches, "SETTLED", 60.0)
+    assert "4 requests of a batch are in" in (waiting := hand.resume()).stderr
+    assert ", 1 is answered" in waiting.stderr
+    hand.put(hand.replies)
+    result = hand.resume().json
+    assert (result["status"], result["verdicts"], result["calls"]) == ("done", 6, 6)
+
+
+def test_replies_in_a_file_with_another_name_are_used(tmp_path: Path) -> None:
+    hand = Hand(tmp_path)
+    (hand.files / "answers.jsonl").write_text("\n".join(hand.replies))
+    assert hand.resume().json["verdicts"] == 6
+
+
 def test_run_names_its_own_file_and_not_one_of_another_run(tmp_path: Path) -> None:
     hand = Hand(tmp_path)
     other = run(tmp_path, "http://127.0.0.1:9", *hand.batch, "--param", "temperature=0.3", code=3)
