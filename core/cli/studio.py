@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 ADDRESS = "127.0.0.1"
 FIRST_PORT, LAST_PORT = 8501, 8600
 BACKLOG = 2048
+OPEN_FILES = 65_536
+"""Limit on open files, to which connections count. Often it is 1,024 by default."""
 ANSWER_SECONDS = 10.0
 """Seconds in which a browser that was opened asks for its page."""
 
@@ -104,6 +106,7 @@ def _serve(project: Path | None, listener: socket.socket, url: str, entrance: st
     from app import main
     from core.services import projects, workspace
 
+    _raise_file_limit()
     studio = workspace.start(url=url)
     try:
         if project is not None:
@@ -118,6 +121,18 @@ def _serve(project: Path | None, listener: socket.socket, url: str, entrance: st
             workspace.stop()
         except ProjectGone as gone:
             print_message(gone)
+
+
+def _raise_file_limit() -> None:
+    """Allow many open files, so that idle connections of another user leave some for the project."""
+    if sys.platform != "win32":
+        import resource
+
+        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if most != resource.RLIM_INFINITY and most < OPEN_FILES:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        elif now < OPEN_FILES:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, most))
 
 
 def _listen(wanted: int | None) -> socket.socket:

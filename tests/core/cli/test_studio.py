@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import configparser
+import contextlib
 import importlib.util
 import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -97,6 +99,27 @@ def test_the_browsers_request_waits_until_the_studio_is_started(tmp_path: Path) 
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on open files")
+def test_idle_connections_of_another_user_do_not_block_the_studio(tmp_path: Path) -> None:
+    import resource
+
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    port = free_port()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))
+    try:
+        process, saved_page = start_studio(tmp_path, "--port", port, "--project", tmp_path / "p.duckdb")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (now, most))
+    with contextlib.ExitStack() as stack:
+        stack.callback(process.communicate)
+        stack.callback(process.kill)
+        page = saved_page.read_text()
+        submit(page)
+        for _ in range(400):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        assert submit(page, "/_stcore/health") == "ok"
 
 
 def test_streamlit_settings_of_the_current_folder_are_ignored(tmp_path: Path) -> None:
