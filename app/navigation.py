@@ -55,8 +55,9 @@ if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)
 message = state.notice
 try:
+    above = st.empty()  # always, so that the browser draws nothing below anew when the notice appears or goes
     if message is not None:
-        with st.container(key=f"page-notice-{message[0]}"):
+        with above.container(key=f"page-notice-{message[0]}"):
             notice(*message)
     if session is not None:
         sidebar.file_problem(session)

@@ -171,6 +171,15 @@ def test_project_open_in_another_studio_is_explained(studio: AppTest) -> None:
     assert "stop Moot there" in text
 
 
+def test_page_keeps_its_place_when_a_notice_appears(studio: AppTest) -> None:
+    """The browser would draw the elements at other places anew and close what the user has opened."""
+    places = list(studio.run().main.children)
+    studio.session_state["notice"] = ("ok", "Saved as v2", "")
+    studio.run()
+    assert "Saved as v2" in html(studio)
+    assert list(studio.main.children) == places
+
+
 def test_changing_the_project_clears_state_of_the_first(studio: AppTest) -> None:
     studio.session_state["run_id"] = "r1"
     studio.session_state["project"] = Path("/p/hotel-aspects.duckdb")

@@ -39,8 +39,9 @@ def main() -> None:
     plan = plan_of(session)
     slots = prompt_templates.slots(plan.protocol)
     slot = next((slot for slot in slots if slot.slot == state.lab.subject), None)
-    if (asked := LabState.requested_document.pop()) is not None:
-        choose_document(session, asked)
+    with st.container():  # also without a notice, so that open popovers stay open when it goes
+        if (asked := LabState.requested_document.pop()) is not None:
+            choose_document(session, asked)
     top(session, plan, slot)
     warn_of_baseline(session, plan)
     subjects(slots)

@@ -44,12 +44,14 @@ def main() -> None:
     runs = runs_or_empty_page(session, "Review", "Nothing to review yet", words, sign="rings")
     if not runs:
         return
+    above = st.container()  # also without a notice, so that the page below stays when it goes
     asked = ReviewState.requested_document.pop()
     wanted = asked or state.review.start_document
     if wanted and not queue.review_rows(session, selected_run(runs, key="review-run"), [wanted]):
         state.review.document = state.review.start_document = None
         words = "It does not exist, or its debate has not ended. Review starts at another document."
-        notice("warn", f"Document {one_line(wanted)[:MAX_ID]} is not in this run", words)
+        with above:
+            notice("warn", f"Document {one_line(wanted)[:MAX_ID]} is not in this run", words)
     elif asked is not None:
         state.review.document = state.review.start_document = asked
         if state.review.view == "Grid":
