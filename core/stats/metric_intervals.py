@@ -77,6 +77,11 @@ class Design:
         return self.sample is not None and not self.by_hand
 
     @property
+    def exact(self) -> bool:
+        """True if all documents of the collection are reviewed, so that nothing is estimated."""
+        return self.sample is not None and self.sample.complete
+
+    @property
     def by_hand(self) -> bool:
         """True for a sample with too few random draws: its documents count as themselves, without an interval."""
         return self.sample is not None and not self.sample.complete and self.sample.drawn < LEAST
@@ -142,7 +147,7 @@ class Design:
         """Return the quantile of the two-sided interval; None with too few units, 0 if all documents are reviewed."""
         if self.plain:
             return normal_quantile(level) if units else None
-        if self.sample is not None and self.sample.complete:
+        if self.exact:
             return 0.0
         if self.by_hand or units < 2:
             return None

@@ -149,6 +149,16 @@ def test_dependent_documents_are_tested_as_groups(project):
     assert report["intervals"]["micro"]["f1"][1] - report["intervals"]["micro"]["f1"][0] > 0.3
 
 
+@pytest.mark.parametrize(("documents", "equivalent"), [(1, False), (100, False), (200, True)])
+def test_equal_runs_are_equivalent_only_on_enough_documents(project, documents, equivalent):
+    # If one in fifty documents differs, 149 documents are needed to see one with a probability of 95%.
+    gold = {f"d{n}": "b" for n in range(documents)}
+    session, runs = session_with_runs(project, gold, {}, {})
+    found = comparison_report(session, runs, margin=0.02)["equivalence"]
+    assert (found["equivalent"], found["non_inferior"]) == (equivalent, equivalent)
+    assert found["interval"] == pytest.approx([0.05 ** (1 / documents) - 1, 1 - 0.05 ** (1 / documents)])
+
+
 @pytest.mark.parametrize(
     ("low", "high", "equivalent", "non_inferior"),
     [(-0.01, 0.01, True, True), (-0.01, 0.05, False, True), (-0.05, 0.01, False, False)],
