@@ -33,8 +33,7 @@ from core.baseline import author_labelling
 from core.baseline.evidence import NEAR, THRESHOLD, Evidence, Near, find_evidence, narrowed, with_fallback
 from core.baseline.lexicon import FUNCTION_WORDS, PEOPLE, forms, lexicon_of, tokens
 from core.codebook import Codebook
-from core.debate.persona_extraction import AUTHOR, MERGER, SCOUT, FoundDimension
-from core.debate.personas import FAMILY
+from core.debate.personas import AUTHOR, FAMILY, MERGER, SCOUT, FoundDimension
 from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document, Value

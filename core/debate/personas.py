@@ -1,24 +1,40 @@
-"""Personas of a panel: groups of personas, with the source quotes that support them.
+"""Personas of a panel: groups of personas, with the source quotes that support them, and their extraction.
 
-After stakeholder persona creation in Chen et al., *Multi-Agent-as-Judge* (MAJ-Eval, section 3.1). Stakeholders and
-their evaluation dimensions are found in documents with evidence and merged into groups; each kept dimension becomes a
-persona with five attributes. Values only: ``persona_extraction`` creates them, the panel protocol uses them.
+After stakeholder persona creation in Chen et al., *Multi-Agent-as-Judge* (MAJ-Eval, section 3.1, appendices A.7 and
+A.11). Stakeholders and their evaluation dimensions are found in documents with evidence and merged into groups; each
+kept dimension becomes a persona with five attributes. The panel protocol uses them.
+
+The extraction is a generator like a protocol: a scout reads every source piece by piece, a merger puts the stakeholders
+into groups, an author writes a persona for each kept dimension.
+
+Requests: p + m + d, with p pieces of sources, m = 1 if there is more than one stakeholder to merge, d kept dimensions;
+one more for each unreadable reply, and for each persona whose name is taken.
+
+Deviations: long sources are read in pieces. If a merger's reply is unreadable twice, the groups stay as the scouts
+named them. Evidence is located in the source instead of being trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Self, TypeAlias
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from core import yaml_text
+from core import prompts, yaml_text
 from core.codebook import normalise
+from core.debate.context import ask_with_retry
+from core.debate.quote_location import Haystack
+from core.debate.reading.decision_markers import without_reasoning
+from core.debate.reading.json_blocks import last_json, lookup
+from core.debate.turns import Reply, Request, Step
 from core.errors import UsageError
 from core.formatting import format_problem, one_line
+from core.runs import Template
 
 FAMILY = "persona"
 """Role family of the panel's personas: ``persona_1``, ``persona_2`` ..."""
@@ -173,3 +189,267 @@ def dump_yaml(persona_set: PersonaSet) -> str:
 def read(text: str) -> PersonaSet:
     """Return the persona set in a run's parameters, ``DEFAULT_PERSONAS`` for empty text. Raises UsageError."""
     return load_yaml(text) if text.strip() else DEFAULT_PERSONAS
+
+
+SCOUT, MERGER, AUTHOR = "scout", "merger", "author"
+TEMPLATES = "personas"
+"""The folder of the prompts."""
+
+_NUMBER = re.compile(r"\s\d+$")
+
+MAX_PIECE_CHARACTERS = 12_000
+"""Most characters of a source in one request to a scout."""
+GROUPS, DIMENSIONS, MOST = 4, 3, 99
+"""Default limits of the groups of a panel and of the personas in each, and a limit that is none in practice."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """A source document of personas."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDimension:
+    """One evaluation dimension of a stakeholder or of a group of them, with the quotes that support it."""
+
+    stakeholder: str
+    characteristics: str
+    dimension: str
+    evidence: tuple[Quote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaExtraction:
+    """The extracted persona set, all dimensions found on the way, and notes for the user."""
+
+    persona_set: PersonaSet
+    found: tuple[FoundDimension, ...]
+    notes: tuple[str, ...]
+
+
+def extract_personas(
+    sources: Sequence[SourceDocument],
+    task: str,
+    templates: Mapping[str, Template],
+    *,
+    groups: int = GROUPS,
+    dimensions: int = DIMENSIONS,
+) -> Step[PersonaExtraction]:
+    """Extract personas for a task from sources. Raises UsageError if no stakeholder is found."""
+    notes: list[str] = []
+    pieces = [(source, text) for source in sources for text in split_source(source.text)]
+    replies = yield from _ask_for_json(tuple(_scout(text, task, templates) for _, text in pieces), templates)
+    found: list[FoundDimension] = []
+    for (source, _), reply in zip(pieces, replies, strict=True):
+        stakeholders = _entries(reply, "stakeholders")
+        if stakeholders is None:
+            notes.append(f"A part of {source.name} had no readable answer.")
+        found += _parse_found(source, stakeholders or ())
+    if not found:
+        names = ", ".join(source.name for source in sources) or "nothing"
+        raise UsageError(
+            f"No stakeholder was found in {names}.",
+            "Use documents that say what people want of such texts, or write the personas yourself.",
+        )
+    spelt = {normalise(one.stakeholder): one.stakeholder for one in reversed(found)}  # as spelt first
+    kept = [replace(one, stakeholder=spelt[normalise(one.stakeholder)]) for one in found]
+    if len(spelt) > 1:
+        (reply,) = yield from _ask_for_json((_merger(found, task, templates, groups, dimensions),), templates)
+        merged = list(_parse_merged(reply, found))
+        if merged:
+            kept = merged
+        else:
+            notes.append("The groups could not be merged and are as in the documents.")
+    kept = _limited(kept, groups, dimensions)
+    personas = yield from _personas(kept, task, templates)
+    persona_set = PersonaSet(task=task, groups=tuple(_grouped(kept, personas)))
+    return PersonaExtraction(persona_set, tuple(found), tuple(notes))
+
+
+def split_source(text: str) -> Iterator[str]:
+    """Split a text into pieces, cut between paragraphs if possible."""
+    piece = ""
+    for paragraph in text.split("\n\n"):
+        while len(paragraph) > MAX_PIECE_CHARACTERS:
+            cut = paragraph.rfind(" ", 0, MAX_PIECE_CHARACTERS)
+            cut = cut if cut > 0 else MAX_PIECE_CHARACTERS
+            if piece:
+                yield piece
+                piece = ""
+            yield paragraph[:cut]
+            paragraph = paragraph[cut:].lstrip()
+        if piece and len(piece) + len(paragraph) + 2 > MAX_PIECE_CHARACTERS:
+            yield piece
+            piece = ""
+        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
+    if piece.strip():
+        yield piece
+
+
+def _ask_for_json(requests: tuple[Request, ...], templates: Mapping[str, Template]) -> Step[tuple[Reply, ...]]:
+    """Return the replies in the order of the requests; one without JSON is asked for once more."""
+    return (yield from ask_with_retry(requests, _missing_json, templates[prompts.REASK]))
+
+
+def _missing_json(_request: Request, reply: Reply) -> str:
+    return "there is no JSON of that shape in it" if reply.error is None and _json(reply) is None else ""
+
+
+def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Request:
+    values = {"assignment": prompts.delimit(task, "task"), "document": prompts.delimit(text)}
+    return Request(SCOUT, prompts.render(templates[SCOUT], values), inputs={"source": text})
+
+
+def _merger(
+    found: Sequence[FoundDimension], task: str, templates: Mapping[str, Template], groups: int, dimensions: int
+) -> Request:
+    listed = "\n".join(
+        f"{number}. {one.stakeholder}: {one.dimension}" + (f" ({one.characteristics})" if one.characteristics else "")
+        for number, one in enumerate(found, 1)
+    )
+    values = {
+        "assignment": prompts.delimit(task, "task"),
+        "found": prompts.delimit(listed),
+        "most_groups": 0 if (groups, dimensions) == (MOST, MOST) else groups,
+        "most_dimensions": dimensions,
+    }
+    return Request(MERGER, prompts.render(templates[MERGER], values), inputs={"found": tuple(found)})
+
+
+def _author(kept: FoundDimension, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Request:
+    values = {
+        "assignment": prompts.delimit(task, "task"),
+        "group": kept.stakeholder,
+        "characteristics": prompts.delimit(kept.characteristics) if kept.characteristics else "",
+        "dimension": prompts.delimit(kept.dimension),
+        "evidence": prompts.delimit("\n".join(quote.words for quote in kept.evidence)),
+        "taken": tuple(taken),
+    }
+    inputs = {"group": kept.stakeholder, "dimension": kept.dimension, "taken": tuple(taken)}
+    return Request(AUTHOR, prompts.render(templates[AUTHOR], values), inputs=inputs)
+
+
+def _personas(
+    kept: Sequence[FoundDimension], task: str, templates: Mapping[str, Template]
+) -> Step[tuple[Persona, ...]]:
+    """Request a persona for each dimension, with unique names; an unreadable persona has a plain name."""
+    first = yield from _ask_for_json(tuple(_author(one, task, (), templates) for one in kept), templates)
+    made = [_persona(one, reply) for one, reply in zip(kept, first, strict=True)]
+    twice = [n for n, one in enumerate(made) if normalise(one.name) in {normalise(o.name) for o in made[:n]}]
+    if twice:
+        taken = list(dict.fromkeys(one.name for one in made))
+        requests = tuple(_author(kept[n], task, taken, templates) for n in twice)
+        for n, reply in zip(twice, (yield from _ask_for_json(requests, templates)), strict=True):
+            made[n] = _persona(kept[n], reply)
+    return tuple(_with_unique_names(made))
+
+
+def _persona(kept: FoundDimension, reply: Reply) -> Persona:
+    data = _json(reply) or {}
+
+    def attribute(key: str) -> str:
+        return _line(data.get(key))
+
+    return Persona(
+        name=attribute("name")[:80] or kept.stakeholder[:80],
+        demographics=attribute("demographics"),
+        dimension=attribute("dimension") or kept.dimension,
+        specialty=attribute("specialty"),
+        traits=attribute("traits"),
+        relationships=attribute("relationships"),
+        evidence=kept.evidence,
+    )
+
+
+def _with_unique_names(personas: Iterable[Persona]) -> Iterator[Persona]:
+    """Yield the personas with a number added to names that are taken."""
+    seen: set[str] = set()
+    for persona in personas:
+        name, number = persona.name, 1
+        while normalise(name) in seen or not normalise(name):
+            number += 1
+            name = f"{_NUMBER.sub('', persona.name)[:76]} {number}"
+        seen.add(normalise(name))
+        yield persona.model_copy(update={"name": name})
+
+
+def _grouped(kept: Sequence[FoundDimension], personas: Sequence[Persona]) -> Iterator[Group]:
+    groups: dict[str, list[Persona]] = {}
+    about: dict[str, str] = {}
+    for one, persona in zip(kept, personas, strict=True):
+        groups.setdefault(one.stakeholder, []).append(persona)
+        about.setdefault(one.stakeholder, one.characteristics)
+    for name, members in groups.items():
+        yield Group(name=name, characteristics=about[name], personas=tuple(members))
+
+
+def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[FoundDimension]:
+    haystack = Haystack({source.name: source.text})
+    for entry in entries:
+        if not isinstance(entry, dict):
+            continue
+        name, about = _line(entry.get("name"))[:80], _line(entry.get("characteristics"))
+        dimensions = lookup(entry, "dimensions")
+        for each in dimensions if isinstance(dimensions, list) else ():
+            dimension = _line(each.get("dimension") if isinstance(each, dict) else each)
+            words = str(each.get("evidence") or "").strip()[:MAX_TEXT] if isinstance(each, dict) else ""
+            if normalise(name) and dimension:
+                _, start, end, match = haystack.locate(words)
+                quote = Quote(words=words, source=source.name, start=start, end=end, match=match)
+                yield FoundDimension(name, about, dimension, (quote,) if words else ())
+
+
+def _parse_merged(reply: Reply, found: Sequence[FoundDimension]) -> Iterator[FoundDimension]:
+    """Yield the dimensions that the merger keeps; unknown and repeated numbers are ignored."""
+    used: set[int] = set()
+    spelt: dict[str, str] = {}
+    for group in _entries(reply, "groups") or ():
+        if not isinstance(group, dict):
+            continue
+        name, about = _line(group.get("name"))[:80], _line(group.get("characteristics"))
+        name = spelt.setdefault(normalise(name), name)  # "Parents" and "parents" are one group
+        dimensions = lookup(group, "dimensions")
+        for each in dimensions if isinstance(dimensions, list) else ():
+            numbers = each.get("from") if isinstance(each, dict) else None
+            listed = numbers if isinstance(numbers, list) else [numbers]
+            numbered = [n for n in listed if isinstance(n, int) and 0 < n <= len(found) and n not in used]
+            own = list(dict.fromkeys(numbered))
+            used.update(own)
+            if own and normalise(name):
+                first = found[own[0] - 1]
+                quotes = tuple(quote for n in own for quote in found[n - 1].evidence)
+                dimension = _line(each.get("dimension")) or first.dimension
+                yield FoundDimension(name, about or first.characteristics, dimension, quotes)
+
+
+def _limited(kept: Sequence[FoundDimension], groups: int, dimensions: int) -> list[FoundDimension]:
+    """Limit the groups to those with most dimensions, and the dimensions of each group to the first ones."""
+    by_group: dict[str, list[FoundDimension]] = {}
+    for one in kept:
+        by_group.setdefault(normalise(one.stakeholder), []).append(one)
+    largest = sorted(by_group, key=lambda name: -min(len(by_group[name]), dimensions))[:groups]
+    return [one for name in by_group if name in largest for one in by_group[name][:dimensions]]
+
+
+def _entries(reply: Reply, key: str) -> list[Any] | None:
+    """Return the list under ``key`` of a reply's JSON, the JSON itself if it is a list, None without JSON."""
+    data = _json(reply)
+    if isinstance(data, list):
+        return data
+    listed = lookup(data, key) if data is not None else None
+    return listed if isinstance(listed, list) else None
+
+
+def _json(reply: Reply) -> Any:
+    """Return the last JSON value of a reply; an empty list if the reply is only that; None without JSON."""
+    text = without_reasoning(reply.text)
+    if text.strip().strip("`").removeprefix("json").strip() == "[]":
+        return []
+    return last_json(text)
+
+
+def _line(value: Any) -> str:
+    return one_line(str(value or ""))[:MAX_TEXT]

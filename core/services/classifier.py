@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.baseline.classifier_replies import NAME
-from core.classifier import classifier, skops_file
+from core.classifier import classifier
 from core.codebook import Codebook, normalise
 from core.errors import CodebookError, InputError, UsageError
 from core.export import replacing
@@ -183,7 +183,7 @@ def import_classifier(session: ProjectSession, data: bytes, name: str) -> Import
     common label.
     """
     latest = planning.saved_codebook(session)
-    trained, facts = skops_file.loads(data, name=name)
+    trained, facts = classifier.loads(data, name=name)
     try:
         own = Codebook.model_validate(facts["codebook"])
         documents = int(facts["documents"])
@@ -198,7 +198,7 @@ def import_classifier(session: ProjectSession, data: bytes, name: str) -> Import
     known = tuple(label.name for label in latest.codebook.labels if label.id in ids)
     unknown = tuple(label.name for label in latest.codebook.labels if label.id not in ids)
     facts = {**facts, "codebook": matched.model_dump(mode="json")}
-    body = skops_file.dumps(trained, facts)
+    body = classifier.dumps(trained, facts)
     hash = digest([name, facts["codebook"], data.hex()], size=6)
     session.store.classifiers.save(StoredClassifier(hash, body, facts, "", time.time(), name))
     return ImportedClassifier(hash, documents, known, unknown)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from core import baseline
 from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction
 from core.baseline.evidence import Near, definition_probabilities
-from core.classifier import classifier, skops_file
+from core.classifier import classifier
 from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
@@ -182,7 +182,7 @@ class ClassifierTrainer:
         stored = self._store.classifiers.load(hash)
         if stored is None or version_of(stored.facts) != classifier.VERSION:
             return None
-        return skops_file.loads(stored.body, name="the classifier")
+        return classifier.loads(stored.body, name="the classifier")
 
     def _train_when_needed(self) -> None:
         while not self._stop.wait(DEBOUNCE_SECONDS):
@@ -217,7 +217,7 @@ class ClassifierTrainer:
             read = self._read(latest.codebook, list({one.document_id: one.text for one in examples}.values()), spec)
             trained, facts = train(latest, examples, read, used)
             facts |= {"hash": name, "vectors": spec}
-            body = skops_file.dumps(trained, facts)
+            body = classifier.dumps(trained, facts)
             at = time.time()
             self._store.classifiers.save(StoredClassifier(name, body, facts, model_card(facts, at), at))
             if len(texts) >= self._scored_at * RESCORE_GROWTH or small:

@@ -10,9 +10,8 @@ from typing import Any
 
 from core import prompts
 from core.codebook import Codebook
-from core.debate import persona_extraction, personas, protocols
-from core.debate.persona_extraction import PersonaExtraction, SourceDocument
-from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
+from core.debate import personas, protocols
+from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaExtraction, PersonaSet, SourceDocument
 from core.debate.protocol_spec import PRESET
 from core.debate.protocols.panel import AGGREGATOR
 from core.debate.turns import family
@@ -30,7 +29,7 @@ from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.store.saved_versions import PersonaSetVersion as PersonaSetVersion
 
 LIMITS = ("groups", "dimensions")
-ROLE_MODELS = (persona_extraction.SCOUT, persona_extraction.MERGER, persona_extraction.AUTHOR)
+ROLE_MODELS = (personas.SCOUT, personas.MERGER, personas.AUTHOR)
 
 OnProgress = Callable[[int, int], None]
 """Progress callback with (requests answered, requests made so far)."""
@@ -128,7 +127,7 @@ def task_of(codebook: Codebook) -> str:
 def generate(
     session: ProjectSession, sources: Sequence[SourceDocument], codebook: Codebook, role_model: RoleModel,
     *, temperature: float | None = None,
-    groups: int = persona_extraction.GROUPS, dimensions: int = persona_extraction.DIMENSIONS,
+    groups: int = personas.GROUPS, dimensions: int = personas.DIMENSIONS,
     on_progress: OnProgress = lambda _done, _of: None,
 ) -> Future[GeneratedPersonas]:  # fmt: skip
     """Generate personas from documents with a model, and store the documents in the project.
@@ -143,12 +142,12 @@ def generate(
     session.store.personas.keep_sources({source.name: source.text for source in sources})
     role_model = with_defaults(session.models, role_model, temperature, LONG_MAX_TOKENS)
     settings = RunSettings(
-        protocol=persona_extraction.TEMPLATES,
+        protocol=personas.TEMPLATES,
         codebook=codebook,
         role_models=dict.fromkeys(ROLE_MODELS, role_model),
-        templates=prompts.shipped_templates(persona_extraction.TEMPLATES),
+        templates=prompts.shipped_templates(personas.TEMPLATES),
     )
-    step = persona_extraction.extract_personas(
+    step = personas.extract_personas(
         sources, task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
     )
 

@@ -30,8 +30,7 @@ from functools import partial
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, run_parallel
-from core.debate.persona_extraction import DIMENSIONS, GROUPS, MOST
-from core.debate.personas import Group, Member, PersonaSet, read
+from core.debate.personas import DIMENSIONS, GROUPS, MOST, Group, Member, PersonaSet, read
 from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.label_names import Names

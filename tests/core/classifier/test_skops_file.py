@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.classifier import classifier, skops_file
+from core.classifier import classifier
 from core.classifier.classifier import Example
 from core.errors import InputError
 
@@ -27,8 +27,8 @@ def test_file_round_trip(kind: str) -> None:
     task = classifier.Task(kind, 2, ((0, 2), (-1, 3)))  # type: ignore[arg-type]
     reference = np.array([[task.values(0)[0]] * task.items, [task.values(0)[-1]] * task.items] * 2)
     trained = classifier.train(task, _examples(2), reference)
-    data = skops_file.dumps(trained, {"labels": ["A", "B"]})
-    again, facts = skops_file.loads(data)
+    data = classifier.dumps(trained, {"labels": ["A", "B"]})
+    again, facts = classifier.loads(data)
     examples_to_predict = [Example("red leaf", (2.0, -2.0))]
     assert facts == {"labels": ["A", "B"]}
     assert again.task == trained.task
@@ -37,12 +37,12 @@ def test_file_round_trip(kind: str) -> None:
 
 def test_pickles_are_neither_written_nor_read() -> None:
     trained = classifier.train(classifier.Task("multilabel", 1), [Example("a word", (-2.0,))], [[1.0]])
-    data = skops_file.dumps(trained, {})
+    data = classifier.dumps(trained, {})
     names = zipfile.ZipFile(io.BytesIO(data)).namelist()
     assert not [name for name in names if name.endswith((".pkl", ".pickle", ".joblib"))]
     for hostile in (pickle.dumps({"words": 1}), b"", b"PK\x03\x04 broken", _foreign()):
         with pytest.raises(InputError):
-            skops_file.loads(hostile)
+            classifier.loads(hostile)
 
 
 def _foreign() -> bytes:
@@ -61,7 +61,7 @@ def _held(**changes: Any) -> bytes:
 
     task = classifier.Task("multilabel", 1)
     trained = classifier.train(task, _examples(1), [[1.0], [0.0], [1.0], [0.0]])
-    held = skops.io.loads(skops_file.dumps(trained, {}), trusted=[])
+    held = skops.io.loads(classifier.dumps(trained, {}), trusted=[])
     data: bytes = skops.io.dumps({**held, **changes})
     return data
 
@@ -73,7 +73,7 @@ def test_objects_in_a_file_are_refused() -> None:
     fitted = TfidfVectorizer(input="filename")
     for changes in ({"vocabulary": fitted}, {"idf": fitted}, {"words": fitted}):
         with pytest.raises(InputError):
-            skops_file.loads(_held(**changes))
+            classifier.loads(_held(**changes))
 
 
 @pytest.mark.parametrize(
@@ -89,16 +89,16 @@ def test_objects_in_a_file_are_refused() -> None:
 )  # fmt: skip
 def test_refuses_impossible_contents(changes: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        skops_file.loads(_held(**changes))
+        classifier.loads(_held(**changes))
 
 
 def test_refuses_a_file_that_unpacks_to_too_much() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.npy", "w") as file:
-        for _ in range(skops_file.MAX_UNPACKED // 10**7 + 1):
+        for _ in range(classifier.MAX_UNPACKED // 10**7 + 1):
             file.write(bytes(10**7))
     with pytest.raises(InputError, match="larger than"):
-        skops_file.loads(packed.getvalue(), name="a.skops")
+        classifier.loads(packed.getvalue(), name="a.skops")
 
 
 def test_refuses_an_array_that_is_read_too_often() -> None:
@@ -108,10 +108,10 @@ def test_refuses_an_array_that_is_read_too_often() -> None:
         description = json.loads(source.read("schema.json"))
         array = description["content"]["centre"]
         array["__id__"] = 0  # skops reads an array without an id each time
-        description["content"]["models"]["content"] = [array] * (skops_file.MAX_UNPACKED // (8 * rows))
+        description["content"]["models"]["content"] = [array] * (classifier.MAX_UNPACKED // (8 * rows))
         for entry in source.infolist():
             if entry.filename != "schema.json":
                 archive.writestr(entry.filename, source.read(entry))
         archive.writestr("schema.json", json.dumps(description))
     with pytest.raises(InputError, match="larger than"):
-        skops_file.loads(packed.getvalue(), name="a.skops")
+        classifier.loads(packed.getvalue(), name="a.skops")

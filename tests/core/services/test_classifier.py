@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from core import baseline
-from core.classifier import skops_file
+from core.classifier import classifier
 from core.codebook import Codebook, Label
 from core.debate.turns import RunStatus
 from core.documents import Document
@@ -218,7 +218,7 @@ def test_saves_classifier_and_model_card(session: ProjectSession, tmp_path: Path
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(40)])
     path, card = save(session, tmp_path / "out.skops")
-    trained, facts = skops_file.loads(path.read_bytes())
+    trained, facts = classifier.loads(path.read_bytes())
     assert facts["documents"] == 40
     prediction = trained.predict([baseline.example(BOOK, f"{HIDDEN} again")])
     assert prediction.values.tolist() == [[1.0, 0.0]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.classifier import skops_file
+from core.classifier import classifier
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import CodebookError, InputError, UsageError
@@ -89,10 +89,10 @@ def test_refuses_other_files_and_unknown_labels(workspace: Workspace, tmp_path: 
         import_classifier(session, data, "hotel.skops")
     with pytest.raises(InputError, match=r"bad\.skops is not a classifier file"):
         import_classifier(session, b"PK not a zip", "bad.skops")
-    trained, facts = skops_file.loads(data)
+    trained, facts = classifier.loads(data)
     for wrong in ({}, {**facts, "codebook": {"labels": [{"name": "One"}]}}, {**facts, "documents": "many"}):
         with pytest.raises(InputError, match="does not describe its training"):
-            import_classifier(session, skops_file.dumps(trained, wrong), "odd.skops")
+            import_classifier(session, classifier.dumps(trained, wrong), "odd.skops")
     rated = Codebook(kind="rating", labels=(Label(name="Service"),))
     other = filled(workspace, tmp_path / "rated.duckdb", rated)
     with pytest.raises(UsageError, match="another kind of label"):

@@ -12,21 +12,21 @@ import pytest
 from core import baseline, prompts
 from core.baseline import roles
 from core.codebook import Codebook
-from core.debate import persona_extraction, personas
-from core.debate.persona_extraction import PersonaExtraction, SourceDocument
+from core.debate import personas
+from core.debate.personas import PersonaExtraction, SourceDocument
 from core.debate.turns import Reply, ReplyError, Request
 from core.documents import Document
 from core.errors import UsageError
 from core.files import shipped_folder
 
 TEXT = "Parents want short questions.\n\nTeachers insist on correct answers. Parents like animals."
-TEMPLATES = prompts.shipped_templates(persona_extraction.TEMPLATES)
+TEMPLATES = prompts.shipped_templates(personas.TEMPLATES)
 
 
 def extract(
     sources: list[SourceDocument], respond: Callable[[Request], str | Reply], **limits: int
 ) -> tuple[PersonaExtraction, list[Request]]:
-    step = persona_extraction.extract_personas(sources, "Rate questions.", TEMPLATES, **limits)
+    step = personas.extract_personas(sources, "Rate questions.", TEMPLATES, **limits)
     sent: list[Request] = []
     try:
         requests = next(step)
@@ -160,8 +160,8 @@ def test_document_without_stakeholders_is_refused() -> None:
 
 def test_splitting_a_long_source_loses_no_words() -> None:
     text = "\n\n".join(f"{n} " + "word " * 800 for n in range(9)) + "\n\n" + "endless " * 4000
-    pieces = list(persona_extraction.split_source(text))
-    assert max(map(len, pieces)) <= persona_extraction.MAX_PIECE_CHARACTERS
+    pieces = list(personas.split_source(text))
+    assert max(map(len, pieces)) <= personas.MAX_PIECE_CHARACTERS
     assert "".join(pieces).split() == text.split() or " ".join(pieces).split() == text.split()
 
 
