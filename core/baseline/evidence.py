@@ -7,12 +7,12 @@ A hit is doubted if it is part of another label's phrase or of a set phrase, in 
 examples, about another place, about something that was not tried, in a question for information, or in quoted labels.
 A doubted hit does not carry a label. Weak hits, doubted or supporting, only raise the probability of their label.
 
-Label definitions are also training data: the labels of a codebook can be compared with a text by vectors of both. A
-logistic regression learns the labels from the vectors of what defines them: name, description, include examples,
-keywords and common words. Common aspects that no label is about are further classes, because a text without any word of
-the codebook is most often about something else. Without them, two labels would share every text between them.
+If there are vectors, they raise or lower the scores of multiple labels: definitions are also training data. A logistic
+regression learns the labels from the vectors of what defines them: name, description, include examples, keywords and
+common words. Common aspects that no label is about are further classes, because a text without any word of the codebook
+is most often about something else. Without them, two labels would share every text between them.
 
-A text in which no word carries any label has its fallback: the labels that vectors of the definitions name, if there
+A text in which nothing carries any label has its fallback: the labels that vectors of the definitions name, if there
 are vectors, else the label for the rest ("Miscellaneous: anything else"), if the codebook has one.
 """
 
@@ -62,9 +62,14 @@ THRESHOLD = 0.5  # score from which a label is present: half of a listed word
 # shares of present labels, on 800 restaurant sentences and 96 hotel reviews: 0.06 to 0.11 without a word, 0.67 to 0.79
 # with one listed word, 0.77 to 0.95 with more. The classifier corrects the rest.
 STEEPNESS = 4.0
-# Probability by vectors from which a label is present in a text without a word for it: the reason is that of the
-# threshold of the classifier, and from .3 to .6 there was hardly a difference.
-NEAR = 0.4
+# Probability by vectors from which a label is present in a text where nothing carries a label. From .3 to .6 there was
+# hardly a difference.
+NEAR = 0.5
+# Beside words: score for a difference of 1 in the log-odds by vectors, from those of a label that has nothing to do
+# with the text and shares the probability with about a dozen subjects. So a weak hit carries its label from a
+# probability of .5, a derived word does from .004, and one listed word from .0006.
+NEAR_WEIGHT = 0.1
+UNRELATED = 0.08
 CHOICE_SMOOTHING = 0.25  # added to the score of every label of a choice: one listed word makes it 5 times as likely
 
 MAX_WORD_GAP = 3  # characters between the words of a phrase
@@ -196,8 +201,8 @@ class Evidence:
     """The evidence in a text: each label's hits in order of appearance. Labels are identified by their number.
 
     All roles share it, so scores are computed once. ``foreign`` is True for a text that does not look English; then
-    only listed words are looked for. ``fallback`` has the scores of a text in which no word carries a label,
-    ``near`` the probabilities of the labels by vectors; both are empty where there are none.
+    only listed words are looked for. ``fallback`` has the scores of a text in which nothing carries a label, ``near``
+    the probabilities of the labels by vectors, 0 for one that cannot be compared; both are empty where there are none.
     """
 
     lexicon: Lexicon
@@ -217,6 +222,8 @@ class Evidence:
     def scores(self) -> tuple[float, ...]:
         """The score of each label; from ``THRESHOLD`` on it is present."""
         own = tuple(map(_score, self.hits))
+        if self.near and self.lexicon.codebook.kind == "multilabel":
+            own = tuple(map(_beside_vectors, own, self.near))
         return tuple(map(max, own, self.fallback)) if self.fallback and not _is_carried(self, own) else own
 
     @cached_property
@@ -258,6 +265,14 @@ def _score(hits: Iterable[Hit]) -> float:
     return best + FURTHER_FACTOR * sum(each for each in others if each >= THRESHOLD)
 
 
+def _beside_vectors(score: float, chance: float) -> float:
+    """Return the score of a label by words and by its probability by vectors."""
+    if chance == 0:
+        return score
+    chance = min(max(chance, 1e-6), 1 - 1e-6)
+    return max(0.0, score + NEAR_WEIGHT * math.log(chance / (1 - chance) * (1 - UNRELATED) / UNRELATED))
+
+
 def _is_carried(evidence: Evidence, scores: Sequence[float]) -> bool:
     """Return True if words decide: any word for a choice, else one that carries a label."""
     least = 0.0 if evidence.lexicon.codebook.kind == "choice" else THRESHOLD - 1e-9
@@ -265,14 +280,14 @@ def _is_carried(evidence: Evidence, scores: Sequence[float]) -> bool:
 
 
 def with_fallback(evidence: Evidence, near: Near | None = None) -> Evidence:
-    """Return the evidence with the scores of a text in which no word carries a label.
+    """Return the evidence with that of vectors, and with the scores of a text in which nothing carries a label.
 
-    ``near`` returns the probabilities of labels by vectors. It is called only for such a text, and for no ratings.
+    ``near`` returns the probabilities of labels by vectors. It is not called for ratings, nor for a choice with words.
     """
     codebook, text, rest = evidence.lexicon.codebook, evidence.text, evidence.lexicon.rest
     if codebook.kind == "rating" or not any(map(str.isalpha, text)):
         return evidence
-    if _is_carried(evidence, tuple(map(_score, evidence.hits))):
+    if (near is None or codebook.kind == "choice") and _is_carried(evidence, tuple(map(_score, evidence.hits))):
         return evidence
     chances = tuple(near(codebook, text)) if near is not None else ()
     least = max(chances, default=0.0) if codebook.kind == "choice" else NEAR

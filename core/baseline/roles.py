@@ -14,8 +14,9 @@ A rating has a place between the ends of the scale, 0 to 1: 1 - (1 - w)(1 - o)(1
 
 No word at all is the lower end, as it means absent for multiple labels.
 
-A text in which no word carries a label gets the labels whose definitions are near by vectors, if vectors are available,
-else the label for the rest. A choice is undecided if there is neither a word nor a vector.
+If vectors are available, they add to the evidence of words for multiple labels. A text in which nothing carries a label
+gets the labels whose definitions are near by vectors, else the label for the rest. A choice is undecided if there is
+neither a word nor a vector.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import Any
 import orjson
 
 from core.baseline import author_labelling
-from core.baseline.evidence import NEAR, THRESHOLD, Evidence, Near, find_evidence, narrowed, with_fallback
+from core.baseline.evidence import THRESHOLD, Evidence, Near, find_evidence, narrowed, with_fallback
 from core.baseline.lexicon import FUNCTION_WORDS, PEOPLE, forms, lexicon_of, tokens
 from core.codebook import Codebook
 from core.debate.personas import AUTHOR, FAMILY, MERGER, SCOUT, FoundDimension
@@ -39,7 +40,7 @@ from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document, Value
 from core.formatting import format_count, join_names
 
-VERSION = "20"
+VERSION = "21"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"
@@ -147,9 +148,8 @@ class _Roles:
 
     def fallback(self, number: int) -> str:
         """Return why a label without a word in the text is present, as the end of a sentence."""
-        near = self.evidence.near
-        if near and (near[number] >= NEAR or self.codebook.kind == "choice"):
-            return f"its definition is near by vectors, with probability {near[number]:.2f}"
+        if self.evidence.near and self.evidence.near[number]:
+            return f"its definition is near by vectors, with probability {self.evidence.near[number]:.2f}"
         return "no word of another label carries it"
 
     def objection(self, number: int) -> tuple[str, str]:
@@ -187,10 +187,11 @@ class _LabelRoles(_Roles):
         """Decide independently; ``final`` if no other role weighs the reply, so that this one raises the doubts."""
         view = self if final else replace(self, evidence=self.evidence.undoubted)
         found, ranked = view.evidence.selected, view.evidence.ranked
-        named = len(ranked if self.is_choice else found)
-        opening = f"words of {named} of {len(self.codebook.labels)} labels occur in this {_unit(self.codebook)}."
-        if not found:
-            opening = f"{'too little' if ranked else 'no word'} of the codebook occurs in this {_unit(self.codebook)}."
+        hits, unit = self.evidence.hits, _unit(self.codebook)
+        named = sum(bool(hits[number]) for number in (ranked if self.is_choice else found))
+        opening = f"words of {named} of {len(hits)} labels occur in this {unit}."
+        if not named:
+            opening = f"{'too little' if any(hits) else 'no word'} of the codebook occurs in this {unit}."
         lines = [view.line(number) for number in found]
         if self.is_choice:
             next_best = (f"{self.name(n)} is next: {view.support(n)[1]}" for n in ranked[1:2])

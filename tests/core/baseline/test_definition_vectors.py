@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from core import baseline
-from core.baseline.evidence import definition_probabilities
+from core.baseline.evidence import definition_probabilities, find_evidence, with_fallback
+from core.baseline.lexicon import lexicon_of
 from core.codebook import Codebook, Label
 from core.debate.context import parse_reply
 from core.debate.turns import Reply, Request
@@ -66,7 +67,33 @@ def test_several_labels_are_present_if_near_enough() -> None:
     assert [reply.reading.selected for reply in debate("The queue at the counter", BOTH)] == [()] * 3
 
 
-def test_words_take_precedence_over_vectors() -> None:
+@pytest.mark.parametrize(
+    ("text", "chance", "is_present"),
+    [
+        ("The fee was high", 0.002, True),  # a listed word
+        ("The fee was high", 0.0001, False),
+        ("Forty dollars", 0.01, True),  # a common word of prices, which nobody listed
+        ("Forty dollars", 0.002, False),
+        ("We saw the cheap bar next door", 0.3, False),  # in doubt
+        ("We saw the cheap bar next door", 0.7, True),
+        ("A fine day. Our room was warm", 0.9, False),  # no word of the label, and another label is carried
+        ("A fine day. Our room was warm", 0.95, True),
+    ],
+)
+def test_vectors_add_to_the_evidence_of_words(text: str, chance: float, is_present: bool) -> None:
+    labels = (Label(name="Room", keywords=("room",)), Label(name="Price", keywords=("fee", "cheap")))
+    codebook = Codebook(kind="multilabel", labels=labels)
+    evidence = with_fallback(find_evidence(lexicon_of(codebook), text), lambda *_: (0.1, chance))
+    assert (1 in evidence.selected) is is_present
+
+
+def test_extractor_names_the_ground_of_a_label_without_words() -> None:
+    extraction = debate("What a day", BOTH)[0].text
+    assert "no word of the codebook occurs in this text" in extraction
+    assert "- #Joy: its definition is near by vectors, with probability 0." in extraction
+
+
+def test_words_of_a_choice_take_precedence_over_vectors() -> None:
     assert debate("A funeral. What a day")[2].reading.values == {"label": SAD}
 
 
