@@ -24,7 +24,7 @@ from core.ingest.binary_readers import read_parquet, read_sheet
 from core.ingest.csv_reader import read_delimited
 from core.ingest.decode import detect_encoding, detect_utf16_or_32
 from core.ingest.json_reader import ASSIGNMENT, NotJson, parse_objects, read_json, read_jsonl
-from core.ingest.table import DETECTED, SAVE_AS_TABLE, Format, Progress, ReadOptions, Table, TableSource
+from core.ingest.table import DETECTED, MAX_ROWS, SAVE_AS_TABLE, Format, Progress, ReadOptions, Table, TableSource
 from core.ingest.xml_reader import read_xml
 
 SUFFIXES: dict[str, Format] = {
@@ -102,6 +102,8 @@ def parse_table(source: TableSource) -> Table:
         table = read_sheet(source, format)
     else:
         table = _read_text(source, head, format, promised)
+    if table.read > MAX_ROWS:
+        raise InputError(f"{name} has {table.read:,} rows; at most {MAX_ROWS:,} can be read.", "Split the file.")
     if max_rows is not None and table.read >= max_rows:
         table = replace(table, notes=(*table.notes, f"Only the first {max_rows:,} rows were read."))
     source.progress(1.0)

@@ -26,6 +26,8 @@ Progress: TypeAlias = Callable[[float], None]
 SAVE_AS_TABLE = "Save the table as csv, xlsx, jsonl or parquet."
 """Advice on a file that cannot be read as a table."""
 MAX_COLUMNS = 4096
+MAX_ROWS = 2_000_000
+"""Maximum rows of a file. Their documents take 2 GB of memory; a file of kilobytes can have more."""
 RAW_LIMIT = 10_000
 """Characters of a rejected row that are kept, so that the user can fix it."""
 
@@ -138,7 +140,7 @@ def join_tables(tables: Sequence[Table]) -> Table:
 
     A new column ``file`` has the name of each row's file. A column that a file lacks is empty in its rows, and a note
     says so. Row numbers count over all files, lines within each file. Encoding and delimiter are empty if they differ.
-    The header is that of the first file. InputError for more than ``MAX_COLUMNS`` columns.
+    The header is that of the first file. InputError for more than ``MAX_COLUMNS`` columns or ``MAX_ROWS`` rows.
     """
     if len(tables) == 1:
         return tables[0]
@@ -147,6 +149,8 @@ def join_tables(tables: Sequence[Table]) -> Table:
     (file_column,) = unique_names(["file"], columns)
     if len(columns) >= MAX_COLUMNS:
         raise InputError(f"The files have {len(columns):,} different columns.", "Import them one by one.")
+    if (rows := sum(table.read for table in tables)) > MAX_ROWS:
+        raise InputError(f"The files have {rows:,} rows; at most {MAX_ROWS:,} can be read.", "Import them one by one.")
     data = [
         tuple(
             cell for table in tables for cell in (table.column(name) if name in table.columns else (None,) * len(table))

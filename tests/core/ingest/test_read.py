@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError, UsageError
-from core.ingest.read import SUFFIXES, read_table, read_text_file
+from core.ingest.read import SUFFIXES, parse_table, read_table, read_text_file
+from core.ingest.table import TableSource, join_tables
 
 PIECES = st.sampled_from(
     [b"id,text\n", b'"', b'""', b"1,a\n", b"\r", b"\x00", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b"=1+1", b"{",
@@ -106,3 +107,13 @@ def test_persona_sources_are_read_verbatim_and_pdfs_as_text(tmp_path: Path) -> N
 def test_unreadable_persona_sources_are_rejected(content: bytes | Path, name: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_text_file(content, name)
+
+
+def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("read", "table"):
+        monkeypatch.setattr(f"core.ingest.{module}.MAX_ROWS", 3)
+    with pytest.raises(InputError, match="has 4 rows; at most 3 can be read"):
+        parse_table(TableSource(io.BytesIO(b"text\na\nb\nc\nd\n"), "a.csv"))
+    table = parse_table(TableSource(io.BytesIO(b"text\na\nb\n"), "a.csv"))
+    with pytest.raises(InputError, match="The files have 4 rows; at most 3 can be read"):
+        join_tables([table, table])
