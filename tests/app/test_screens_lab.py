@@ -219,6 +219,18 @@ def test_sweep_with_spent_budget_resumes_with_a_larger_one(filled: ProjectSessio
     assert sweeps.find_sweep(filled, row.sweep).progress["budget_usd"] == 3.0
 
 
+def test_ranking_stays_open_when_its_sweep_ends(filled: ProjectSession) -> None:
+    def is_open() -> bool:
+        (section,) = (one for one in open_page("lab").expander if one.label.startswith("Sweep"))
+        return bool(section.proto.expanded)
+
+    assert not is_open()
+    row = filled.store.lab.begin_sweep(CELLS)
+    assert is_open()
+    filled.store.lab.update_sweep(row.sweep, {}, "done")
+    assert is_open()
+
+
 def test_varied_settings_of_a_sweep_are_named_in_words(filled: ProjectSession) -> None:
     role_models = [RoleModel.parse("builtin/lexical"), RoleModel.parse("builtin/other")]
     spec = SweepSpec("ecj", {}, role_models, {"extra_rounds": [0, 1]}, size=8)

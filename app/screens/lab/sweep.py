@@ -29,7 +29,8 @@ def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
     """Draw the sweeps, below the results of trials."""
     rows = sweeps.all_sweeps(session)
     moving = any(sweeps.is_sweep_active(session, row.sweep) for row in rows)
-    with st.expander("Sweep: compare many versions, models or parameters", expanded=moving):
+    # Another value would close or open it in the browser, also at the end of a sweep that the user watches.
+    with st.expander("Sweep: compare many versions, models or parameters", expanded=bool(rows)):
         left, right = st.columns([1, 1.6], gap="medium")
         with left:
             _setup(session, plan, slots)
