@@ -114,7 +114,7 @@ class Equivalence:
         """The result in plain words."""
         margin = f"a margin of {format_points(self.margin).lstrip('+')} points"
         if self.interval is None:
-            return f"Too few documents to test {margin}."
+            return f"{margin[0].upper()}{margin[1:]} cannot be tested: the difference has no interval."
         span = format_interval(self.interval, "points", named=True)
         if self.equivalent:
             return f"Equivalent within {margin} ({span})."

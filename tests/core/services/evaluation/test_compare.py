@@ -167,3 +167,6 @@ def test_equivalence_and_non_inferiority_within_a_margin(low, high, equivalent, 
     found = Equivalence(0.02, Interval(low, high, 0.9))
     assert (found.equivalent, found.non_inferior) == (equivalent, non_inferior)
     assert "2.0 points" in found.sentence
+    unknown = Equivalence(0.02, None)
+    assert unknown.sentence == "A margin of 2.0 points cannot be tested: the difference has no interval."
+    assert not unknown.equivalent
