@@ -144,8 +144,8 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
     """
     chosen, installed = workspace.models.vectors, models.minilm_installed()
     line(
-        "The classifier learns faster with vectors of the texts. The built-in model compares a text without any word "
-        "of the codebook with the definitions of the labels."
+        "The classifier learns faster with vectors of the texts. The built-in model compares texts with the "
+        "definitions of the labels, besides looking for their words."
     )
 
     use = error_notices()(workspace.use_vectors)
