@@ -12,6 +12,8 @@ Streamlit then returns to the old page: the link has no effect, or the browser r
 If a run has ended and its last elements are not sent yet, as on a busy machine, a request of a fragment makes Streamlit
 drop these elements.
 
+If a callback raises an error, Streamlit does not draw the page, not even its sidebar.
+
 If a fragment and a dialog that it has opened wait to run, Streamlit runs only the fragment. The fragment does not draw
 the dialog again, so the dialog ignores what was typed into it.
 """
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Container
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +35,8 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState, get_script_run_ctx
 from streamlit.runtime.state import SessionState
+
+from app.widgets.alerts import error_notices
 
 VERSION = "1.67."
 """Start of the versions of Streamlit that are corrected, as its private names are used here."""
@@ -69,7 +74,9 @@ def _interrupt_outside_callbacks(self: ScriptRunner) -> None:
 
 
 def _call_callbacks_in_turn(self: SessionState, *states: Any, **options: Any) -> None:
-    with _turn:
+    context = get_script_run_ctx(suppress_warning=True)
+    is_page = context is not None and not context.fragment_ids_this_run  # a fragment does not draw notices
+    with _turn, error_notices() if is_page else nullcontext():
         _call_callbacks(self, *states, **options)
 
 

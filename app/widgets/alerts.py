@@ -35,7 +35,11 @@ def notice(kind: NoticeKind, head: str, text: str = "") -> None:
 
 def error_box(error: MootError) -> None:
     """Draw the message and the remedy of an error. ``NothingChanged`` is drawn as information."""
-    notice("info" if isinstance(error, NothingChanged) else "error", error.message, error.remedy)
+    notice(_kind(error), error.message, error.remedy)
+
+
+def _kind(error: MootError) -> NoticeKind:
+    return "info" if isinstance(error, NothingChanged) else "error"
 
 
 @contextmanager
@@ -49,11 +53,11 @@ def error_boxes() -> Iterator[None]:
 
 @contextmanager
 def error_notices() -> Iterator[None]:
-    """Show the error that ends the block at the top after the next rerun, if it is a MootError. For callbacks."""
+    """Show the error that ends the block at the top after the next rerun, if it is a MootError."""
     try:
         yield
     except MootError as error:
-        state.set_notice("error", error.message, error.remedy)
+        state.set_notice(_kind(error), error.message, error.remedy)
 
 
 def badge_html(text: str, tone: Tone = "", *, dot: bool = False) -> str:

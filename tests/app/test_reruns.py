@@ -25,6 +25,7 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 from streamlit.runtime.state import SafeSessionState, SessionState
+from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 from streamlit.util import calc_hash
 
@@ -143,6 +144,25 @@ def started_pages(runner: LocalScriptRunner) -> list[str]:
         for event, data in zip(runner.events, runner.event_data, strict=True)
         if event == ScriptRunnerEvent.SCRIPT_STARTED
     ]
+
+
+def test_page_is_drawn_after_an_error_of_a_callback(corrected: None) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.state import state
+        from core.errors import StorageFull
+
+        def save() -> None:
+            raise StorageFull("The disk is full.", "Free some space.")
+
+        st.button("Save", on_click=save)
+        st.text(str(state.notice))
+
+    tab = AppTest.from_function(page).run()
+    tab.button[0].click().run()
+    assert tab.button[0].label == "Save"
+    assert tab.text[0].value == "('error', 'The disk is full.', 'Free some space.')"
 
 
 def test_timer_of_a_left_page_does_not_take_the_tab_back_to_that_page(tab: Tab) -> None:
