@@ -19,7 +19,6 @@ from core.errors import ProjectError
 from core.services import projects
 from core.services import workspace as running
 from core.services.project_session import ProjectSession
-from core.services.workspace import Workspace
 
 if TYPE_CHECKING:
     from core.services.data.importing import ImportDraft, PendingImport, PendingImports
@@ -29,7 +28,7 @@ _installed = False
 _access = process_access()
 
 
-def install(workspace: Workspace | None, access: Access | None = None) -> None:
+def install(workspace: running.Workspace | None, access: Access | None = None) -> None:
     """Use another workspace instead of the one that the server starts, for tests and development.
 
     None restores the default.
@@ -40,7 +39,7 @@ def install(workspace: Workspace | None, access: Access | None = None) -> None:
     running.use(workspace)
 
 
-def workspace() -> Workspace:
+def workspace() -> running.Workspace:
     """Return the running workspace.
 
     Raises RuntimeError if the server has not started it yet.

@@ -27,8 +27,6 @@ from core.errors import MootError, ProjectError
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
 from core.services.review import actions, browser_data, queue
-from core.services.review.browser_data import TONES, document_view
-from core.services.review.queue import REASON_NAMES, QueueFilter, ReviewRow
 from core.services.runs.configuration import role_titles
 
 REVIEW = "/moot/review"
@@ -98,7 +96,9 @@ def _answer(find: FindRun, message: Json) -> Json:
         return {"gone": True}
     if "query" in message:
         if message["query"] == "queue":
-            return browser_data.queue_rows(session, session.run(run_id), QueueFilter(**message["filters"]), actor=actor)
+            return browser_data.queue_rows(
+                session, session.run(run_id), queue.QueueFilter(**message["filters"]), actor=actor
+            )
         return _run_query(session, session.run_identity(run_id), message, actor)
     answers = [_apply_action(session, run_id, action, actor) for action in message["actions"]]
     return {"answers": answers, "read": time.time()}
@@ -107,7 +107,7 @@ def _answer(find: FindRun, message: Json) -> Json:
 def _view(session: ProjectSession, message: Json, actor: str) -> Json:
     """Return the document for the drawer and the guideline. The page may show no run, or several."""
     runs = [session.run(run_id) for run_id in map(_text, message["runs"]) if session.has_run(run_id)]
-    shown = document_view(session, runs, _text(message["document"]), actor=actor)
+    shown = browser_data.document_view(session, runs, _text(message["document"]), actor=actor)
     return {"document": shown, "guideline": browser_data.guideline(session, runs[0] if runs else None)}
 
 
@@ -186,7 +186,7 @@ WORDS = 240
 """Maximum number of characters of a text in a grid row."""
 
 
-def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read: float) -> dict[str, Any]:
+def cells_of(row: queue.ReviewRow, codebook: Codebook, roles: Mapping[str, str], read: float) -> dict[str, Any]:
     """Return the grid cells of one document.
 
     ``v_ITEM`` is the value of an item, ``m_ITEM`` its marks, and ``r_ROLE`` the labels of a role. ``read`` is the time
@@ -197,8 +197,8 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
         "_text": " ".join(row.text[: 2 * WORDS].split())[:WORDS],
         "_quotes": f"{row.supported} of {row.quotes}" if row.quotes else "",
         "_reason": queue.describe_reason(row.reason, row.certainty) if row.reason else "",
-        "_tone": TONES.get(row.reason or "", ""),
-        "_why": ", ".join(REASON_NAMES[reason] for reason in row.reasons),
+        "_tone": browser_data.TONES.get(row.reason or "", ""),
+        "_why": ", ".join(queue.REASON_NAMES[reason] for reason in row.reasons),
         "_status": row.status,
         "_revision": "",
         "_read_at": read,
@@ -216,7 +216,7 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
     return cells
 
 
-def speakers(rows: Sequence[ReviewRow], roles: Mapping[str, str]) -> dict[str, str]:
+def speakers(rows: Sequence[queue.ReviewRow], roles: Mapping[str, str]) -> dict[str, str]:
     """Return the roles with a value in at least one row, or all roles if there are none."""
     speaking = {role for row in rows for role, values in row.roles.items() if values}
     return {role: title for role, title in roles.items() if not speaking or role in speaking}

@@ -14,10 +14,8 @@ from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.formatting import format_count, format_effect, format_points
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks.codebook import CodebookVersion
 from core.services.codebooks.diff import LabelChange, Piece, compare
 from core.services.lab import lessons
-from core.services.lab.lessons import AcceptedLessons
 from core.services.project_session import ProjectSession
 from core.stats.intervals import format_interval
 
@@ -63,7 +61,9 @@ def _change(change: LabelChange) -> str:
     return f'<h3>{head}<small class="moot-why">{what}</small></h3><dl>{rows}</dl>'
 
 
-def comparison(versions: Sequence[CodebookVersion], draft: Codebook | None, restore: Callable[[int], None]) -> None:
+def comparison(
+    versions: Sequence[codebooks.CodebookVersion], draft: Codebook | None, restore: Callable[[int], None]
+) -> None:
     """Draw the comparison of two versions, and buttons that restore an older version. Used in a dialog."""
     books = ({DRAFT: draft} if draft is not None else {}) | {each.version: each.codebook for each in versions}
     names = {each.version: ", ".join(filter(None, (f"v{each.version}", each.note))) for each in versions}
@@ -113,7 +113,7 @@ def _outcome(session: ProjectSession, *, was_running: bool) -> None:
     st.html(f'<div class="moot-remark" role="status">{sentence(found)}</div>')
 
 
-def sentence(found: AcceptedLessons) -> str:
+def sentence(found: lessons.AcceptedLessons) -> str:
     """Return the outcome of the accepted lessons as HTML."""
     head = f"<b>{format_count(len(found.lessons), 'accepted lesson')}</b>"
     if found.is_running:

@@ -15,7 +15,6 @@ from app.widgets.alerts import error_box, error_boxes
 from core.errors import MootError
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
-from core.services.data.importing import Destination, SourceFile
 from core.services.project_session import ProjectSession
 
 if TYPE_CHECKING:
@@ -54,7 +53,9 @@ def draft_upload(label: str, types: Sequence[str], name: str, save: Callable[[by
         st.rerun()
 
 
-def read_files(files: Sequence[SourceFile], session: ProjectSession | None, destination: Destination) -> bool:
+def read_files(
+    files: Sequence[importing.SourceFile], session: ProjectSession | None, destination: importing.Destination
+) -> bool:
     """Read files as the pending import and return True; draw an error if they cannot be read."""
     codebook = None if destination == "new" or session is None else codebooks.editor_codebook(session)
     bar = st.progress(0.0, "Reading")

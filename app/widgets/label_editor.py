@@ -21,7 +21,6 @@ from core.errors import CodebookError
 from core.formatting import format_count, format_rating
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
-from core.services.codebooks.keyword_matches import KeywordMatches, KeywordProposal, KeywordProposals
 from core.services.lab import lessons
 from core.services.project_session import ProjectSession
 
@@ -286,12 +285,12 @@ def in_texts(fields: Fields, label: Label) -> None:
     _matches(matches)
 
 
-def _proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> None:
+def _proposed_keywords(fields: Fields, label: Label, found: keyword_matches.KeywordProposals) -> None:
     """Draw the keywords proposed from the documents for a label, with buttons that add one or all."""
     own = [one for one in found.proposals if one.label_id == label.id]
     field_name("Proposed from your texts", f"from {format_count(found.documents, 'document')}")
 
-    def add(chosen: Sequence[KeywordProposal]) -> None:
+    def add(chosen: Sequence[keyword_matches.KeywordProposal]) -> None:
         before = codebooks.codebook_status(fields.session).codebook
         fields.do(lambda book: keyword_matches.with_keywords(book, chosen))
         lessons.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
@@ -322,7 +321,7 @@ def _proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) ->
 _PROPOSAL_SOURCES = {"definition": "in the description", "example": "in an include example", "common": "common keyword"}
 
 
-def _proposal_html(one: KeywordProposal) -> str:
+def _proposal_html(one: keyword_matches.KeywordProposal) -> str:
     together = f"{one.together:,} with another keyword" if one.together else ""
     parts = (f"in {format_count(one.documents, 'document')}", together, _PROPOSAL_SOURCES.get(one.source, ""))
     found = escape(", ".join(filter(None, parts)))
@@ -330,7 +329,7 @@ def _proposal_html(one: KeywordProposal) -> str:
     return f'<div class="moot-line"><b>{escape(one.word)}</b> {found}<small>{example}</small></div>'
 
 
-def _matches(found: KeywordMatches) -> None:
+def _matches(found: keyword_matches.KeywordMatches) -> None:
     """Draw the keyword matches in the documents."""
     of = f"of {found.documents:,} documents"
     if found.documents < found.total:

@@ -9,7 +9,6 @@ import streamlit as st
 from app.state import state
 from app.widgets import layout
 from app.widgets.elements import facts, line, literal, segments
-from app.widgets.layout import Sign, empty_page
 from core.documents import Reference
 from core.formatting import format_count, format_date
 from core.runs import RunRow
@@ -45,11 +44,11 @@ def run_differences(runs: Sequence[RunRow], results: Iterable[tuple[str, str]] =
         line("These runs have the same configuration.")
 
 
-def runs_or_empty_page(session: ProjectSession, title: str, head: str, text: str, *, sign: Sign) -> list[RunRow]:
+def runs_or_empty_page(session: ProjectSession, title: str, head: str, text: str, *, sign: layout.Sign) -> list[RunRow]:
     """Return the runs of the project, best first; without any, draw the page that says so."""
     runs = run_data.ranked_runs(session)
     if not runs:
-        empty_page(title, head, text, {"Open Run": "run"}, sign=sign)
+        layout.empty_page(title, head, text, {"Open Run": "run"}, sign=sign)
     return runs
 
 

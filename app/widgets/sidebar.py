@@ -21,7 +21,6 @@ from app.widgets.alerts import error_box, error_boxes, notice
 from core.errors import MootError, ProjectError
 from core.formatting import format_clock, format_eta, format_money, join_names, one_line
 from core.services import guided_path
-from core.services.guided_path import Overview, Step
 from core.services.project_session import ProjectSession
 
 if TYPE_CHECKING:
@@ -238,7 +237,7 @@ STEP_PAGES = ("run", "review")
 """Pages whose work goes on without a rerun of the page."""
 
 
-def path_card(session: ProjectSession, page: str) -> Overview:
+def path_card(session: ProjectSession, page: str) -> guided_path.Overview:
     """Draw the steps of the project and the next one in the sidebar, and return them."""
     overview = guided_path.overview(session)
     if page == "data" and (pending := context.pending_import()) is not None:
@@ -253,7 +252,7 @@ def path_card(session: ProjectSession, page: str) -> Overview:
     return overview
 
 
-def _draw_step(session: ProjectSession, page: str, drawn: Overview) -> None:
+def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) -> None:
     """Draw the card. If the next step has changed since the page was drawn, draw the page again."""
     try:
         overview = guided_path.overview(session)
@@ -281,7 +280,7 @@ def _path_html(head: str, count: str, marks: str, words: str) -> str:
     )
 
 
-def next_step(overview: Overview, page: str) -> None:
+def next_step(overview: guided_path.Overview, page: str) -> None:
     """Draw the button for the next step at the end of a page, unless the step is done on this page."""
     step = overview.next
     if step is not None and step.page != page:
@@ -289,7 +288,7 @@ def next_step(overview: Overview, page: str) -> None:
             _step_button(step, f"Next: {step.action.lower()}", "next-step")
 
 
-def _step_button(step: Step, label: str, key: str, *, stretch: bool = False) -> None:
+def _step_button(step: guided_path.Step, label: str, key: str, *, stretch: bool = False) -> None:
     if st.button(
         label, type="primary", icon=":material/arrow_forward:", icon_position="right", key=key,
         width="stretch" if stretch else "content",

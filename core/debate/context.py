@@ -26,7 +26,6 @@ from core.debate.reading.ratings import LEFT_OPEN
 from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
 from core.documents import Document, Precedent, Precedents, Value
 from core.hashing import digest
-from core.prompts import Message
 from core.runs import RunSettings, Template
 
 Protocol: TypeAlias = "Callable[[DebateContext], Step[Verdict]]"
@@ -294,9 +293,9 @@ def _is_cut(request: Request, reply: Reply) -> bool:
 def _retry(request: Request, reply: Reply, problem: str, template: Template) -> Request:
     if _is_cut(request, reply):
         return replace(request, limit_factor=2 * request.limit_factor, retry=request.retry + 1)
-    before = (Message("assistant", reply.text),) if reply.text.strip() else ()
+    before = (prompts.Message("assistant", reply.text),) if reply.text.strip() else ()
     text = prompts.render_text(template, {"problem": problem})
-    messages = (*request.messages, *before, Message("user", text))
+    messages = (*request.messages, *before, prompts.Message("user", text))
     return replace(request, messages=messages, retry=request.retry + 1)
 
 

@@ -17,14 +17,12 @@ from typing import Any, Literal, TypeAlias
 
 from core import errors
 from core.debate.turns import Reply, ReplyForm, Request, Usage
-from core.errors import ModelError
 from core.llm import openai_chat, streaming
 from core.llm.connections import Connection
 from core.llm.failures import from_status, hide_key, redacted, server_message
 from core.llm.models import ModelLibrary
 from core.llm.request import encode_body
 from core.llm.sdk import openai_client, translated_errors
-from core.llm.streaming import decode_or_none, estimate_usage
 from core.runs import RoleModel, RunSettings
 
 URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
@@ -202,7 +200,7 @@ def line(key: str, body: Mapping[str, Any]) -> bytes:
 
 def read_row(row: bytes) -> tuple[str, Mapping[str, Any]] | None:
     """Return the key and the content of an output line, None for anything else."""
-    data = decode_or_none(row.removeprefix(codecs.BOM_UTF8))
+    data = streaming.decode_or_none(row.removeprefix(codecs.BOM_UTF8))
     key = data.get("custom_id") if data is not None else None
     is_output = data is not None and ("response" in data or "error" in data)
     return (key, data) if data is not None and is_output and isinstance(key, str) else None
@@ -288,13 +286,13 @@ class BatchLibrary:
             openai_chat.take(body_of(row, role_model), role_model, builder)
             builder.finish_reason = builder.finish_reason or "stop"  # a row is complete even without a finish reason
             reply = builder.build(request, ())
-        except ModelError as error:
+        except errors.ModelError as error:
             error.billed = builder.billed(prompt_characters)
             hide_key(error, key)
             raise
         usage = reply.usage
         if usage.estimated:
-            usage = estimate_usage(prompt_characters, len(reply.text) + len(reply.reasoning))
+            usage = streaming.estimate_usage(prompt_characters, len(reply.text) + len(reply.reasoning))
         return replace(
             reply,
             text=redacted(reply.text, key),

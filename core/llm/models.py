@@ -24,7 +24,6 @@ from core.errors import ModelError, NoSuchModel, UsageError
 from core.llm import embeddings, failures, ollama_chat, openai_chat, probe, streaming
 from core.llm.capabilities import Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, Connection, Limits, Prices, find_key
-from core.llm.failures import hide_key, redacted
 from core.llm.request import ModelRequest, Schema, request_schema
 from core.llm.streaming import OnDelta, estimate_usage
 from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
@@ -187,7 +186,7 @@ class ModelLibrary:
         api: ChatAPI = ollama_chat if connection.dialect == "ollama" else openai_chat
 
         def on_redacted_delta(text: str, is_reasoning: bool) -> None:
-            on_delta(redacted(text, key), is_reasoning)
+            on_delta(failures.redacted(text, key), is_reasoning)
 
         try:
             reply = await ask(self.session, api, model_request, capabilities, on_redacted_delta)
@@ -196,12 +195,14 @@ class ModelLibrary:
             error = raised if capabilities.at else await failures.explain_tls_error(raised, connection)
             if connection.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
                 error.remedy = f"If it is not installed yet, run: ollama pull {role_model.model}"
-            hide_key(error, key)
+            failures.hide_key(error, key)
             raise error from None
         capabilities.at = time.time()
         if reply.reasoning or reply.usage.reasoning_tokens:
             capabilities.reasons = True
-        return replace(reply, text=redacted(reply.text, key), reasoning=redacted(reply.reasoning, key))
+        return replace(
+            reply, text=failures.redacted(reply.text, key), reasoning=failures.redacted(reply.reasoning, key)
+        )
 
     def build_request(
         self,

@@ -13,7 +13,6 @@ from core.llm import streaming
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event
 from core.llm.request import ModelRequest, Schema
-from core.llm.streaming import parse_token_count
 from core.runs import RoleModel
 
 PATH = "/api/chat"
@@ -111,7 +110,7 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
     if event.get("done"):
         builder.finish_reason = str(event.get("done_reason") or "stop")
         builder.usage = Usage(
-            prompt_tokens=parse_token_count(event.get("prompt_eval_count")),
-            completion_tokens=parse_token_count(event.get("eval_count")),
+            prompt_tokens=streaming.parse_token_count(event.get("prompt_eval_count")),
+            completion_tokens=streaming.parse_token_count(event.get("eval_count")),
             estimated=event.get("eval_count") is None,
         )

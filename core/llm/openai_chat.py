@@ -14,7 +14,6 @@ from core.llm import streaming
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event, server_message
 from core.llm.request import NAME, ModelRequest, Schema
-from core.llm.streaming import parse_token_count
 from core.runs import RoleModel
 
 PATH = "/chat/completions"
@@ -163,8 +162,10 @@ def _usage(data: dict[str, Any]) -> Usage:
     prompt = data.get("prompt_tokens_details") or {}
     completion = data.get("completion_tokens_details") or {}
     return Usage(
-        prompt_tokens=parse_token_count(data.get("prompt_tokens")),
-        completion_tokens=parse_token_count(data.get("completion_tokens")),
-        cached_tokens=parse_token_count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else 0,
-        reasoning_tokens=parse_token_count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else 0,
+        prompt_tokens=streaming.parse_token_count(data.get("prompt_tokens")),
+        completion_tokens=streaming.parse_token_count(data.get("completion_tokens")),
+        cached_tokens=streaming.parse_token_count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else 0,
+        reasoning_tokens=streaming.parse_token_count(completion.get("reasoning_tokens"))
+        if isinstance(completion, dict)
+        else 0,
     )

@@ -24,7 +24,6 @@ from core.errors import MootError
 from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
 from core.runs import RunRow
 from core.services.evaluation import corrected_regression, run_data
-from core.services.evaluation.corrected_regression import Analysis
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.scores import EvaluationReport, evaluate
 from core.services.project_session import ProjectSession
@@ -93,7 +92,7 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
         _annotation(run),
         *([_reference(session, run, found)] if known else []),
         *([claim] if claim else []),
-        *([_REGRESSION] if any(isinstance(one, Analysis) for one in analyses) else []),
+        *([_REGRESSION] if any(isinstance(one, corrected_regression.Analysis) for one in analyses) else []),
     )
     results = _results(found, view) if known else [_NOTHING]
     codebook = run.settings.codebook
@@ -266,9 +265,9 @@ _REGRESSION = (
 )
 
 
-def _analyses(session: ProjectSession, run: RunRow) -> list[Analysis | str]:
+def _analyses(session: ProjectSession, run: RunRow) -> list[corrected_regression.Analysis | str]:
     """Return the regressions of the paper; the error as text for one that cannot be estimated."""
-    found: list[Analysis | str] = []
+    found: list[corrected_regression.Analysis | str] = []
     for formula in corrected_regression.kept(session, run):
         try:
             found.append(corrected_regression.analyse(session, run, formula))
@@ -277,7 +276,7 @@ def _analyses(session: ProjectSession, run: RunRow) -> list[Analysis | str]:
     return found
 
 
-def _regression(found: Analysis | str) -> Block:
+def _regression(found: corrected_regression.Analysis | str) -> Block:
     if isinstance(found, str):
         return found
     head, rows = corrected_regression.table(found)

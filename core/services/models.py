@@ -25,7 +25,6 @@ from core.llm.probe import ModelCard, list_models
 from core.runs import BUILTIN, RoleModel, RunSettings
 from core.services import preferences
 from core.services.background_jobs import in_thread
-from core.services.preferences import RoleModels
 from core.services.runs import planning
 from core.services.workspace import Workspace
 
@@ -413,7 +412,7 @@ def affordable_models(
     return tuple(name for name, rates in priced if rates is not None and rates[2] * 1e6 <= ceiling + 1e-9)
 
 
-def model_presets() -> dict[str, RoleModels]:
+def model_presets() -> dict[str, preferences.RoleModels]:
     """Return the saved model presets by name, in alphabetical order."""
     return dict(sorted(preferences.load().presets.items()))
 
@@ -426,7 +425,7 @@ def save_preset(name: str, plan: planning.Plan) -> str:
     name = " ".join(name.split())[:60]
     if not name:
         raise UsageError("A preset needs a name.", "Enter one, for example: cheap, local or final.")
-    role_models = RoleModels(default_model=plan.default_model, role_models=dict(plan.role_models))
+    role_models = preferences.RoleModels(default_model=plan.default_model, role_models=dict(plan.role_models))
     preferences.change(presets={**preferences.load().presets, name: role_models})
     return name
 
@@ -437,6 +436,6 @@ def delete_preset(name: str) -> None:
     preferences.change(presets={other: role_models for other, role_models in kept.items() if other != name})
 
 
-def apply_preset(plan: planning.Plan, role_models: RoleModels) -> planning.Plan:
+def apply_preset(plan: planning.Plan, role_models: preferences.RoleModels) -> planning.Plan:
     """Return the plan with the role models of a preset."""
     return replace(plan, default_model=role_models.default_model, role_models=dict(role_models.role_models))

@@ -16,7 +16,6 @@ from core.debate.protocol_spec import PRESET
 from core.debate.protocols.panel import AGGREGATOR
 from core.debate.turns import family
 from core.engine import standalone_requests
-from core.engine.standalone_requests import Spent
 from core.errors import InputError, UsageError
 from core.files import read_text
 from core.formatting import format_money, one_line
@@ -40,7 +39,7 @@ class GeneratedPersonas:
     """Personas generated from documents, with the usage."""
 
     made: PersonaExtraction
-    spent: Spent
+    spent: standalone_requests.Spent
 
     @property
     def words(self) -> str:

@@ -12,7 +12,6 @@ from core.errors import ProjectError, ProjectGone, StorageFull
 from core.store import bundle_tables, migrations
 from core.store.annotations import Annotations
 from core.store.annotators import LatentLabels
-from core.store.bundle_tables import Dump
 from core.store.classifiers import ClassifierStore
 from core.store.database import Connection, copy_files, data_files, open_file
 from core.store.document_records import DocumentRecords
@@ -47,7 +46,7 @@ class Store:
         self.agreement = ReviewerAgreement(connection)
         self.settings = Settings(connection, writer)
         self.document_records = DocumentRecords(connection)
-        self.dump = Dump(connection)
+        self.dump = bundle_tables.Dump(connection)
         self.classifiers = ClassifierStore(connection, writer)
         self.review_pages = ReviewPages(connection)
         self.personas = Personas(connection, writer)

@@ -21,7 +21,6 @@ from core.authors.screening import EXCLUSIONS
 from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
 from core.services.authors import files, labelling
-from core.services.authors.labelling import AuthorLabelling
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 
@@ -74,7 +73,7 @@ def _open_sample() -> None:
 # -- consent
 
 
-def _consent(session: ProjectSession, current: AuthorLabelling) -> None:
+def _consent(session: ProjectSession, current: labelling.AuthorLabelling) -> None:
     """Draw the consent text, and below it the name or code and the button to agree."""
     with panel("Before you start", key="authors-consent"):
         st.text(labelling.CONSENT)
@@ -94,7 +93,7 @@ def _consent(session: ProjectSession, current: AuthorLabelling) -> None:
 # -- writing
 
 
-def _write(session: ProjectSession, current: AuthorLabelling, author: str) -> None:
+def _write(session: ProjectSession, current: labelling.AuthorLabelling, author: str) -> None:
     left, right = st.columns((1, 1.15), gap="small")
     submission = next((one for one in current.submissions(author) if one.document_id == state.authors.document), None)
     with left:
@@ -164,7 +163,7 @@ def _messages(messages: Iterable[Message]) -> None:
             st.text(message.text)
 
 
-def _questions(session: ProjectSession, current: AuthorLabelling, submission: Submission) -> None:
+def _questions(session: ProjectSession, current: labelling.AuthorLabelling, submission: Submission) -> None:
     """Draw the next question, and the labels with their effects."""
     question = current.next_question(submission)
     answered = [effect for one in submission.questions if (effect := current.learned.effects.get(one.id))]
@@ -211,7 +210,7 @@ def _suggestion(session: ProjectSession, submission: Submission) -> None:
 # -- answering for others
 
 
-def _annotate(session: ProjectSession, current: AuthorLabelling) -> None:
+def _annotate(session: ProjectSession, current: labelling.AuthorLabelling) -> None:
     """Draw the next question that a second person has not answered, with what annotators may see."""
     left, right = st.columns(2)
     by = " ".join(left.text_input("Your name or code", key="authors-annotator", max_chars=60).split())

@@ -15,7 +15,6 @@ from app.widgets.metric_tables import Metric, estimate_html, metric_strip, share
 from core.authors.comparison import GroupReport
 from core.formatting import MISSING, format_count, format_duration, format_money, format_number, format_percent
 from core.services.authors import files, labelling, report
-from core.services.authors.report import AuthorReport
 from core.services.project_session import ProjectSession
 from core.stats.intervals import Estimate, Interval, format_interval
 
@@ -46,7 +45,7 @@ def draw(session: ProjectSession) -> None:
         _export(session)
 
 
-def _labels(found: AuthorReport) -> None:
+def _labels(found: report.AuthorReport) -> None:
     with panel("Labels", "what authors were asked", key="authors-features"):
         rows = [
             (
@@ -113,7 +112,7 @@ def _cost(group: GroupReport) -> str:
     return "–" if group.cost_usd is None and group.seconds is None else format_money(group.cost_usd)
 
 
-def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
+def _predictivity(session: ProjectSession, found: report.AuthorReport) -> None:
     if not found.groups and not found.predictivity:
         return
     with panel("Predictivity", "which earlier labels predict the next answer", key="authors-predictivity"):
@@ -160,7 +159,7 @@ def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callabl
             st.rerun()
 
 
-def _clicks(found: AuthorReport) -> None:
+def _clicks(found: report.AuthorReport) -> None:
     with panel("Suggestions", "click-through rate, by day", key="authors-clicks"):
         if not any(one.impressions for one in found.clicks):
             line("Nothing was suggested yet. Suggestions need a catalogue (Settings) and the warm-up answers.")

@@ -13,7 +13,6 @@ from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
-from app.widgets.codebook_versions import accepted_lessons
 from app.widgets.elements import discard_popover, download, icon_button, icon_popover, line, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
@@ -278,7 +277,7 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             if f"'{label.name}'" in warning:
                 notice("warn", "The built-in model cannot find this label", warning)
         label_editor.label_fields(fields, book, label)
-        accepted_lessons(session)
+        codebook_versions.accepted_lessons(session)
         if overview.count_documents(session):
             label_editor.in_texts(fields, label)
         if status.dirty and (stale := codebooks.count_stale_reviews(session, book, status.saved)):

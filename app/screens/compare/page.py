@@ -14,7 +14,6 @@ from app.state import state
 from app.widgets import charts, layout
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.elements import download, facts, line, literal, sentences, table
-from app.widgets.layout import empty_page
 from app.widgets.metric_tables import estimate_data, estimate_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text
@@ -58,7 +57,7 @@ def main() -> None:
     if len(runs) < 2:
         words = "Two runs on the same documents can be compared: another protocol, model or prompt."
         words += f" {len(runs)} of {len(known)} runs have a verdict." if len(known) > 1 else ""
-        empty_page("Compare", "Nothing to compare yet", words, {"Open Run": "run"}, sign="bars")
+        layout.empty_page("Compare", "Nothing to compare yet", words, {"Open Run": "run"}, sign="bars")
         return
     with layout.header("Compare", "all runs are compared with the first one", key="compare-head"):
         chosen = _runs(runs)

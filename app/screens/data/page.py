@@ -13,7 +13,6 @@ import streamlit as st
 
 from app import context
 from app.screens.data import column_mapping, overview
-from app.screens.data.overview import distribution_charts, document_table
 from app.state import DataState, bound, reset_widgets, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
@@ -212,10 +211,10 @@ class ImportPage:
             self.destination()
             if preview is not None:
                 gold = gold_counts(preview.profile.gold, preview.codebook)
-                distribution_charts(gold, preview.profile.words, preview.built.with_gold)
+                overview.distribution_charts(gold, preview.profile.words, preview.built.with_gold)
         if preview is not None and preview.built.documents:
             with panel("First documents", "as they will be imported", key="first-rows"):
-                document_table(preview.built.documents[:20], preview.codebook)
+                overview.document_table(preview.built.documents[:20], preview.codebook)
 
     def add_dropped_files(self) -> None:
         """Read the files again together with those that were dropped on the page."""

@@ -12,7 +12,6 @@ import streamlit as st
 from app.widgets import charts, layout, palette
 from app.widgets.elements import facts, segments, sentences, table
 from app.widgets.labels import pick
-from app.widgets.layout import empty
 from app.widgets.metric_tables import estimate_data, estimate_html, share_html, with_interval
 from core.documents import Reference
 from core.formatting import (
@@ -49,7 +48,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     )
     if result.flip_table is None and not result.rounds and not result.panels:
         words = "A single agent answered. Compare this run with one that debates to see the effect of a debate."
-        empty("No debate in this run", words, {"Open Compare": "compare"}, key="no-debate")
+        layout.empty("No debate in this run", words, {"Open Compare": "compare"}, key="no-debate")
         return
     if result.flip_table is None:
         st.caption("All agents answered independently, so there are no corrections or regressions.")

@@ -14,7 +14,6 @@ from app.widgets import charts, layout
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import line, segments, table
 from app.widgets.labels import pick
-from app.widgets.layout import empty
 from app.widgets.metric_tables import (
     Metric,
     agreement,
@@ -33,7 +32,6 @@ from core.services.evaluation import coverage, report
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.reference import available_references, reference_names
-from core.services.evaluation.report import prefetch_tabs
 from core.services.evaluation.scores import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.project_session import ProjectSession
 from core.stats.intervals import format_estimate
@@ -82,7 +80,7 @@ def main() -> None:
         case _:
             _scores(session, found)
     document_drawer(session, [run], run.settings.codebook, key="evaluate-drawer")
-    session.prefetcher.submit_latest(lambda: prefetch_tabs(session, run, reference))
+    session.prefetcher.submit_latest(lambda: report.prefetch_tabs(session, run, reference))
 
 
 def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:
@@ -103,7 +101,7 @@ def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:
 def _no_reference(known: dict[Reference, int]) -> None:
     other = "nothing is reviewed yet" if not known["reviewed"] else "none of this run's documents is reviewed"
     words = f"The file has no gold column for these documents and {other}."
-    empty(
+    layout.empty(
         "No reference to compare with",
         f"{words} About 25 reviewed documents give first scores.",
         {"Review 25": "review", "Map a gold column": "data"},
@@ -118,7 +116,7 @@ def _no_scored_documents(found: EvaluationReport) -> None:
     advice = "Decide unresolved documents in Review, or start a run with other models or definitions."
     if set(found.coverage.left_out) == {"failed"}:
         advice = "Their debates failed: retry them on Run."
-    empty(
+    layout.empty(
         "No verdict to score",
         f"No document of this run has both a verdict and {noun}. {advice}",
         {"Open Review": "review", "Open Run": "run"},

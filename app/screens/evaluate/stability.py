@@ -8,7 +8,6 @@ import streamlit as st
 
 from app.widgets import charts, layout
 from app.widgets.elements import sentences, table
-from app.widgets.layout import counted, empty, panel
 from app.widgets.metric_tables import estimate_data, estimate_html
 from core.codebook import Codebook
 from core.documents import Reference
@@ -55,7 +54,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook, on: str) -> None:
     if len(result.runs) == 1:
         words = "Models can answer differently each time. Run 3 or more iterations to see how much the scores vary."
-        empty("One iteration", words, {"Open Run": "run"}, sign="bars", key="stability-measures")
+        layout.empty("One iteration", words, {"Open Run": "run"}, sign="bars", key="stability-measures")
         return
     title, first = f"{len(result.runs)} iterations", session.run_name(result.runs[0])
     with layout.panel(title, f"of {first}", counted=on, key="stability-measures"):
@@ -122,7 +121,7 @@ _SHOWN = ("accuracy", "macro_f1", "macro_spearman", "macro_mae")
 
 def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the scores of both parts by the selected pre-pass; without a pre-pass, explain how to make one."""
-    with panel("Ambiguous and normal documents", "by an earlier vote of one model", key="evaluate-apart"):
+    with layout.panel("Ambiguous and normal documents", "by an earlier vote of one model", key="evaluate-apart"):
         known = ambiguity.prepasses(session)
         if not known:
             sentences(
@@ -141,7 +140,7 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
         except UsageError as error:
             st.text(str(error))
             return
-        counted(ambiguity.coverage_by_ambiguity(session, run, str(chosen), reference).describe(reference))
+        layout.counted(ambiguity.coverage_by_ambiguity(session, run, str(chosen), reference).describe(reference))
         shown = [metric for metric in metrics(run.settings.codebook.kind) if metric.key in _SHOWN]
         heads = ["Documents", "Count", "Share", "Scored", *(metric.name for metric in shown)]
         table(heads, [[name.capitalize(), *part_cells(part, shown)] for name, part in result.items()])

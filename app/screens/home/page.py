@@ -24,10 +24,7 @@ from core.services import bundle, guided_path, projects
 from core.services.authors import files as author_files
 from core.services.data import sample_projects
 from core.services.data.overview import count_documents
-from core.services.data.sample_projects import SampleCard
-from core.services.guided_path import Overview, Step
 from core.services.project_session import ProjectSession
-from core.services.projects import DeletedProject, Recent
 from core.services.workspace import Workspace
 
 
@@ -137,7 +134,7 @@ def samples(workspace: Workspace) -> None:
     sample_card(author_files.sample_card(), open_chats)
 
 
-def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
+def sample_card(card: sample_projects.SampleCard, opened: Callable[[], None]) -> None:
     """Draw a sample with its labels and a button that opens it."""
     with st.container(border=True, key=f"sample-{card.sample.key}", gap="small", height="stretch"):
         st.html(
@@ -155,7 +152,7 @@ def next_steps(session: ProjectSession) -> None:
         steps(overview)
 
 
-def steps(overview: Overview) -> None:
+def steps(overview: guided_path.Overview) -> None:
     """Draw the steps with their status and a button for those that are open."""
     for number, step in enumerate(overview.steps, 1):
         with st.container(horizontal=True, key=f"step-{step.name}", gap="small", vertical_alignment="center"):
@@ -176,7 +173,7 @@ def steps(overview: Overview) -> None:
                 )
 
 
-def _action(step: Step) -> str:
+def _action(step: guided_path.Step) -> str:
     if step.state == "now":
         return step.action
     return "Open" if step.state == "done" and step.page in ("run", "review") else ""
@@ -219,7 +216,7 @@ def project_list(workspace: Workspace, shown: Path | None) -> None:
     _bin(workspace)
 
 
-def _run_html(row: Recent) -> str:
+def _run_html(row: projects.Recent) -> str:
     if not row.open:
         return "not open"
     if row.last_run is None or row.last_state is None:
@@ -232,7 +229,7 @@ def _run_html(row: Recent) -> str:
     return badge_html(words, TONES.get(row.last_state, ""), dot=row.last_state == "running")
 
 
-def _manage(workspace: Workspace, row: Recent, shown: Path | None, number: int) -> None:
+def _manage(workspace: Workspace, row: projects.Recent, shown: Path | None, number: int) -> None:
     """Draw the actions on a project."""
     key = f"rename-{row.path}"
 
@@ -279,7 +276,7 @@ def _archived(workspace: Workspace) -> None:
     if not rows:
         return
 
-    def restore(row: Recent) -> None:
+    def restore(row: projects.Recent) -> None:
         projects.set_archived(workspace, row.path, False)
         state.set_notice("ok", f"{row.name} is in the list again")
 
@@ -293,7 +290,7 @@ def _bin(workspace: Workspace) -> None:
     if not deleted:
         return
 
-    def restore(one: DeletedProject) -> None:
+    def restore(one: projects.DeletedProject) -> None:
         with error_notices():
             state.select_project(projects.open_project(workspace, projects.restore_project(one)).path)
             state.set_notice("ok", f"{one.name} was restored and is open")

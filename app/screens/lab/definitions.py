@@ -13,7 +13,6 @@ from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices
 from app.widgets.codebook_versions import accepted_lessons, changes, pieces
 from app.widgets.elements import heading, line, literal, saved, segments
-from app.widgets.label_editor import Fields
 from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel
 from app.widgets.run_picker import run_words
@@ -24,7 +23,6 @@ from core.services.codebooks.codebook import CodebookStatus
 from core.services.evaluation import run_data
 from core.services.lab import history
 from core.services.lab import suggestions as suggesting
-from core.services.lab.suggestions import Proposal, Suggestion
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 
@@ -59,7 +57,7 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
 
 
 def _editor(session: ProjectSession, now: CodebookStatus) -> None:
-    fields = Fields(session, "lab")
+    fields = label_editor.Fields(session, "lab")
     book = now.codebook
     if not book.labels:
         line("No labels yet. Add one on the Codebook page.", "q")
@@ -154,7 +152,7 @@ def _errors_of(session: ProjectSession) -> str | None:
     )  # fmt: skip
 
 
-def _suggestion(session: ProjectSession, now: CodebookStatus, one: Suggestion) -> None:
+def _suggestion(session: ProjectSession, now: CodebookStatus, one: suggesting.Suggestion) -> None:
     label = now.codebook.label(one.label_id)
     text, act = st.columns([4, 1.5], vertical_alignment="center", gap="small")
     text.html(
@@ -169,7 +167,7 @@ def _suggestion(session: ProjectSession, now: CodebookStatus, one: Suggestion) -
         )
 
 
-def _take(session: ProjectSession, one: Suggestion) -> None:
+def _take(session: ProjectSession, one: suggesting.Suggestion) -> None:
     with error_notices():
         try:
             suggesting.accept(session, one)
@@ -199,7 +197,7 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
         _proposal(session, proposal, run_id)
 
 
-def _proposal(session: ProjectSession, proposal: Proposal, run_id: str | None) -> None:
+def _proposal(session: ProjectSession, proposal: suggesting.Proposal, run_id: str | None) -> None:
     changes = proposal.changes
     cost = "reused" if proposal.cached else format_price(proposal.cost_usd)
     st.html(
@@ -225,7 +223,7 @@ def _proposal(session: ProjectSession, proposal: Proposal, run_id: str | None) -
             )  # fmt: skip
 
 
-def _accept_field(session: ProjectSession, proposal: Proposal, part: str) -> None:
+def _accept_field(session: ProjectSession, proposal: suggesting.Proposal, part: str) -> None:
     try:
         state.lab.proposal = suggesting.accept_field(session, proposal, part)
         state.codebook.note_draft_saved()

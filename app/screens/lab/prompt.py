@@ -20,7 +20,6 @@ from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
 from core.services.lab import history, trials
-from core.services.lab.history import VersionRow
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import PromptVersion, Slot, TemplateStatus
 from core.services.runs.planning import Plan
@@ -198,7 +197,7 @@ _VERSION_HISTORY = component("version_history")
 
 
 def version_history(
-    rows: Sequence[VersionRow],
+    rows: Sequence[history.VersionRow],
     *,
     kind: Kind,
     opened: str,
@@ -227,7 +226,7 @@ def version_history(
     )
 
 
-def _version(row: VersionRow, opened: str, run_name: Callable[[str], str]) -> dict[str, Any]:
+def _version(row: history.VersionRow, opened: str, run_name: Callable[[str], str]) -> dict[str, Any]:
     score, more = row.score, len(row.runs) - 2
     return {
         **asdict(row),

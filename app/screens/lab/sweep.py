@@ -20,12 +20,11 @@ from core.services.codebooks import codebook as codebooks
 from core.services.lab import sweeps
 from core.services.lab.sweeps import SPEC, RankedCell, SweepRow, SweepSpec
 from core.services.project_session import ProjectSession
-from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
 from core.stats.intervals import Estimate, format_interval
 
 
-def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
+def draw(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:
     """Draw the sweeps, below the results of trials."""
     rows = sweeps.all_sweeps(session)
     moving = any(sweeps.is_sweep_active(session, row.sweep) for row in rows)
@@ -45,7 +44,7 @@ def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
                 )
 
 
-def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
+def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:
     versions: dict[str, list[str]] = {}
     for slot in slots:
         known = prompt_templates.versions(session, slot, plan.protocol)

@@ -16,7 +16,6 @@ from app.widgets.run_picker import reference_picker, run_picker, runs_or_empty_p
 from core.runs import RunRow
 from core.services import manuscript
 from core.services.evaluation import corrected_regression
-from core.services.evaluation.corrected_regression import FAMILIES, Formula
 from core.services.evaluation.reference import available_references
 from core.services.manuscript import SUFFIXES, Form, Listing, Manuscript, Table
 from core.services.project_session import ProjectSession
@@ -83,7 +82,7 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
     left, right = st.columns(2)
     outcome = left.selectbox("Outcome", names, key="regression-outcome")
     family = right.segmented_control(
-        "Family", FAMILIES, default="linear", format_func=str.capitalize,
+        "Family", corrected_regression.FAMILIES, default="linear", format_func=str.capitalize,
         required=True, key="regression-family",
         help="Linear for differences in means or shares, logistic for log odds of a label",
     )  # fmt: skip
@@ -92,7 +91,7 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
         placeholder="None: the mean",
         help="Labels, and columns of the file with numbers, dates or few different texts",
     )  # fmt: skip
-    formula = Formula(outcome, tuple(predictors), family)
+    formula = corrected_regression.Formula(outcome, tuple(predictors), family)
     kept = corrected_regression.kept(session, run)
     keep = partial(corrected_regression.keep, session, run)
     with error_boxes():

@@ -18,7 +18,6 @@ from core.services import models
 from core.services.codebooks import keyword_matches
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.runs.planning import Plan
 from core.services.workspace import Workspace
 
 
@@ -76,7 +75,7 @@ def main() -> None:
 
 
 def _side_cards(
-    workspace: Workspace, session: ProjectSession, plan: Plan, entries: Sequence[models.ConnectionEntry]
+    workspace: Workspace, session: ProjectSession, plan: planning.Plan, entries: Sequence[models.ConnectionEntry]
 ) -> DeltaGenerator:
     """Draw the cards beside the connections: a new one, the built-in model, text vectors and own prices.
 

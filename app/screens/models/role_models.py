@@ -28,7 +28,6 @@ from core.services.evaluation.model_recommendations import (
     model_scores,
     recommend_models,
 )
-from core.services.models import ConnectionEntry, ModelCapabilities
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Change, Plan
 from core.services.workspace import Workspace
@@ -62,7 +61,7 @@ def table(
     workspace: Workspace,
     plan: Plan,
     roles: Sequence[Role],
-    entries: Sequence[ConnectionEntry],
+    entries: Sequence[models.ConnectionEntry],
     ceiling: float | None,
     save: Save,
 ) -> None:
@@ -130,7 +129,7 @@ class _RoleFields:
 def _row(
     workspace: Workspace,
     fields: _RoleFields,
-    entries: Sequence[ConnectionEntry],
+    entries: Sequence[models.ConnectionEntry],
     ceiling: float | None,
     *,
     alone: bool,
@@ -173,7 +172,7 @@ def _row(
         )  # fmt: skip
 
 
-def _note(workspace: Workspace, role_model: RoleModel, entries: Sequence[ConnectionEntry]) -> str:
+def _note(workspace: Workspace, role_model: RoleModel, entries: Sequence[models.ConnectionEntry]) -> str:
     """Return the line below a role as HTML: whether the connection lists the model, its price and capabilities."""
     entry = next((entry for entry in entries if entry.name == role_model.connection), None)
     if entry is None:
@@ -196,7 +195,7 @@ def _note(workspace: Workspace, role_model: RoleModel, entries: Sequence[Connect
     return " · ".join(filter(None, [status, price, *map(escape, capabilities(known) if known is not None else ())]))
 
 
-def capabilities(known: ModelCapabilities) -> list[str]:
+def capabilities(known: models.ModelCapabilities) -> list[str]:
     """Return the capabilities of a model in a few words each."""
     words = [
         f"context {known.context:,} tokens" if known.context else "",

@@ -32,7 +32,6 @@ from core.runs import RoleModel
 from core.services import personas
 from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
-from core.services.personas import PersonaStatus
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 
@@ -80,7 +79,7 @@ def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet]) -> 
         state.codebook.note_draft_saved()
 
 
-def _top(session: ProjectSession, status: PersonaStatus) -> None:
+def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
     """Draw the page header: draft status, save, discard, files, and the link to a run."""
     number = status.next_version
     badge = f"v{number} draft" if status.dirty else f"v{status.saved.version}" if status.saved else ""
@@ -277,7 +276,7 @@ def _quote_html(quote: Quote, text: str) -> str:
 # -- versions and costs
 
 
-def _history(session: ProjectSession, status: PersonaStatus) -> None:
+def _history(session: ProjectSession, status: personas.PersonaStatus) -> None:
     """Draw the versions, a note for the next version, and the cost of the last panel run."""
     with panel("Versions", key="persona-versions"):
         versions = personas.history(session)

@@ -16,7 +16,6 @@ from app.widgets import layout
 from app.widgets.alerts import error_notices
 from app.widgets.elements import line, literal, page_number, pagination, segments, table
 from app.widgets.labels import label_data, select_label
-from app.widgets.layout import empty
 from core.codebook import Codebook
 from core.documents import Value
 from core.formatting import MISSING, format_count, format_percent, join_names
@@ -43,7 +42,7 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
     """Draw the agreement of the reviewers and their disagreements."""
     if report.documents == 0:
         others = ", ".join(f"{name} ({count:,})" for name, count in report.reviewers.items()) or "nobody yet"
-        empty(
+        layout.empty(
             "No document has two reviewers yet",
             f"Submitted so far by: {others}. A second reviewer enters another name under Settings. "
             "The filter “Reviewed by others” shows what others have submitted.",
@@ -60,7 +59,7 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
     disagreements = report.open if show == "Open" else tuple(d for d in report.disagreements if d.decided is not None)
     if not disagreements:
         words = "Items on which reviewers disagree are listed here."
-        empty(f"No {show.lower()} disagreements", words, sign="check", key="agreement-done")
+        layout.empty(f"No {show.lower()} disagreements", words, sign="check", key="agreement-done")
         return
     by_document = [list(group) for _, group in groupby(disagreements, attrgetter("document_id"))]
     pages = -(-len(by_document) // SIZE)

@@ -24,7 +24,6 @@ from app.widgets.alerts import notice
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import pagination
 from app.widgets.labels import select_label
-from app.widgets.layout import empty
 from core.codebook import Codebook, Label
 from core.documents import Value
 from core.errors import MootError
@@ -32,7 +31,6 @@ from core.formatting import format_count
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
 from core.services.review import actions, queue
-from core.services.review.queue import ReviewRow
 from core.services.runs.configuration import role_titles
 
 SMALL_SCREEN_HEIGHT = 474
@@ -122,10 +120,10 @@ def _button(label: str, act: Callable[[], actions.SavedAction | None], **widget:
 
 def _no_documents(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) -> None:
     if page.total == 0 and not run.ended:
-        empty("No verdicts yet", "The run has not finished any document.", key="review-quiet")
+        layout.empty("No verdicts yet", "The run has not finished any document.", key="review-quiet")
         return
     words = "No document matches the search and the filters."
-    if empty("No documents found", words, action="Show all", sign="check", key="review-nothing"):
+    if layout.empty("No documents found", words, action="Show all", sign="check", key="review-nothing"):
         show_all()
         st.rerun()
 
@@ -226,7 +224,7 @@ def _grid(
     session: ProjectSession,
     run: RunRow,
     actor: str,
-    rows: Sequence[ReviewRow],
+    rows: Sequence[queue.ReviewRow],
     read_at: float,
     *,
     is_document_open: bool,

@@ -13,7 +13,6 @@ from app.pages import open_page
 from app.state import ReviewState, state
 from app.widgets import charts, codebook_versions
 from app.widgets.alerts import error_box, error_boxes
-from app.widgets.codebook_versions import accepted_lessons
 from app.widgets.elements import download
 from app.widgets.labels import select_label, swatch_html
 from app.widgets.layout import empty
@@ -23,7 +22,6 @@ from core.errors import MootError
 from core.formatting import format_count, format_number, format_percent, format_signed, plural
 from core.runs import RunRow
 from core.services import classifier
-from core.services.classifier import ClassifierStatus
 from core.services.evaluation import compare, run_data
 from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, actions, agreement, browser_data, plan, queue
@@ -65,7 +63,7 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
         if st.button("Accuracy and classifier", type="tertiary", icon=":material/monitoring:", key="review-proof-open",
                      help="Accuracy of each label, and whether more review improves the classifier"):  # fmt: skip
             _accuracy_dialog(session, run)
-    accepted_lessons(session)
+    codebook_versions.accepted_lessons(session)
 
 
 def _suggest(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
@@ -289,7 +287,7 @@ def accuracy_details(found: AccuracyEstimate, kind: Kind) -> None:
     )
 
 
-def classifier_status(found: ClassifierStatus) -> None:
+def classifier_status(found: classifier.ClassifierStatus) -> None:
     """Draw the status of the classifier."""
     words = "Not trained yet."
     if found.ready:
@@ -313,7 +311,7 @@ def classifier_status(found: ClassifierStatus) -> None:
     st.html(f'<div class="moot-remark">{words}</div>{error}{legend if found.curve else ""}')
 
 
-def learning_curve(found: ClassifierStatus) -> None:
+def learning_curve(found: classifier.ClassifierStatus) -> None:
     """Draw the classifier's score by the number of training documents, an empty state while it is not known."""
     rows = [{"documents": point.documents, **estimate_data(point.score, "score")} for point in found.curve]
     if not rows:
@@ -323,7 +321,7 @@ def learning_curve(found: ClassifierStatus) -> None:
     charts.draw(charts.learning_curve(rows, found.measure), rows, key="learning-curve")
 
 
-def _gain(found: ClassifierStatus) -> str:
+def _gain(found: classifier.ClassifierStatus) -> str:
     """Return a sentence about the effect of more training documents, empty without an estimate."""
     interval = found.gain.interval
     if found.gain.value is None or interval is None:

@@ -28,7 +28,6 @@ from core.services.data.overview import source_name
 from core.services.project_session import ProjectSession
 from core.services.runs import control, cost_estimate, planning, rerun
 from core.services.runs.control import RunOverview
-from core.services.runs.cost_estimate import AdaptiveSavings, FromStore
 from core.stats.intervals import format_interval
 
 _LIVE_RUN = component("live_run")
@@ -304,7 +303,7 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
             st.button("Resume all" if len(held) > 1 else "Resume", key="resume-on-hold", on_click=resume)
 
 
-def _savings(run: RunRow, reused: FromStore, adaptive: AdaptiveSavings | None) -> None:
+def _savings(run: RunRow, reused: cost_estimate.FromStore, adaptive: cost_estimate.AdaptiveSavings | None) -> None:
     """Draw one line for each kind of saving. Draws nothing if there are no savings."""
     lines = [_adaptive_savings(adaptive)] if adaptive is not None and adaptive.ended else []
     if reused.replies:
@@ -318,7 +317,7 @@ def _savings(run: RunRow, reused: FromStore, adaptive: AdaptiveSavings | None) -
         st.html("".join(f'<div class="moot-line q">{line}</div>' for line in lines))
 
 
-def _adaptive_savings(adaptive: AdaptiveSavings) -> str:
+def _adaptive_savings(adaptive: cost_estimate.AdaptiveSavings) -> str:
     text = f"<b>{format_percent(adaptive.share)}</b> of the documents were decided early, without a full debate."
     if adaptive.calls_saved:
         cost = f", {format_money(adaptive.cost_saved_usd)}" if adaptive.cost_saved_usd else ""

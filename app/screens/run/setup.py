@@ -20,7 +20,6 @@ from app.widgets.prompt_preview import request_preview
 from core.codebook import Codebook, label_noun
 from core.debate import protocols
 from core.debate.protocol_spec import PRESET, Param, Params, ProtocolSpec
-from core.debate.protocols import custom
 from core.errors import MootError
 from core.files import shipped_folder
 from core.formatting import format_count, format_price, format_tokens, join_names
@@ -33,8 +32,6 @@ from core.services.models import Probe
 from core.services.project_session import ProjectSession
 from core.services.runs import control, cost_estimate, planned_comparison, planning
 from core.services.runs.configuration import describe_param
-from core.services.runs.cost_estimate import Estimate
-from core.services.runs.planned_comparison import ComparedPlan
 from core.services.runs.planning import Plan
 
 ENGINES = {"live": "Live, streamed", "batch": "Batch, within a day", "ray": "Ray cluster"}
@@ -206,7 +203,7 @@ def _report_probes(probes: Sequence[Probe]) -> None:
         state.set_notice("warn", f"{models} did not answer in the expected format", "The run was started anyway.")
 
 
-def _pilot_cost(plan: Plan, pilot: Estimate, few: int) -> str:
+def _pilot_cost(plan: Plan, pilot: cost_estimate.Estimate, few: int) -> str:
     if pilot.cost_usd is None:
         return "Price unknown. A pilot measures how many tokens the run needs."
     if pilot.cost_usd > 0:
@@ -251,18 +248,18 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
         _confirm_prices(session, settings, make)
 
 
-def _member_html(member: ComparedPlan) -> str:
+def _member_html(member: planned_comparison.ComparedPlan) -> str:
     plan = member.plan
     if member.settings is None:
         return f'<div class="moot-line bad">{escape(member.title)}: {escape(member.problem)}</div>'
-    params = [describe_param(name, value) for name, value in plan.params.items() if name != custom.SCRIPT]
+    params = [describe_param(name, value) for name, value in plan.params.items() if name != protocols.custom.SCRIPT]
     specs = dict.fromkeys(role_model.spec for role_model in member.settings.role_models.values())
     times = [f"{plan.iterations} times"] if plan.iterations > 1 else []
     details = ", ".join([*params, *times, join_names(list(specs))])
     return f'<div class="moot-line"><b>{escape(member.title)}</b> <span class="q">{escape(details)}</span></div>'
 
 
-def _member_cost(member: ComparedPlan) -> str:
+def _member_cost(member: planned_comparison.ComparedPlan) -> str:
     if member.estimate is None or member.settings is None:
         return ""
     requests = protocols.of(member.settings).total_requests(member.settings.params, member.settings.codebook)
@@ -411,7 +408,7 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
 
     ``params`` are the parsed parameters. Selecting a preset replaces parameters that the user set.
     """
-    if spec.name == custom.NAME:
+    if spec.name == protocols.custom.NAME:
         _protocol_file(plan, save)
         return
     if not spec.params and not spec.presets:
@@ -477,7 +474,7 @@ def _protocol_file(plan: Plan, save: Save) -> None:
                 save(lambda plan: replace(plan, params=params))
 
     st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=load)
-    if not plan.params.get(custom.SCRIPT):
+    if not plan.params.get(protocols.custom.SCRIPT):
         line("Defines roles, prompts, speaking order, shared context and the deciding role.", "q")
     example = shipped_folder("sample_data") / "protocols" / "second_reading.yaml"
     download("Download an example", example.read_bytes(), example.name, "application/yaml", type="tertiary")
@@ -486,7 +483,7 @@ def _protocol_file(plan: Plan, save: Save) -> None:
 # -- estimate
 
 
-def _estimate_table(estimate: Estimate, budget_usd: float | None) -> None:
+def _estimate_table(estimate: cost_estimate.Estimate, budget_usd: float | None) -> None:
     """Draw calls, tokens and cost of each role, the basis of the estimate, and how far the budget goes."""
 
     def row(name: str, model: str, calls: int, prompt: int, completion: int, cost: float | None, kind: str = "") -> str:

@@ -16,7 +16,6 @@ from app.state import bound, state
 from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
 from app.widgets.elements import facts, line, segments
-from app.widgets.layout import empty_page
 from app.widgets.metric_tables import estimate_data
 from app.widgets.run_picker import reference_picker, run_date, run_differences
 from core.documents import Reference
@@ -39,7 +38,7 @@ def main() -> None:
     runs = session.runs()
     if not runs:
         words = "A run is one debate setting on a set of documents. Start one, then compare it here with others."
-        empty_page("Runs", "No runs yet", words, {"New run": "run"}, sign="bars")
+        layout.empty_page("Runs", "No runs yet", words, {"New run": "run"}, sign="bars")
         _undo_bar(session)
         return
     present = [run for run in runs if run.details.status != "archived"]

@@ -48,7 +48,6 @@ from core.debate.protocol_spec import (
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.debate.votes import majority_verdict
 from core.documents import Document, Precedent, Value
-from core.prompts import Message
 
 SEQUENCE, PARALLEL = "sequence", "parallel"
 DISPUTED, ALL = "disputed", "all"
@@ -208,7 +207,7 @@ def _shorten(context: DebateContext, request: Request, reply: Reply) -> Request:
         "sentences": len(sentences(reply.text)), "words": len(reply.text.split()), "length": _length(context)
     }  # fmt: skip
     text = prompts.render_text(context.settings.templates["shorten"], values)
-    messages = (*request.messages, Message("assistant", reply.text), Message("user", text))
+    messages = (*request.messages, prompts.Message("assistant", reply.text), prompts.Message("user", text))
     return replace(request, messages=messages, retry=request.retry + 1)
 
 

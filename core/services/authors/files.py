@@ -46,7 +46,6 @@ from core.services.authors.labelling import (
 )
 from core.services.codebooks.codebook import read_codebook
 from core.services.data import sample_projects
-from core.services.data.sample_projects import SampleCard
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.sample_data import Sample
 from core.services.workspace import Workspace
@@ -209,12 +208,12 @@ def _gold(current: AuthorLabelling, entries: list[Entry]) -> Mapping[tuple[str, 
 
 
 @cache
-def sample_card() -> SampleCard:
+def sample_card() -> sample_projects.SampleCard:
     """Return the sample chats as shown on Home."""
     folder = shipped_folder("sample_data")
     chats = (folder / SAMPLE.data).read_text(encoding="utf-8").splitlines()
     asked = sum(bool(json.loads(chat)["questions"]) for chat in chats)  # the others show what is excluded
-    return SampleCard(SAMPLE, read_codebook(folder / SAMPLE.codebook), asked)
+    return sample_projects.SampleCard(SAMPLE, read_codebook(folder / SAMPLE.codebook), asked)
 
 
 def ensure_sample_project(workspace: Workspace) -> Path:

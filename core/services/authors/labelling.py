@@ -34,7 +34,6 @@ from core.authors.questions import (
     format_conversation,
     value_of,
 )
-from core.authors.recommendation import CatalogueEntry
 from core.authors.screening import Masked, exclusion, mask
 from core.authors.selection import Effect, Learned, replay
 from core.codebook import Codebook, normalise
@@ -292,7 +291,7 @@ def next_for_annotator(current: AuthorLabelling, by: str, group: str) -> AskedQu
     return None
 
 
-def recommend(session: ProjectSession, submission: Submission) -> CatalogueEntry | None:
+def recommend(session: ProjectSession, submission: Submission) -> recommendation.CatalogueEntry | None:
     """Return what is recommended after a text, recording the impression once; None if nothing is.
 
     Nothing is recommended in the warm-up phase and without a catalogue. The questions do not depend on it.

@@ -6,7 +6,6 @@ import numpy as np
 
 from core.runs import RunRow
 from core.services.evaluation import coverage, run_data
-from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession, cached_until_commit
 from core.stats.alt_test import EPSILONS, LEAST_PEOPLE, Alternative, alternative_test
 from core.stats.arrays import Mask
@@ -30,7 +29,7 @@ def may_replace(session: ProjectSession, run: RunRow, epsilon: float = EPSILONS[
     )
 
 
-def _annotations(session: ProjectSession, run: RunRow) -> tuple[Grid, dict[str, Grid]]:
+def _annotations(session: ProjectSession, run: RunRow) -> tuple[run_data.Grid, dict[str, run_data.Grid]]:
     """Return the verdicts, NaN on documents used as examples in the codebook, and each annotator's values by source."""
     sources = session.store.annotations.sources(run.run_id)
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]

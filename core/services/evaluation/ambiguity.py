@@ -12,14 +12,12 @@ from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow, RunSettings
 from core.services.evaluation import coverage, run_data
-from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.scores import score
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.stats import scoring
 from core.stats.arrays import Mask
 from core.stats.repeated_runs import difference_rate
-from core.stats.scoring import Scores
 
 SAMPLED = ("vote", "self_consistency")
 
@@ -31,7 +29,7 @@ class Part:
     documents: int
     share: float | None
     """share of the run's documents in the pre-pass, None if there are none"""
-    scores: Scores | None
+    scores: scoring.Scores | None
     """over those with a reference and a verdict; None without documents"""
 
 
@@ -139,7 +137,7 @@ def scores_by_ambiguity(
 
 def coverage_by_ambiguity(
     session: ProjectSession, run: RunRow, prepass_id: str, reference: Reference = "gold"
-) -> Coverage:
+) -> coverage.Coverage:
     """Return the coverage of the scores of both parts, with the reasons for excluded documents."""
     known = difference_rates(session, prepass_id)
     loaded = run_data.verdict_arrays(session, run, reference)

@@ -13,7 +13,6 @@ from core.documents import Reference
 from core.runs import RunRow
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs, run_data
-from core.services.evaluation.coverage import Coverage, Reason
 from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession, cached_until_commit
 from core.services.prompt_templates import title_of
@@ -38,7 +37,7 @@ class Certainty:
     kind: Kind = "votes"
     voters: str = ""
     calibration: Calibration | None = None
-    counted: Coverage | None = None
+    counted: coverage.Coverage | None = None
     why_not: str = ""
 
 
@@ -132,7 +131,7 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
     undrawn = np.zeros_like(trained_on)
     undrawn[fit] = True
     undrawn[asked] = False
-    reasons: dict[Reason, Mask] = {"not_sampled": undrawn, "training_example": trained_on}
+    reasons: dict[coverage.Reason, Mask] = {"not_sampled": undrawn, "training_example": trained_on}
     return _calibrate(
         session, run, reference, "classifier", "on documents outside its training set", predicted, sure, reasons
     )
@@ -146,7 +145,7 @@ def _calibrate(
     voters: str,
     predicted: Grid,
     sure: Grid,
-    further: Mapping[Reason, Mask] | None = None,
+    further: Mapping[coverage.Reason, Mask] | None = None,
 ) -> Certainty:
     loaded = run_data.verdict_arrays(session, run, reference)
     gold = loaded.reference

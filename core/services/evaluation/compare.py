@@ -22,7 +22,6 @@ from core.services.evaluation.scores import cost_of_run, cost_unit, efficient, e
 from core.services.project_session import ProjectSession, cached_until_commit
 from core.stats import flips, metrics, scoring, significance
 from core.stats.arrays import Codes, Mask, one_hot
-from core.stats.flips import FlipTable
 from core.stats.intervals import LEVEL, Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.scoring import Scores
@@ -144,7 +143,7 @@ class Pair:
     """over iterations, None when either has fewer than two"""
     effect_size: float | None
     """Hedges' g over iterations"""
-    flip_table: FlipTable
+    flip_table: flips.FlipTable
     """corrections and regressions of the second, cell by cell"""
     sentence: str
 

@@ -15,7 +15,6 @@ from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
 from core.runs import RunRow
 from core.services.evaluation import run_data
-from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession, cached_by_documents
 from core.stats.arrays import Numbers
 from core.stats.corrected_regression import Coefficient, Family, Regression, Rows, regression
@@ -171,7 +170,7 @@ def _used(rows: Rows, known: Any) -> Rows:
     return Rows(np.where(known, rows.outcome, 0.0), np.where(known[:, None], rows.predictors, 0.0))
 
 
-def _rows(session: ProjectSession, run: RunRow, formula: Formula, values: Grid) -> tuple[list[str], Rows]:
+def _rows(session: ProjectSession, run: RunRow, formula: Formula, values: run_data.Grid) -> tuple[list[str], Rows]:
     """Return the names of the terms and the rows of all documents for these labels; NaN for a missing value."""
     outcome = _variable(session, run, formula.outcome, values)
     if len(outcome) != 1:
@@ -182,7 +181,7 @@ def _rows(session: ProjectSession, run: RunRow, formula: Formula, values: Grid) 
     return list(terms), Rows(next(iter(outcome.values())), np.column_stack(list(terms.values())))
 
 
-def _variable(session: ProjectSession, run: RunRow, name: str, values: Grid) -> Mapping[str, Numbers]:
+def _variable(session: ProjectSession, run: RunRow, name: str, values: run_data.Grid) -> Mapping[str, Numbers]:
     """Return the columns of a variable by term."""
     codebook = run.settings.codebook
     if name not in codebook.names:
@@ -193,7 +192,7 @@ def _variable(session: ProjectSession, run: RunRow, name: str, values: Grid) -> 
     return {name: values[:, place]}
 
 
-def _with_errors(codebook: Codebook, values: Grid) -> Grid:
+def _with_errors(codebook: Codebook, values: run_data.Grid) -> run_data.Grid:
     """Return the values with every label wrong: the other one, the next one of a choice, or a point further."""
     match codebook.kind:
         case "multilabel":

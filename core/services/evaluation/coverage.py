@@ -14,7 +14,6 @@ from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.evaluation.reference import reference_names
-from core.services.evaluation.run_data import AnnotationArrays
 from core.services.project_session import ProjectSession, cached_scores
 from core.stats.arrays import Codes, Mask
 
@@ -144,7 +143,11 @@ def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Refere
 
 
 def of_rerun(
-    session: ProjectSession, run: RunRow, later: RunRow, before: AnnotationArrays, after: AnnotationArrays
+    session: ProjectSession,
+    run: RunRow,
+    later: RunRow,
+    before: run_data.AnnotationArrays,
+    after: run_data.AnnotationArrays,
 ) -> Coverage:
     """Return the coverage of the changes in a later run on some of a run's documents.
 

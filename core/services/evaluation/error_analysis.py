@@ -14,8 +14,6 @@ from core.errors import UsageError
 from core.runs import RunRow
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs, run_data
-from core.services.evaluation.coverage import Coverage
-from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession, cached_until_commit
 from core.stats.arrays import Codes, Mask
 from core.stats.debate_rounds import is_right
@@ -63,7 +61,7 @@ class LabelErrors:
     """error rate by number of reference labels; empty unless multilabel"""
     tags: Mapping[str, int]
     """error tag given by reviewers -> number of wrong documents"""
-    counted: Coverage
+    counted: coverage.Coverage
     """documents with a reference and a value of this label, and the excluded ones"""
 
     @property
@@ -89,7 +87,7 @@ class _Judged:
     """A label over the run's documents: which have a reference and a value, and the error in each iteration."""
 
     documents: tuple[str, ...]
-    reference: Grid
+    reference: run_data.Grid
     judged: Mask
     positive: Mask
     """documents with the label in the reference; none for ratings"""
@@ -189,7 +187,7 @@ def _judged(session: ProjectSession, run: RunRow, label_id: str, reference: Refe
     )
 
 
-def _sides(true: Grid, predicted: Grid, present: float) -> dict[Side, Mask]:
+def _sides(true: run_data.Grid, predicted: run_data.Grid, present: float) -> dict[Side, Mask]:
     """Return the errors by side. ``present`` is the value that stands for the label, NaN for ratings."""
     known = ~np.isnan(true) & ~np.isnan(predicted)
     if np.isnan(present):

@@ -13,7 +13,6 @@ from core.runs import CANARY, RunDetails, RunRow
 from core.services import few_shot_examples
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs, run_data
-from core.services.evaluation.coverage import Coverage
 from core.services.project_session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.intervals import Estimate, format_estimate
@@ -39,7 +38,7 @@ class Drift:
     chance: Estimate
     """share of documents on which the run's own iterations differ at the same time: what would change without drift;
     None with one iteration"""
-    counted: Coverage
+    counted: coverage.Coverage
     """canaries with a complete verdict in both runs, and the excluded documents of the run"""
     problem: str
     """why canaries have no verdict: how many failed, and why the canary run is not running; else empty"""

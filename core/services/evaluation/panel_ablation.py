@@ -20,8 +20,6 @@ from core.formatting import format_signed
 from core.runs import RunRow
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, run_data
-from core.services.evaluation.coverage import Coverage
-from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession, cached_scores
 from core.stats import panels
 from core.stats.arrays import Mask, Ratings
@@ -49,7 +47,7 @@ class Styles:
     """A dimension's scores, group by group and for all, of one run or of one of each style."""
 
     runs: Mapping[Style, str]
-    counted: Coverage
+    counted: coverage.Coverage
     parts: tuple[Part, ...]
     gains: Mapping[str, Mapping[str, Estimate]]
     """group -> measure -> personas minus simple roles after the debate; empty with one style"""
@@ -156,7 +154,9 @@ def _shared_rows(
     return fixed_sample(np.flatnonzero(usable).tolist(), panels.MOST)
 
 
-def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, on: Mask) -> Coverage:
+def _counted(
+    session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, on: Mask
+) -> coverage.Coverage:
     """Return the coverage over the documents of both runs; documents of only one run are excluded."""
     if other is None:
         return coverage.of_documents(session, run, reference, on)
@@ -176,7 +176,7 @@ def _group_ratings(
     last = run_data.last_lists(steps)
     members = _members(run)
 
-    def ratings_of(grids: Mapping[str, Grid], roles: Sequence[str]) -> list[Ratings]:
+    def ratings_of(grids: Mapping[str, run_data.Grid], roles: Sequence[str]) -> list[Ratings]:
         missing = np.full(len(rows), np.nan)
         return [grids[role][rows, column] if role in grids else missing for role in roles]
 

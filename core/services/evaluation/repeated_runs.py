@@ -10,8 +10,6 @@ import numpy as np
 from core.documents import Reference
 from core.runs import RunRow
 from core.services.evaluation import coverage, run_data
-from core.services.evaluation.coverage import Coverage
-from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession, cached_scores
 from core.stats.metrics import MAIN_PER_LABEL
@@ -33,7 +31,7 @@ class RepeatedRuns:
     stability: Stability
     documents: tuple[str, ...]
     """documents of ``stability``, in its order"""
-    counted: Coverage
+    counted: coverage.Coverage
     """coverage: documents with a reference; unreadable verdicts are included"""
 
 
@@ -82,6 +80,6 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     )
 
 
-def aligned(loaded: Sequence[run_data.AnnotationArrays]) -> tuple[Grid, list[Grid]]:
+def aligned(loaded: Sequence[run_data.AnnotationArrays]) -> tuple[run_data.Grid, list[run_data.Grid]]:
     """Return reference and verdicts of several runs in the document order of the first; NaN where a run has none."""
     return loaded[0].reference, [one.verdicts_on(loaded[0].documents) for one in loaded]

@@ -36,7 +36,6 @@ from core.services.evaluation import (
     repeated_runs,
     run_data,
 )
-from core.services.evaluation.debate_effect import Price, summary
 from core.services.evaluation.reference import available_references, default_reference, reference_names
 from core.services.evaluation.scores import (
     EvaluationReport,
@@ -50,8 +49,6 @@ from core.services.project_session import ProjectSession, check_output_path
 from core.stats import metrics, scoring
 from core.stats.alt_test import EPSILONS
 from core.stats.intervals import Estimate, format_estimate, format_interval
-from core.stats.metrics import Metric
-from core.stats.scoring import Scores
 
 
 def full_report(
@@ -130,7 +127,7 @@ def to_table(report: EvaluationReport) -> str:
     return to_csv(rows)
 
 
-def _cells(values: Sequence[tuple[Metric, str, Estimate]]) -> dict[str, float | None]:
+def _cells(values: Sequence[tuple[metrics.Metric, str, Estimate]]) -> dict[str, float | None]:
     """Return values under their keys, then the ends of the intervals."""
     cells = {key: estimate.value for _, key, estimate in values}
     for metric, key, estimate in values:
@@ -202,7 +199,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         matrices=list(_confusion_matrices(session, found)),
         overall_rows=[(metric.name, _cell(scores[metric.key])) for metric in overall],
         facts=_data_facts(session, run, found),
-        effect="".join(words for words, _ in summary(debate)),
+        effect="".join(words for words, _ in debate_effect.summary(debate)),
         steps=[
             (debate.titles[step.role], f"{step.total.corrected:,}", f"{step.total.regressed:,}",
              format_signed(step.total.net, 0), _points(step.gain), _money(debate.prices[step.role]))
@@ -252,7 +249,7 @@ def _data_facts(session: ProjectSession, run: RunRow, found: EvaluationReport) -
     ]
 
 
-def _label_tables(scores: Scores) -> list[tuple[list[str], list[list[str]]]]:
+def _label_tables(scores: scoring.Scores) -> list[tuple[list[str], list[list[str]]]]:
     """Return head and rows of tables with the scores of each label, each as wide as a page."""
     each = metrics.metrics(scores.kind, per_label=True)
     parts = [each[:BESIDE_COUNTS]] + [each[at : at + PER_TABLE] for at in range(BESIDE_COUNTS, len(each), PER_TABLE)]
@@ -273,7 +270,7 @@ def _points(gain: Estimate) -> str:
     return format_points(gain.value) + (f"\n{format_interval(gain.interval, 'points')}" if gain.interval else "")
 
 
-def _money(price: Price) -> str:
+def _money(price: debate_effect.Price) -> str:
     if price.per_label:
         return format_money(price.per_label)
     return f"{format_tokens(price.tokens_per_label)} tokens" if price.tokens_per_label else MISSING

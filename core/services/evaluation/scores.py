@@ -21,7 +21,6 @@ from core.runs import RoleModel, RunRow, total_cost
 from core.services.evaluation import coverage, latent_truth, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
-from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession, cached_scores, cached_until_commit
 from core.stats import flips, metrics, scoring
 from core.stats.agreement import krippendorff_alpha, rouge_l, with_interval
@@ -200,7 +199,12 @@ def evaluate(
 
 
 def score(
-    codebook: Codebook, reference: Grid, annotations: Grid, *, intervals: bool = True, design: Design | None = None
+    codebook: Codebook,
+    reference: run_data.Grid,
+    annotations: run_data.Grid,
+    *,
+    intervals: bool = True,
+    design: Design | None = None,
 ) -> Scores:
     """Return the scores of values ``[document, item]`` against a reference."""
     return scoring.score(codebook.kind, reference, annotations, codebook.names, intervals=intervals, design=design)
@@ -296,7 +300,7 @@ def _several_raters(
         for name, source in sources.items()
     }
 
-    def against(gold: Grid) -> Scores:
+    def against(gold: run_data.Grid) -> Scores:
         grids = run_data.paired_with(session, run, annotator, gold)
         return score(codebook, *grids, intervals=intervals, design=design)
 

@@ -19,7 +19,6 @@ from core.formatting import format_count
 from core.services import document_samples
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
-from core.services.document_samples import Sample
 from core.services.lab import trials
 from core.services.lab.results import TrialResult
 from core.services.project_session import ProjectSession, cached_until_commit
@@ -213,5 +212,5 @@ def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | No
         settings = planning.build_settings(planning.Plan(protocol), after, 0, session.models)
         before = settings.model_copy(update={"codebook": without(after, lessons).closed})
         change = trials.SettingsChange(SUBJECT, before, settings, "without the lessons", "with the lessons")
-        return trials.start_trial(session, change, Sample(dict.fromkeys(chosen, "random"), 0)).trial
+        return trials.start_trial(session, change, document_samples.Sample(dict.fromkeys(chosen, "random"), 0)).trial
     return None

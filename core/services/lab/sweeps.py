@@ -25,7 +25,6 @@ from core.errors import MootError, ProjectError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services import document_samples, few_shot_examples, prompt_templates
 from core.services.lab import history, trials
-from core.services.lab.history import RunScore
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.store.lab import SweepRow as SweepRow
@@ -42,7 +41,7 @@ class RankedCell:
     cell: Cell
     rung: int
     documents: int
-    score: RunScore | None
+    score: history.RunScore | None
     cost_usd: float | None
     problem: str
     remaining: bool
@@ -183,7 +182,7 @@ def cell_settings(session: ProjectSession, spec: SweepSpec, cell: Cell) -> RunSe
     return settings
 
 
-def _sort_value(score: RunScore | None) -> float:
+def _sort_value(score: history.RunScore | None) -> float:
     return -1.0 if score is None or score.strict.value is None else score.strict.value
 
 

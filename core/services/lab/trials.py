@@ -24,9 +24,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.document_samples import Sample
 from core.services.evaluation import run_data
 from core.services.lab import results
-from core.services.lab.results import TrialResult
 from core.services.project_session import ProjectSession
-from core.services.prompt_templates import PromptVersion, Slot
 from core.services.runs import planning
 from core.services.runs.cost_estimate import estimate_run
 from core.store.lab import Trial as Trial
@@ -97,7 +95,11 @@ def base_settings(session: ProjectSession, plan: planning.Plan | None = None) ->
 
 
 def prompt_change(
-    session: ProjectSession, slot: Slot, plan: planning.Plan | None = None, *, against: PromptVersion | None = None
+    session: ProjectSession,
+    slot: prompt_templates.Slot,
+    plan: planning.Plan | None = None,
+    *,
+    against: prompt_templates.PromptVersion | None = None,
 ) -> SettingsChange:
     """Return the change from another version of a slot to its draft.
 
@@ -139,12 +141,12 @@ def definition_change(session: ProjectSession, plan: planning.Plan | None = None
     )
 
 
-def draft_change(session: ProjectSession, slot: Slot | None, plan: planning.Plan) -> SettingsChange:
+def draft_change(session: ProjectSession, slot: prompt_templates.Slot | None, plan: planning.Plan) -> SettingsChange:
     """Return the change that the Lab tests: ``prompt_change`` of a slot, ``definition_change`` for None."""
     return definition_change(session, plan) if slot is None else prompt_change(session, slot, plan)
 
 
-def held_out_change(session: ProjectSession, slot: Slot | None, plan: planning.Plan) -> SettingsChange:
+def held_out_change(session: ProjectSession, slot: prompt_templates.Slot | None, plan: planning.Plan) -> SettingsChange:
     """Return the change that is scored on the held-out split: that of the draft, as ``draft_change``.
 
     Without a draft of a prompt, the version in the editor is compared with its parent. Raises PromptError, and
@@ -283,7 +285,7 @@ def stop_trial(session: ProjectSession, trial: Trial) -> None:
         session.stop(run_id)
 
 
-def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
+def trial_result(session: ProjectSession, trial: Trial) -> results.TrialResult:
     """Return the effect of the change on the documents that have ended in both runs.
 
     Documents that are used as examples in either codebook have no reference.

@@ -16,7 +16,6 @@ from core.stats.arrays import Numbers
 from core.stats.debate_rounds import is_right
 from core.stats.intervals import Estimate
 from core.stats.panels import normalised
-from core.stats.sampling import Sample
 
 TARGET_WIDTH = 0.06
 """Target width of the accuracy interval: 3 points to either side."""
@@ -55,7 +54,7 @@ class AccuracyEstimate:
     right: Estimate
     f1: Estimate
     labels: tuple[LabelEstimate, ...]
-    sample: Sample
+    sample: sampling.Sample
 
     @property
     def known(self) -> bool:

@@ -17,8 +17,6 @@ from core.services.codebooks import codebook as codebooks
 from core.services.live_state import debate_events
 from core.services.project_session import ProjectSession, source_of
 from core.services.review import actions, queue
-from core.services.review.actions import RESOLVED
-from core.services.review.queue import REASON_NAMES, QueueFilter
 from core.services.runs.configuration import role_titles
 from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
@@ -34,7 +32,7 @@ TONES: Mapping[str, str] = {
 """Tint of each reason's badge; grey by default."""
 
 
-def queue_rows(session: ProjectSession, run: RunRow, filters: QueueFilter, *, actor: str) -> Json:
+def queue_rows(session: ProjectSession, run: RunRow, filters: queue.QueueFilter, *, actor: str) -> Json:
     """Return part of the queue: ``rows`` from ``filters.number`` on, and the total."""
     queue_page = queue.list_queue(session, run, filters, actor=actor)
     blind = queue.review_settings(session).blind
@@ -145,13 +143,13 @@ def is_verdict_hidden(session: ProjectSession, run: RunRow, record: DocumentReco
     """Return True while the reviewer has to decide, or in a second reading to submit, before the verdict is shown."""
     if record.second_reading:
         return True
-    if not queue.review_settings(session).blind or record.review_status in RESOLVED or record.status is None:
+    if not queue.review_settings(session).blind or record.review_status in actions.RESOLVED or record.status is None:
         return False
     return not session.store.reviews.seen(record.document.id, actor, run.run_id)
 
 
 def _row(line: QueueLine, sampling: SamplingRecord | None, *, blind: bool) -> Json:
-    quiet = blind and line.review_status not in RESOLVED
+    quiet = blind and line.review_status not in actions.RESOLVED
     return {
         "id": line.document_id,
         "text_start": " ".join(line.text_start.split()),
@@ -166,7 +164,7 @@ def _row(line: QueueLine, sampling: SamplingRecord | None, *, blind: bool) -> Js
 def _badges(line: QueueLine) -> list[Json]:
     return [
         {"reason": reason, "text": queue.describe_reason(reason, line.certainty), "tone": TONES.get(reason, "")}
-        for reason in REASON_NAMES
+        for reason in queue.REASON_NAMES
         if reason in line.reasons
     ]
 

@@ -18,7 +18,6 @@ from core.services.evaluation.run_data import Grid, ReviewedSample
 from core.services.evaluation.scores import score
 from core.services.project_session import ProjectSession, cached_until_commit, cached_while
 from core.services.review import sampling_frames
-from core.services.review.sampling_frames import Signals
 from core.stats import scoring, sequential_tests
 from core.stats.arrays import Mask
 from core.stats.debate_rounds import is_right
@@ -107,7 +106,7 @@ class PlanStatus:
 class _World:
     """Documents with a complete verdict: their signals, and the values of the verdict by column."""
 
-    signals: Signals
+    signals: sampling_frames.Signals
     values: Grid
 
     @property
@@ -398,7 +397,7 @@ def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) 
     known = sampling_frames.signals(session, run, Viewpoint(run.run_id))
     verdicts = run_data.verdict_arrays(session, run).verdicts
     rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
-    kept = Signals(known.given[rows], known.apart[rows], known.reason[rows])
+    kept = sampling_frames.Signals(known.given[rows], known.apart[rows], known.reason[rows])
     return _World(kept, verdicts[rows])
 
 

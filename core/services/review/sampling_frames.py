@@ -17,7 +17,6 @@ from core.codebook import Codebook
 from core.documents import VERDICT
 from core.runs import RunRow
 from core.services.evaluation import run_data
-from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.stats import sampling
 from core.stats.arrays import Mask, Numbers
@@ -103,7 +102,7 @@ def draw_sizes(codebook: Codebook, known: Signals, even: float, focus: str | Non
     return sampling.draw_sizes(given, np.column_stack([apart, known.reason]), even)
 
 
-def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Grid:
+def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> run_data.Grid:
     """Return the verdicts of another run on the documents of this one; NaN where it has none."""
     return run_data.verdict_arrays(session, other).verdicts_on(run_data.verdict_arrays(session, run).documents)
 

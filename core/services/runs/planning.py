@@ -17,7 +17,6 @@ from core import baseline, prompts
 from core.codebook import Codebook
 from core.debate import protocols
 from core.debate.protocol_spec import PRESET, Params, ProtocolSpec
-from core.debate.protocols import custom
 from core.debate.protocols.custom import read
 from core.debate.turns import Role, family
 from core.engine.event_loop import EngineThread
@@ -528,7 +527,7 @@ def parse_protocol(text: str, where: str) -> tuple[str, dict[str, str]]:
     Raises UsageError with the line of the error.
     """
     read(text, where)
-    return custom.NAME, {custom.SCRIPT: text}
+    return protocols.custom.NAME, {protocols.custom.SCRIPT: text}
 
 
 MIN_WEIGHT = 0.05

@@ -14,7 +14,6 @@ from core.services import few_shot_examples, prompt_templates
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.configuration import propose_name
-from core.services.runs.planning import Plan, replace_prompts
 
 
 def changed_settings(
@@ -47,7 +46,7 @@ def changed_settings(
     settings = before.model_copy(
         update={
             "role_models": {**before.role_models, **changed},
-            "templates": replace_prompts(before.templates, prompts, before.protocol),
+            "templates": planning.replace_prompts(before.templates, prompts, before.protocol),
             "concurrency": concurrency or before.concurrency,
             "budget_usd": budget_usd or run.budget_usd,
             "engine": engine,
@@ -130,10 +129,10 @@ def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings,
     return run
 
 
-def plan_from_run(run: RunRow) -> Plan:
+def plan_from_run(run: RunRow) -> planning.Plan:
     """Return a plan for the setup form that reproduces a run, except for the project's own prompts at that time."""
     settings = run.settings
-    return Plan(
+    return planning.Plan(
         protocol=settings.protocol,
         default_model=next(iter(settings.role_models.values())),
         role_models=dict(settings.role_models),
@@ -156,7 +155,7 @@ def use_run(session: ProjectSession, run: RunRow) -> int:
     return prompt_templates.load_run_prompts(session, run)
 
 
-def base_run(session: ProjectSession, plan: Plan) -> RunRow | None:
+def base_run(session: ProjectSession, plan: planning.Plan) -> RunRow | None:
     """Return the latest run with protocol, models and parameters of a plan, None without one."""
     wanted = plan.for_protocol()
     params = protocols.find(wanted.protocol, wanted.params).parse_params(wanted.params)
