@@ -129,10 +129,10 @@ def _raise_file_limit() -> None:
         import resource
 
         now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if most != resource.RLIM_INFINITY and most < OPEN_FILES:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        elif now < OPEN_FILES:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, most))
+        wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
+        if now != resource.RLIM_INFINITY and now < wanted:
+            with contextlib.suppress(ValueError, OSError):  # macOS allows fewer than its hard limit
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _listen(wanted: int | None) -> socket.socket:
