@@ -54,7 +54,8 @@ def parse(
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}" if mark else ""
         raise error_type(f"{where}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
-    raise error_type(f"{where}: its aliases (*name) expand to more than {MOST_NODES:,} values.", "Write them out.")
+    problem = f"{where} has more than {MOST_NODES:,} values; aliases (*name) count as often as they are used."
+    raise error_type(problem, "Shorten it.")
 
 
 def _size(node: yaml.Node, known: dict[int, float]) -> float:
