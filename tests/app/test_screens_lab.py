@@ -231,6 +231,18 @@ def test_ranking_stays_open_when_its_sweep_ends(filled: ProjectSession) -> None:
     assert is_open()
 
 
+def test_older_sweep_is_chosen_while_it_runs(filled: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    for message in ("first", "second"):
+        filled.store.lab.update_sweep(filled.store.lab.begin_sweep(CELLS).sweep, {}, "paused", message)
+    monkeypatch.setattr(sweeps, "is_sweep_active", lambda _session, sweep: sweep == 1)
+    at = open_page("lab")
+    assert "up to 8 documents, second" in html(at)
+    assert "sweep-go" in {each.key for each in at.button}
+    at.selectbox(key="sweep-shown-2").set_value(1).run()
+    assert "up to 8 documents, first" in html(at)
+    assert "sweep-pause" in {each.key for each in at.button}
+
+
 def test_varied_settings_of_a_sweep_are_named_in_words(filled: ProjectSession) -> None:
     role_models = [RoleModel.parse("builtin/lexical"), RoleModel.parse("builtin/other")]
     spec = SweepSpec("ecj", {}, role_models, {"extra_rounds": [0, 1]}, size=8)

@@ -27,7 +27,6 @@ from core.stats.intervals import Estimate, format_interval
 def draw(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:
     """Draw the sweeps, below the results of trials."""
     rows = sweeps.all_sweeps(session)
-    moving = any(sweeps.is_sweep_active(session, row.sweep) for row in rows)
     # Another value would close or open it in the browser, also at the end of a sweep that the user watches.
     with st.expander("Sweep: compare many versions, models or parameters", expanded=bool(rows)):
         left, right = st.columns([1, 1.6], gap="medium")
@@ -35,13 +34,25 @@ def draw(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.S
             _setup(session, plan, slots)
         with right:
             if rows:
-                st.fragment(_shown, run_every=1.5 if moving else None)(session, rows[-1].sweep, moving)
+                sweep = _choose([row.sweep for row in reversed(rows)])
+                moving = sweeps.is_sweep_active(session, sweep)
+                st.fragment(_shown, run_every=1.5 if moving else None)(session, sweep, moving)
             else:
                 line(
                     "All configurations are tested on a few documents, the better half on twice as many, and so on. "
                     "Replies are reused, and a sweep can be resumed.",
                     "q",
                 )
+
+
+def _choose(numbers: Sequence[int]) -> int:
+    """Return the number of the sweep to show: the first one unless the user chooses another."""
+    if len(numbers) == 1:
+        return numbers[0]
+    return st.selectbox(
+        "Sweep", numbers, format_func=lambda number: f"Sweep {number}", label_visibility="collapsed",
+        key=f"sweep-shown-{len(numbers)}", width=140,
+    )  # fmt: skip
 
 
 def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:
@@ -104,9 +115,9 @@ def _params(plan: Plan) -> dict[str, list[Any]]:
 
 
 def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
-    """Draw the status and the ranking of a sweep."""
+    """Draw the status and the ranking of a sweep. If it has started or ended since, draw the page again."""
     moving = sweeps.is_sweep_active(session, sweep)
-    if moved and not moving:
+    if moved != moving:
         st.rerun()
     row = sweeps.find_sweep(session, sweep)
     try:
