@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -14,7 +15,7 @@ from urllib.parse import parse_qs
 import streamlit as st
 from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.datastructures import MutableHeaders
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -81,8 +82,9 @@ class Guard:
         token = request.query_params.get("token", "")
         if request.method == "POST":
             body = b""
-            async for part in request.stream():
-                body += part[: _LONGEST_FORM - len(body)]
+            with suppress(ClientDisconnect):
+                async for part in request.stream():
+                    body += part[: _LONGEST_FORM - len(body)]
             token = parse_qs(body.decode(errors="replace")).get("token", [""])[0].strip()
         if not self.access.is_token(token):
             return _refuse("token")

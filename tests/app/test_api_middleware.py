@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -89,6 +90,21 @@ def test_a_wrong_token_gives_no_cookie(outside: TestClient, token: str) -> None:
     ):
         assert answer.status_code == 403
         assert "set-cookie" not in answer.headers
+
+
+def test_an_interrupted_token_is_refused_without_an_error(access: Access) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "scheme": "http", "method": "POST", "path": middleware.ENTER, "query_string": b"",
+             "headers": [(b"host", b"127.0.0.1:8501")]}  # fmt: skip
+    asyncio.run(middleware.Guard(Starlette(), access)(scope, receive, send))
+    assert sent[0]["status"] == 403
 
 
 @pytest.mark.parametrize("path", ["/", "/review", "/_stcore/health", "/_stcore/host-config", "/static/x.js", "/moot/x"])
