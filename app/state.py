@@ -297,11 +297,9 @@ class LabState:
     subject: Value[str] = Value("definitions")
     """Edited subject: the slot of a template, or ``core.services.lab.trials.DEFINITIONS``."""
     protocol: Value[str | None] = Value(None)
-    """Widget: protocol whose prompts are edited."""
-    run_protocol: Value[str | None] = Value(None)
-    """Protocol of the run whose prompts were opened."""
+    """Protocol whose prompts are edited: the chosen one, or that of the run whose prompts were opened."""
     sample_size: Value[int | None] = Value(None)
-    """Widget: number of documents in the test sample."""
+    """Number of documents in the test sample."""
     trials: Value[dict[str, int]] = Value({})
     """Number of the shown trial by subject. Without an entry, the latest trial is shown."""
     last_trial: Value[str] = Value("")
@@ -343,9 +341,8 @@ class LabState:
     def open_run(self, run: RunRow) -> None:
         """Show the prompts of a run, which are in the editor now, and its errors."""
         self.replace_editor_text()
-        LabState.protocol.reset()
         self.errors_run = run.run_id
-        self.run_protocol = run.settings.protocol
+        self.protocol = run.settings.protocol
 
     def replace_editor_text(self) -> None:
         """Replace the text of the editor by the text of the page."""

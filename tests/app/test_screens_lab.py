@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.util import calc_hash
 
 from core.codebook import Kind
 from core.documents import Document
@@ -56,6 +57,16 @@ def test_page_states_that_tests_use_the_baseline(filled: ProjectSession) -> None
     assert f"These results say nothing about gpt-4.1-mini, which {other.title} used." in html(at)
     at = button(at, f"Use the models of {other.title}")
     assert "instead of a language model" not in html(at)
+
+
+def test_protocol_and_sample_stay_while_another_page_is_visited(filled: ProjectSession) -> None:
+    at = open_page("lab")
+    at.selectbox(key="lab-protocol").set_value("single")
+    at.selectbox(key="lab-sample").set_value(40).run()
+    for page in ("data", "lab"):
+        at._page_hash = calc_hash(page)
+        at.run()
+    assert (at.selectbox(key="lab-protocol").value, at.selectbox(key="lab-sample").value) == ("single", 40)
 
 
 def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> None:

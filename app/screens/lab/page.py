@@ -8,7 +8,7 @@ import streamlit as st
 
 from app import context
 from app.screens.lab import definitions, prompt, results, sweep
-from app.state import LabState, state, with_default
+from app.state import LabState, bound, state, with_default
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
 from app.widgets.document_drawer import excerpt
 from app.widgets.elements import facts, line, literal
@@ -79,7 +79,7 @@ def plan_of(session: ProjectSession) -> Plan:
     """Return the project's plan with the protocol of the Lab."""
     plan = planning.load_plan(session)
     book = codebooks.current(session)
-    wanted = state.lab.protocol or state.lab.run_protocol or plan.protocol
+    wanted = state.lab.protocol or plan.protocol
     name = keyword_matches.protocol_for(book, wanted) if book is not None else plan.protocol
     return plan if name == plan.protocol else replace(plan, protocol=name, params={})
 
@@ -128,11 +128,11 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         if len(able) > 1:
             st.selectbox(
                 "Protocol", able, format_func=lambda name: protocols.find(name).title, label_visibility="collapsed",
-                key=with_default(LabState.protocol.key, plan.protocol), width=185,
+                width=185, **bound("lab-protocol", plan.protocol, LabState.protocol.set),
             )  # fmt: skip
         st.selectbox(
             "Sample", list(SIZES), format_func=SIZES.__getitem__, label_visibility="collapsed",
-            key=with_default(LabState.sample_size.key, results.USUAL), width=190,
+            width=190, **bound("lab-sample", state.lab.sample_size or results.USUAL, LabState.sample_size.set),
             help="A quarter each: wrong before, right before, disagreement, random. Fixed for a seed.",
         )  # fmt: skip
         base = rerun.base_run(session, plan)
