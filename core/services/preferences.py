@@ -143,9 +143,12 @@ def write(name: str, content: bytes) -> None:
     with contextlib.suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=folder(), prefix=f".{name}-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        replace_shared(Path(temporary), folder() / name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            replace_shared(Path(temporary), folder() / name)
+        except OSError:
+            Path(temporary).unlink()
 
 
 def folder() -> Path:

@@ -71,3 +71,9 @@ def test_file_without_any_readable_entry_is_kept_under_another_name(content: str
     preferences.change(ceiling=1.0)
     assert preferences.load() == Preferences(reviewer="ada", ceiling=1.0)
     assert _kept().read_text(encoding="utf-8") == content
+
+
+def test_preferences_that_cannot_be_written_leave_no_file() -> None:
+    _path().mkdir(parents=True)
+    preferences.write(preferences.FILE, b"{}")
+    assert not list(preferences.folder().glob(f".{preferences.FILE}-*"))
