@@ -232,7 +232,7 @@ def subjects(slots: tuple[Slot, ...]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-subjects"):
         chosen = st.segmented_control(
             "Edit", list(names), format_func=names.__getitem__, label_visibility="collapsed",
-            default=now if now in names else None, key=f"lab-subject-{now}",
+            default=now if now in names else None, key=f"lab-subject-{now}", required=now in names,
         )  # fmt: skip
         other = st.selectbox(
             "Shared prompt parts", list(shared), format_func=shared.__getitem__, label_visibility="collapsed",
