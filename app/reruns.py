@@ -49,6 +49,7 @@ _is_drawn_by = MemoryFragmentStorage.has_ancestor_in
 _clear_queue = ForwardMsgQueue.clear
 _call_callbacks = SessionState.on_script_will_rerun
 _turn = threading.RLock()
+"""Held while callbacks are called, by all tabs: they only store what the user chose, often in the same project."""
 
 
 def correct() -> None:
