@@ -23,8 +23,9 @@ from core.debate.turns import Reply, Turn, Usage, VerdictReached
 from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine
-from core.llm.connections import Connection, Price
+from core.llm.connections import Connection
 from core.llm.models import ModelLibrary
+from core.llm.prices import Price
 from core.runs import NOT_STOPPED, RunRow, RunSettings, State, StopReason
 
 ATTEMPTS = "attempts"

@@ -23,7 +23,8 @@ from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
 from core.llm import embeddings, failures, ollama_chat, openai_chat, probe, streaming
 from core.llm.capabilities import Capabilities, ModelCapabilities
-from core.llm.connections import PRESETS, Connection, Limits, Prices, find_key
+from core.llm.connections import PRESETS, Connection, Limits, find_key
+from core.llm.prices import Prices
 from core.llm.request import ModelRequest, Schema, request_schema
 from core.llm.streaming import OnDelta, estimate_usage
 from core.runs import BUILTIN, RoleModel, RunSettings, Sampling

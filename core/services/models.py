@@ -16,11 +16,12 @@ from core.errors import ModelError, UsageError
 from core.formatting import format_bytes, format_token_price
 from core.llm import connections, embeddings
 from core.llm.capabilities import ModelCapabilities as ModelCapabilities
-from core.llm.connections import ANY_MODEL, Connection, find_key
+from core.llm.connections import Connection, find_key
 from core.llm.connections import Limits as Limits
-from core.llm.connections import Price as Price
 from core.llm.embeddings import MINILM as MINILM
 from core.llm.models import BUILTIN_MODELS
+from core.llm.prices import ANY_MODEL
+from core.llm.prices import Price as Price
 from core.llm.probe import ModelCard, list_models
 from core.runs import BUILTIN, RoleModel, RunSettings
 from core.services import preferences

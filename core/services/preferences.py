@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
 from core.files import read_shared, replace_shared
-from core.llm.connections import Connection, Limits, Price
+from core.llm.connections import Connection, Limits
+from core.llm.prices import Price
 from core.runs import RoleModel
 
 if TYPE_CHECKING:

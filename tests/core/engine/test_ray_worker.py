@@ -25,8 +25,9 @@ from core.engine.ray_worker import (
     take_attempts,
     write_attempt,
 )
-from core.llm.connections import Connection, Price
+from core.llm.connections import Connection
 from core.llm.models import ModelLibrary
+from core.llm.prices import Price
 from core.runs import RoleModel
 from core.services.runs import planning
 from tests.servers.running import mock_llm

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.llm.connections import Connection, Limits, Price
+from core.llm.connections import Connection, Limits
+from core.llm.prices import Price
 from core.runs import RoleModel
 from core.services import preferences
 from core.services.preferences import Preferences, RoleModels
