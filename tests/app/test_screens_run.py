@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from app import context
@@ -187,6 +188,24 @@ def test_a_double_click_starts_one_run(session: ProjectSession, monkeypatch: pyt
     at.button(key="new-run").click().run()
     at.button(key="start-all").click().run()
     assert len(session.store.runs.all()) == 1
+
+
+def test_setting_changed_during_the_preflight_does_not_lose_the_start(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(session)
+
+    def probe_all(*_: object) -> tuple[()]:
+        context = get_script_run_ctx()
+        assert context is not None
+        assert context.script_requests is not None
+        context.script_requests.request_rerun(RerunData())  # as the browser does
+        return ()
+
+    at = open_page("run")
+    monkeypatch.setattr(planning, "probe_all", probe_all)
+    at.button(key="start-all").click().run()
+    assert [run.run_id for run in session.runs()] == ["r0001"]
 
 
 def test_failed_preflight_starts_no_run(session: ProjectSession) -> None:

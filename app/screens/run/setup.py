@@ -182,11 +182,12 @@ def _start(session: ProjectSession, settings: Sequence[RunSettings], make: Calla
     """Test each model. If no test stops the start, create the runs, queue them and show the first one."""
     with st.spinner("Testing each model …"):
         probes = tuple(probe for one in settings for probe in planning.probe_all(one, session.models, session.engine))
+        runs = [] if any(probe.stops for probe in probes) else make()
+        # Before the next use of Streamlit, which ends this if the user has changed a setting meanwhile.
+        control.start_runs(session, runs)
     state.run.probes = probes
-    if any(probe.stops for probe in probes):
+    if not runs:
         st.rerun()
-    runs = make()
-    control.start_runs(session, runs)
     state.run.show_setup(False)
     state.run_id = runs[0].run_id
     _report_probes(probes)
