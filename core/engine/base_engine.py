@@ -17,7 +17,7 @@ from core.documents import Document
 from core.engine.debate_runner import Debate, PendingTurn, look_up, read_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
-from core.engine.limits import Budget
+from core.engine.limits import Budget, FailuresInARow
 from core.engine.model_calls import ModelCaller, PaidCall
 from core.errors import ContextTooLong, ModelError, ProjectError, Refused
 from core.formatting import format_count
@@ -31,9 +31,6 @@ SUSPENDED_SECONDS = 10.0
 OUT_OF_BUDGET = "the rest may not cover another call"
 INTERRUPTED = StopReason("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
-EQUAL_FAILURES, FAILURES = 5, 15
-"""Provider errors on consecutive documents that pause a run: of one kind, and of any kind."""
-
 _DOCUMENT_ERRORS = frozenset({ContextTooLong.kind, Refused.kind})
 
 RATE_WINDOW = 60.0
@@ -125,7 +122,7 @@ class Engine(ABC):
         self._todo = deque(work.todo)
         self._loaded: deque[Document] = deque()
         self._loading = asyncio.Lock()
-        self._failures: list[str] = []
+        self._failures = FailuresInARow()
         self._held: list[VerdictReached] = []
         self._pending: tuple[State, StopReason] | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -245,16 +242,13 @@ class Engine(ABC):
         reached = VerdictReached(self.run_id, document.id, verdict, time.time())
         error = verdict.error
         if error is not None and error.kind not in _DOCUMENT_ERRORS:
-            self._failures.append(error.kind)
             self._held.append(reached)
-            equal = len(self._failures) >= EQUAL_FAILURES and len({*self._failures[-EQUAL_FAILURES:]}) == 1
-            if equal or len(self._failures) >= FAILURES:
+            if problem := self._failures.add(error):
                 self._held.clear()
-                number, what = (EQUAL_FAILURES, "met the same error") if equal else (FAILURES, "failed, the last with")
-                self.pause(StopReason("errors", f"{number} documents in a row {what}: {error.message}"))
+                self.pause(StopReason("errors", problem))
             return
         if error is None:
-            self._failures.clear()
+            self._failures.end()
             await self._commit_held()
         await self._commit(reached)
 

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from core.debate.turns import ReplyError, ReplyForm, Usage
-from core.engine.base_engine import EQUAL_FAILURES, LOADED_AT_ONCE, ReplayingEngine
+from core.engine.base_engine import LOADED_AT_ONCE, ReplayingEngine
 from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
-from core.engine.limits import BudgetSpent, with_retries
+from core.engine.limits import EQUAL_FAILURES, BudgetSpent, with_retries
 from core.engine.model_calls import PaidCall
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.formatting import format_count, join_names, plural

@@ -1,4 +1,4 @@
-"""Limits of model calls: the rate of each server, retries with exponential backoff, and the budget of a run.
+"""Limits of a run: the rate of each server, retries with exponential backoff, failures in a row, and the budget.
 
 Concurrency and rates adapt to HTTP 429 (AIMD). There is one limiter for each address and run; without limits it costs
 one comparison. The budget is a ceiling in dollars that holds while calls are in flight.
@@ -16,6 +16,7 @@ from typing import TypeAlias, TypeVar
 
 from aiolimiter import AsyncLimiter
 
+from core.debate.turns import ReplyError
 from core.errors import EmptyReply, ModelError, RateLimited
 from core.llm.connections import Limits
 
@@ -197,6 +198,30 @@ async def with_retries(
 def _backoff(failed: int) -> float:
     """Return the seconds to wait after this many failed attempts."""
     return random.uniform(0.0, min(MAX_WAIT, MIN_WAIT * 2 ** (failed - 1)))
+
+
+EQUAL_FAILURES, FAILURES = 5, 15
+"""Provider errors on consecutive documents that pause a run: of one kind, and of any kind."""
+
+
+class FailuresInARow:
+    """Count of the consecutive documents that failed by an error of the provider."""
+
+    def __init__(self) -> None:
+        self._kinds: list[str] = []
+
+    def add(self, error: ReplyError) -> str:
+        """Count a failure. Return why the run has to pause, empty if it goes on."""
+        self._kinds.append(error.kind)
+        if len(self._kinds) >= EQUAL_FAILURES and len({*self._kinds[-EQUAL_FAILURES:]}) == 1:
+            return f"{EQUAL_FAILURES} documents in a row met the same error: {error.message}"
+        if len(self._kinds) >= FAILURES:
+            return f"{FAILURES} documents in a row failed, the last with: {error.message}"
+        return ""
+
+    def end(self) -> None:
+        """Begin a new row after a success."""
+        self._kinds.clear()
 
 
 Settle: TypeAlias = Callable[[float | None], None]

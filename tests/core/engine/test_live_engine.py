@@ -178,8 +178,8 @@ def test_transient_fault_is_retried_successfully() -> None:
 @pytest.mark.parametrize(
     ("kinds", "most"),
     [
-        ([errors.Unauthorised], base_engine.EQUAL_FAILURES),
-        ([errors.ServerFault, errors.CutStream, errors.RateLimited], base_engine.FAILURES),
+        ([errors.Unauthorised], limits.EQUAL_FAILURES),
+        ([errors.ServerFault, errors.CutStream, errors.RateLimited], limits.FAILURES),
     ],
 )
 def test_provider_faults_on_consecutive_documents_pause_the_run(
