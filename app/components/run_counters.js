@@ -96,13 +96,12 @@ export class RunCounters {
 
   /** @param {RunStatusEvent} status */
   drawRate(status) {
-    if (isOver(status) && status.seconds > 0) {
-      setValue(this.rate, [formatCount(Math.round((60 * countEnded(status)) / status.seconds)), "per min"]);
-    } else {
-      setValue(this.rate, [status.rate ? formatRate(status.rate) : MISSING, "per min"]);
-    }
-    const perMinute = formatCount(Math.round(this.callsPerMinute(status)));
-    setDetail(this.rate, isActive(status) ? `${perMinute} calls per min` : formatPlural(status.calls, "call"));
+    const minutes = status.seconds / 60;
+    const over = isOver(status) && minutes > 0;
+    const rate = over ? formatCount(Math.round(countEnded(status) / minutes)) : status.rate && formatRate(status.rate);
+    setValue(this.rate, [rate || MISSING, "per min"]);
+    const calls = over ? (status.calls + status.cached_calls) / minutes : this.callsPerMinute(status);
+    setDetail(this.rate, over || isActive(status) ? `${formatCount(Math.round(calls))} calls per min` : "");
   }
 
   /** @param {RunStatusEvent} status */

@@ -99,6 +99,19 @@ test("counters show an unknown price", () => {
   ]);
 });
 
+test("counters show the mean rate of a finished run and none of a paused one", () => {
+  const counters = new RunCounters();
+  const done = makeStatus({ state: "done", seconds: 120, calls: 12, cached_calls: 3 });
+  counters.addSample(done);
+  counters.draw(done, SETTINGS);
+  assert.deepEqual(
+    [counters.rate.value.textContent, counters.rate.detail.textContent],
+    ["3 per min", "8 calls per min"],
+  );
+  counters.draw(makeStatus({ state: "paused" }), SETTINGS);
+  assert.equal(counters.rate.detail.textContent, "");
+});
+
 test("counters project the cost", () => {
   const counters = new RunCounters();
   const status = makeStatus();
