@@ -311,7 +311,7 @@ class LabState:
     note: Value[str] = Value("")
     """Widget: note for the next saved version."""
     label: Value[str | None] = Value(None)
-    """Widget: id of the label whose definition is edited."""
+    """Id of the label whose definition is edited."""
     editor_version: Value[int] = Value(0)
     """Number of times the page replaced the text of the editor."""
     problem: Value[MootError | None] = Value(None)

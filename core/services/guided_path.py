@@ -84,17 +84,17 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     yield _data(session, documents)
     yield _codebook(session)
     yield _models(session)
-    yield _pilot(session, last, state, done=bool(ended))
+    yield _pilot(session, last, state, done=ended[0] if ended else None)
     yield Step(
         "review",
         "review",
         "Review",
         _state(enough),
         _review_words(last, reviewed),
-        action=f"Review {wanted:,}",
-        hint=f"Correct what is wrong and submit each document. {max(0, wanted - reviewed):,} left.",
+        action=f"Review {wanted - reviewed:,} more" if 0 < reviewed < wanted else f"Review {wanted:,}",
+        hint="Correct what is wrong and submit each document.",
     )
-    yield _whole_run(whole, documents, last, state)
+    yield _whole_run(whole, documents, last, state, reviewed=enough)
     yield _accuracy(whole, _missing_reviews(session, whole) if whole is not None and enough else wanted, enough=enough)
 
 
@@ -144,29 +144,37 @@ def _model_words(role_models: Sequence[RoleModel]) -> str:
     return f"{words} (word-list baseline)" if specs == {f"{BUILTIN}/lexical"} else words
 
 
-def _pilot(session: ProjectSession, last: RunRow | None, state: State | None, *, done: bool) -> Step:
-    """Return the pilot's step. After a run without any verdict, the failed documents or the definitions come first."""
+def _pilot(session: ProjectSession, last: RunRow | None, state: State | None, *, done: RunRow | None) -> Step:
+    """Return the pilot's step, which is ``done`` by the first run with verdicts.
+
+    After a run without any verdict, the failed documents or the definitions come first.
+    """
     version = session.store.codebooks.latest()
     saved = version.version if version else 0
-    if not done and last is not None and state == "done" and last.failed == last.documents:
+    if done is not None:
+        return Step("pilot", "run", "Pilot", "done", _run_words(done, done.state), "Run a pilot", "", new_run=True)
+    if last is not None and state == "done" and last.failed == last.documents:
         words = f"All debates failed ({format_count(last.documents, 'document')})."
         hint = f"Press Retry {last.failed:,} failed. If they fail again, press Test at the connection on Models."
         return Step("pilot", "run", "Pilot", "later", words, "Retry failed", hint)
-    if not done and last is not None and state == "done" and last.settings.codebook_version == saved:
+    if last is not None and state == "done" and last.settings.codebook_version == saved:
         words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
         hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."
         return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
     size = min(planning.load_plan(session).limit or planning.PILOT, session.store.documents.count())
     words = _run_words(last, state)
-    if not done and state in UNFINISHED:
+    if state in UNFINISHED:
         return Step("pilot", "run", "Pilot", "later", words, *UNFINISHED[state])
     hint = f"Press Start with {size:,}: a small run shows whether definitions and models work."
-    return Step("pilot", "run", "Pilot", _state(done), words, "Run a pilot", hint, new_run=True)
+    return Step("pilot", "run", "Pilot", "later", words, "Run a pilot", hint, new_run=True)
 
 
-def _whole_run(whole: RunRow | None, documents: int, last: RunRow | None, state: State | None) -> Step:
+def _whole_run(
+    whole: RunRow | None, documents: int, last: RunRow | None, state: State | None, *, reviewed: bool
+) -> Step:
     """Return the step of the run on all documents. It continues the last run if that is such a run."""
-    words = _run_words(whole, "done") if whole else "After the review of the pilot."
+    words = "Debate the other documents." if reviewed else "After the review of the pilot."
+    words = _run_words(whole, "done") if whole else words
     covers_all = last is not None and last.documents >= documents
     unfinished = UNFINISHED.get("paused" if state == "stopped" else state or "")
     if whole is None and covers_all and unfinished is not None:

@@ -175,6 +175,8 @@ def _annotation(run: RunRow) -> str:
     for role, model in settings.role_models.items():
         roles.setdefault(describe_model(model), []).append(role.replace("_", " "))
     models = "; ".join(f"{model} ({join_names(names)})" for model, names in roles.items())
+    if any(model.is_builtin and model.model.startswith("lexical") for model in settings.role_models.values()):
+        models += ". The model builtin/lexical is a word-list baseline, not a language model"
     each = format_count(len(codebook.labels), label_noun(codebook.kind))
     try:
         protocol = protocols.of(settings)

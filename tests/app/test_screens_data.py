@@ -269,6 +269,9 @@ def test_gold_is_remapped(session: ProjectSession) -> None:
     button(at, "Import 5")
     assert "No gold labels" in html(at)
     button(at, "Map gold columns")
+    at.segmented_control(key="gold_kind").set_value("none").run()
+    assert at.button(key="data-map-gold-submit").disabled
+    at.segmented_control(key="gold_kind").set_value("label").run()
     button(at, "Replace the gold")
     assert "Gold replaced: 5 documents with gold" in html(at)
     assert session.store.documents.with_gold() == 5

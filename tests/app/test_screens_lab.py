@@ -74,7 +74,7 @@ def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> Non
     codebooks.save(filled, codebooks.change_label(BOOK, label.id, description="A friendly word does not count."))
     at = open_page("lab")
     assert "No tests yet" in html(at)
-    at.session_state["lab_label"] = label.id
+    at.session_state["lab-label"] = label.id
     at.run()
     at.multiselect(key=f"lab-label-keywords-{label.id}").set_value(["rude"]).run()
     (trial,) = filled.store.lab.trials()
@@ -90,9 +90,19 @@ def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> Non
     assert at.button(key="lab-promote").disabled
 
 
+def test_edited_label_is_kept_while_another_view_is_shown(filled: ProjectSession) -> None:
+    at = open_page("lab")
+    at.session_state["lab-label"] = BOOK.labels[1].id
+    at.run()
+    for view in ("suggestions", "edit"):
+        at.session_state["lab_definitions_view"] = view
+        at.run()
+    assert at.multiselect(key=f"lab-label-keywords-{BOOK.labels[1].id}")
+
+
 def test_reset_of_definitions_removes_their_error(filled: ProjectSession) -> None:
     at = open_page("lab")
-    at.session_state["lab_label"] = BOOK.labels[1].id
+    at.session_state["lab-label"] = BOOK.labels[1].id
     at.run()
     at.multiselect(key=f"lab-label-keywords-{BOOK.labels[1].id}").set_value(["rude"]).run()
     at.session_state["lab_problem"] = UsageError("The draft does not fit.", "Change it.")

@@ -131,7 +131,7 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
             **bound("map-rater", draft.mapping.rater or "", lambda name: _map(keep, rater=name or None)),
         )  # fmt: skip
     if not draft.mapping.gold:
-        notice("warn", "No gold column is chosen", "The documents would be imported without gold labels.")
+        notice("warn", "No gold column is chosen", "Without one, no gold labels are read.")
 
 
 def _by_column(draft: ImportDraft, kind: str, codebook: Codebook | None, keep: Keep) -> None:

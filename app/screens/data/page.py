@@ -111,9 +111,8 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
     def keep(change: column_mapping.Change) -> None:
         state.data.gold_draft = change(state.data.gold_draft or draft)
 
-    with header("Data", "map gold columns"):
-        st.button("Cancel", on_click=DataState.gold_draft.reset, type="tertiary")
-        submitted = st.button("Replace the gold", type="primary", key="data-map-gold-submit")
+    actions = header("Data", "map gold columns")
+    actions.button("Cancel", on_click=DataState.gold_draft.reset, type="tertiary")
     try:
         preview = importing.preview_import(draft, codebook)
     except MootError as error:
@@ -138,7 +137,12 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
         if preview is not None:
             gold = gold_counts(preview.profile.gold, preview.codebook)
             overview.distribution_charts(gold, LengthSummary(), preview.built.with_gold)
-    if submitted and preview is not None:
+    chosen = bool(draft.mapping.gold or dropped)
+    replace_now = actions.button(
+        "Replace the gold", type="primary", key="data-map-gold-submit", disabled=preview is None or not chosen,
+        help=None if chosen else "Choose gold columns, or a rater whose gold is deleted",
+    )  # fmt: skip
+    if replace_now and preview is not None:
         replaced = importing.replace_gold(session, preview, dropped)
         DataState.gold_draft.reset()
         state.set_notice("ok", f"Gold replaced: {format_count(replaced, 'document')} with gold")

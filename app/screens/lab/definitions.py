@@ -62,9 +62,9 @@ def _editor(session: ProjectSession, now: CodebookStatus) -> None:
     if not book.labels:
         line("No labels yet. Add one on the Codebook page.", "q")
         return
-    if state.lab.label not in {label.id for label in book.labels}:
-        LabState.label.reset()
-    label_editor.label_fields(fields, book, book.label(pick(book, key=LabState.label.key)))
+    kept = state.lab.label if state.lab.label in {label.id for label in book.labels} else None
+    state.lab.label = pick(book, key="lab-label", default=kept)
+    label_editor.label_fields(fields, book, book.label(state.lab.label))
     guideline = fields.bind("book-guideline", book.guideline, lambda old, typed: codebooks.change(old, guideline=typed))
     with st.expander("Guideline for all labels"):
         st.text_area("Guideline for all labels", **guideline, height=120, label_visibility="collapsed")

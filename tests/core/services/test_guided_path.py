@@ -92,11 +92,16 @@ def test_stopped_run_is_reviewed_and_then_resumed(workspace: Workspace) -> None:
         actions.edit(session, run_id, [f"d{number}"], "a", True)
         actions.edit(session, run_id, [f"d{number}"], "b", True)
         actions.submit(session, run_id, [f"d{number}"])
+        if number == 3:
+            assert next_of(session).action == "Review 3 more"
     whole = next_of(session)
     assert (whole.name, whole.hint, whole.new_run) == ("whole", "Press Start all 9 documents.", True)
+    assert whole.words == "Debate the other documents."
     every = session.store.runs.create(session.run(run_id).settings, session.store.documents.ids())
     session.store.runs._writer.do(set_state(every.run_id, "stopped", StopReason("user", "stopped by you"), 1.0))
     whole = next_of(session)
+    pilot = next(step for step in guided_path.overview(session).steps if step.name == "pilot")
+    assert pilot.words == "7 of 8 debated, stopped"  # not those of the last run
     assert (whole.action, whole.words, whole.new_run) == ("Resume run", "0 of 9 debated, stopped", False)
 
 

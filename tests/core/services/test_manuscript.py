@@ -65,6 +65,7 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
     assert "80 received a verdict, 0 remained unresolved (a reply could not be read completely, or the debate did" in (
         annotation
     )
+    assert "The model builtin/lexical is a word-list baseline, not a language model" in annotation
     assert "Parameters" not in annotation
     assert "by 1 person. 40 documents of 80 were drawn one after another with known, unequal probabilities" in str(
         reference
