@@ -2,15 +2,12 @@
 
 A protocol is a function ``DebateContext -> Step[Verdict]`` that reads like the algorithm in its paper. Requests, second
 attempts after unreadable replies, and ending a debate after a provider error are implemented here for all protocols. So
-are few-shot examples as a prompt shows them, and the certainty of a decision by the log probabilities of its words.
+are few-shot examples as a prompt shows them.
 """
 
 from __future__ import annotations
 
-import math
 import random
-import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,11 +16,11 @@ from typing import Any, TypeAlias
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook, Kind
 from core.debate import quote_location
+from core.debate.certainty import certainties
 from core.debate.reading import parse
 from core.debate.reading.decision_markers import without_reasoning
-from core.debate.reading.label_names import names_of
 from core.debate.reading.ratings import LEFT_OPEN
-from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
+from core.debate.turns import AttributedReply, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
 from core.documents import Document, Precedent, Precedents, Value
 from core.hashing import digest
 from core.runs import RunSettings, Template
@@ -379,7 +376,7 @@ def select_examples(context: DebateContext, shots: int) -> tuple[Precedent, ...]
 
 
 def template_rows(codebook: Codebook, precedents: Iterable[Precedent]) -> list[dict[str, Any]]:
-    """Return what a template shows of precedents: ``label`` and ``text`` of each."""
+    """Return ``label`` and ``text`` of each precedent, as templates show them."""
     return [
         {"label": format_labels(codebook, precedent.values), "text": prompts.delimit(precedent.text, "precedent")}
         for precedent in precedents
@@ -404,52 +401,3 @@ def _example_values(context: DebateContext) -> list[tuple[str, Value]]:
                 if values
                 for end in dict.fromkeys((min(values), max(values)))
             ]
-
-
-_ANSWER = re.compile(
-    r"[\s\"'*_`\]]*+(?:[:=|→—–-]|\bis\b)[\s\"'*_`]*+"
-    r"(?P<answer>(?:not )?(?:present|mentioned)|yes|no|true|false|absent|\d+(?:\.\d+)?)\b",
-    re.IGNORECASE,
-)
-
-
-def certainties(reply: Reply, reading: Reading, codebook: Codebook) -> Mapping[str, float]:
-    """Return the certainty (0 to 1) of each decided item whose words have log probabilities.
-
-    It is the product of the probabilities of the tokens that state the item: the yes, no or number after the label's
-    name if there is one, otherwise the name. These are the first after the start of the decision. A label that is
-    absent because it is not named has no certainty; without log probabilities no item has one.
-    """
-    if not reply.token_logprobs:
-        return {}
-    starts = [start for start, _ in reply.token_logprobs]
-    named: dict[str, tuple[int, int]] = {}
-    for mention in names_of(codebook).mentions(reply.text[reading.start :]):
-        named.setdefault(mention.item, (reading.start + mention.start, reading.start + mention.end))
-    found = {}
-    for item, value in reading.values.items():
-        if item == CHOICE_ITEM:
-            span = named.get(str(value)) or _code(reply.text, reading.start, str(value), codebook)
-        else:
-            span = _answer_span(reply.text, named.get(item), value)
-        if span is not None:
-            first, last = bisect_right(starts, span[0]) - 1, bisect_left(starts, span[1])
-            total = sum(logprob for _, logprob in reply.token_logprobs[max(first, 0) : last])
-            found[item] = float(f"{min(1.0, math.exp(total)):.4g}")
-    return found
-
-
-def _answer_span(text: str, name: tuple[int, int] | None, value: Value) -> tuple[int, int] | None:
-    """Return where the answer after a label's name is, or the name itself if it stands alone for a present label."""
-    if name is None:
-        return None
-    if answer := _ANSWER.match(text, name[1]):
-        return answer.span("answer")
-    return name if value is True else None
-
-
-def _code(text: str, start: int, item: str, codebook: Codebook) -> tuple[int, int] | None:
-    """Return where the code of a chosen label is."""
-    code = next((label.code for label in codebook.labels if label.id == item), None)
-    match = re.compile(rf"(?<![\w.-]){code:g}(?![\w.])").search(text, start) if code is not None else None
-    return match.span() if match else None

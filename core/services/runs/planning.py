@@ -1,16 +1,13 @@
-"""Plan a run: choose models, parameters and weights of votes, build its settings, test its models and create it."""
+"""Plan a run: choose models and parameters, build its settings, test its models and create it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
-from math import log
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from core import baseline, prompts
@@ -45,8 +42,7 @@ from core.services import few_shot_examples, preferences, prompt_templates
 from core.services.project_session import ProjectSession
 from core.services.runs.configuration import propose_name
 from core.services.runs.cost_estimate import context_overflows
-from core.store.annotations import Grid
-from core.store.annotators import REVIEWED
+from core.services.runs.vote_weights import reviewed_vote_weights
 from core.store.saved_versions import CodebookVersion
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -528,62 +524,3 @@ def parse_protocol(text: str, where: str) -> tuple[str, dict[str, str]]:
     """
     read(text, where)
     return protocols.custom.NAME, {protocols.custom.SCRIPT: text}
-
-
-MIN_WEIGHT = 0.05
-"""Smallest weight, of a model that is right no more often than by chance."""
-
-
-def reviewed_vote_weights(session: ProjectSession, settings: RunSettings) -> str:
-    """Return the weights of the annotators of planned settings as text, such as "2.2, 0.85, 1.39".
-
-    The weight is log(p (k - 1) / (1 - p)) for the share p of correct labels of the annotator's model on reviewed
-    documents, in any run with the same labels and any role. A choice has k labels and equally likely errors; other
-    labels are present or absent (k = 2), with the weights of Nitzan and Paroush (1982). One right label and k - 1 wrong
-    ones are added, so that a model without evidence has the weight 0. A model without reviewed documents has the mean
-    weight of the others. UsageError if none of the models has any.
-    """
-    right, n = _count_correct(session, settings)
-    errors = len(settings.codebook.labels) - 1 if settings.codebook.kind == "choice" else 1
-    known = {spec: log((right[spec] + 1) * errors / (n[spec] - right[spec] + errors)) for spec in n if n[spec]}
-    found = [known.get(model.spec) for model in settings.role_models.values()]
-    weights = [max(MIN_WEIGHT, weight) for weight in found if weight is not None]
-    if not weights:
-        raise UsageError(
-            "None of these models has labelled a reviewed document.",
-            "Review documents of a run with these models, or set the weights of votes to equal.",
-        )
-    mean = sum(weights) / len(weights)
-    return ", ".join(f"{mean if weight is None else max(MIN_WEIGHT, weight):.3g}" for weight in found)
-
-
-def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the correct and all compared labels of each model on reviewed documents.
-
-    A label of a document counts once per model: as the latest run with a value has it, of its first role with that
-    model. The queue prefers doubtful documents, but it does so for all models alike, and a weight only ranks the
-    models.
-    """
-    store = session.store
-    rows = {document: row for row, document in enumerate(store.documents.ids())}
-    correct: dict[str, Grid] = {}
-    for run in store.runs.all():
-        codebook = run.settings.codebook
-        if (codebook.kind, codebook.items) != (settings.codebook.kind, settings.codebook.items):
-            continue
-        documents = store.runs.document_ids(run.run_id)
-        examples = store.annotations.example_documents(run.run_id)
-        ended = store.annotations.debate_statuses(run.run_id) == "verdict"
-        # Documents of an old run may have been replaced since.
-        counted = ended & ~np.isin(documents, examples) & np.isin(documents, list(rows))
-        places = [rows[document] for document in compress(documents, counted)]
-        reviewed = store.annotations.grid(run.run_id, codebook, REVIEWED)[counted]
-        roles = [one for one in store.annotations.annotators(run.run_id) if one in run.settings.role_models]
-        for role in reversed(roles):  # values of the first role replace those of the others
-            spec = run.settings.role_models[role].spec
-            given = store.annotations.grid(run.run_id, codebook, role)[counted]
-            known = ~np.isnan(given) & ~np.isnan(reviewed)
-            made = correct.setdefault(spec, np.full((len(rows), len(codebook.items)), np.nan))
-            made[places] = np.where(known, given == reviewed, made[places])
-    right = {spec: int(np.nansum(made)) for spec, made in correct.items()}
-    return right, {spec: int((~np.isnan(made)).sum()) for spec, made in correct.items()}
