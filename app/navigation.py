@@ -55,7 +55,7 @@ if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)
 message = state.notice
 try:
-    above = st.empty()  # always, so that the browser draws nothing below anew when the notice appears or goes
+    above = st.empty()  # always, so that the page below keeps its state when the notice appears or goes
     if message is not None:
         with above.container(key=f"page-notice-{message[0]}"):
             notice(*message)

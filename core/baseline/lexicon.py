@@ -5,7 +5,7 @@ its include examples are derived. A listed word carries its label, and so does a
 ("price"). Derived words carry a label that has few better words; beside others they only support it, because many words
 of a definition name what an aspect is found on ("how clean the rooms are").
 
-There is no stemmer, because a stemmer merges words ("wine" and "win"). The forms of the few words of a codebook are
+No stemmer is used, because a stemmer merges words ("wine" and "win"). The forms of the few words of a codebook are
 written out instead, so that each token of a text needs one dictionary look-up.
 """
 

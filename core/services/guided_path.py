@@ -84,7 +84,7 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     yield _data(session, documents)
     yield _codebook(session)
     yield _models(session)
-    yield _pilot(session, last, state, done=ended[0] if ended else None)
+    yield _pilot(session, last, state, pilot=ended[0] if ended else None)
     yield Step(
         "review",
         "review",
@@ -144,15 +144,15 @@ def _model_words(role_models: Sequence[RoleModel]) -> str:
     return f"{words} (word-list baseline)" if specs == {f"{BUILTIN}/lexical"} else words
 
 
-def _pilot(session: ProjectSession, last: RunRow | None, state: State | None, *, done: RunRow | None) -> Step:
-    """Return the pilot's step, which is ``done`` by the first run with verdicts.
+def _pilot(session: ProjectSession, last: RunRow | None, state: State | None, *, pilot: RunRow | None) -> Step:
+    """Return the pilot's step, which is done by the first run with verdicts, ``pilot``.
 
     After a run without any verdict, the failed documents or the definitions come first.
     """
     version = session.store.codebooks.latest()
     saved = version.version if version else 0
-    if done is not None:
-        return Step("pilot", "run", "Pilot", "done", _run_words(done, done.state), "Run a pilot", "", new_run=True)
+    if pilot is not None:
+        return Step("pilot", "run", "Pilot", "done", _run_words(pilot, pilot.state), "Run a pilot", "", new_run=True)
     if last is not None and state == "done" and last.failed == last.documents:
         words = f"All debates failed ({format_count(last.documents, 'document')})."
         hint = f"Press Retry {last.failed:,} failed. If they fail again, press Test at the connection on Models."
