@@ -166,6 +166,11 @@ class EngineSettings(_Frozen):
             return self.batch_wait
         return 0.0 if self.batch_dir else float("inf")
 
+    @property
+    def price_share(self) -> float:
+        """Price of a request relative to the list price: half in a Batch API, not in files answered outside Moot."""
+        return 0.5 if self.name == "batch" and not self.batch_dir else 1.0
+
 
 class Template(_Frozen):
     """A prompt template as a run used it: its shipped or saved name, and its text."""

@@ -32,7 +32,6 @@ from core.llm.batch_api import (
     ASK_AGAIN,
     MOST_BYTES,
     MOST_REQUESTS,
-    SHARE,
     BatchLibrary,
     BatchServer,
     BatchState,
@@ -169,7 +168,8 @@ class BatchEngine(ReplayingEngine):
         request = pending.request
         waiting = self._waiting.get(key)
         if waiting is None:
-            most = self.dependencies.models.max_cost(pending.role_model, request) * SHARE
+            most = self.dependencies.models.max_cost(pending.role_model, request)
+            most *= self.settings.engine.price_share
             job = self._jobs_out.get(self._submitted_keys.get(key, ""))
             if job is None and (only_open or self.budget.spent + self._reserved + most > self.budget.ceiling):
                 self._deferred[pending.document.id] = None
@@ -392,7 +392,7 @@ class BatchEngine(ReplayingEngine):
         """Record a failed request: it is submitted again, or its debate gets the error."""
         self._attempts[key] += 1
         usage = Usage(*error.billed, estimated=True)
-        cost = self._batches.cost(job.role_model, usage)
+        cost = self._batches.cost(job.role_model, usage, self.settings)
         if job.run_id == self.run_id:
             self.progress.billed(usage, cost)
             self.budget.spent += cost or 0.0

@@ -31,8 +31,6 @@ MARK = "moot"
 """Metadata key for our name of a batch, to find a batch whose id never reached us."""
 MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000
 """Limits of one file, the second below the API's 200 MB."""
-SHARE = 0.5
-"""Price of a batch relative to the list price."""
 ASK_AGAIN = "Resume the run to request it again, or use --engine live."
 """Remedy for a request without a reply."""
 
@@ -278,7 +276,7 @@ class BatchLibrary:
         form: ReplyForm,
         prompt_characters: int,
     ) -> Reply:
-        """Return the reply in a row, at half the list price. Raises ModelError."""
+        """Return the reply in a row. Raises ModelError."""
         key = self._keys.get(role_model.base_url)
         request = self._library.build_request(key, role_model, Request("", (), form=form), settings)
         builder = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
@@ -298,13 +296,13 @@ class BatchLibrary:
             text=redacted(reply.text, key),
             reasoning=redacted(reply.reasoning, key),
             usage=usage,
-            cost_usd=self.cost(role_model, usage),
+            cost_usd=self.cost(role_model, usage, settings),
         )
 
-    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
-        """Return the price of a request in a batch in dollars, None if unknown."""
+    def cost(self, role_model: RoleModel, usage: Usage, settings: RunSettings) -> float | None:
+        """Return the price of a request in a batch of a run in dollars, None if unknown."""
         cost = self._library.cost(role_model, usage)
-        return None if cost is None else cost * SHARE
+        return None if cost is None else cost * settings.engine.price_share
 
     async def close(self) -> None:
         """Close the connections to the servers."""

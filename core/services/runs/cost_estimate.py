@@ -10,7 +10,6 @@ from core.debate import protocols
 from core.debate.turns import Usage
 from core.documents import Document
 from core.formatting import format_count
-from core.llm.batch_api import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
@@ -92,15 +91,15 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
         used = Usage(prompt * calls, each.completion_tokens * calls)
         connection = session.models.connection(role_model.connection)
         cost = session.models.prices.cost(connection, role_model.model, used)
-        if cost is not None and settings.engine.name == "batch":
-            cost *= BATCH_SHARE
+        if cost is not None:
+            cost *= settings.engine.price_share
         roles.append(
             RoleEstimate(role.name, role.title, role_model, calls, used.prompt_tokens, used.completion_tokens, cost)
         )
     if any(count.minimum < count.maximum for count in asks.values()):
         source += "; the number of calls is an upper bound, because a debate may end early"
     basis = _basis(session.models, roles, source)
-    if settings.engine.name == "batch" and any(role.cost_usd for role in roles):
+    if settings.engine.price_share < 1 and any(role.cost_usd for role in roles):
         basis += " Batch prices are half of the list price."
     return Estimate(documents, iterations, tuple(roles), basis)
 

@@ -56,15 +56,16 @@ def test_cost_is_list_price_times_rendered_prompts(session: ProjectSession) -> N
     assert estimate.basis.startswith("List prices; tokens: prompts of 4 documents")
 
 
-def test_batch_costs_half(session: ProjectSession) -> None:
+def test_batch_costs_half_unless_the_files_are_answered_outside(session: ProjectSession) -> None:
     plan = planning.Plan(default_model=RoleModel(connection="openai", model="gpt-4.1-mini"))
-    live, batch = (
-        estimate_plan(session, plan),
-        estimate_plan(session, replace(plan, engine=EngineSettings(name="batch"))),
+    live, batch, by_hand = (
+        estimate_plan(session, replace(plan, engine=engine))
+        for engine in (EngineSettings(), EngineSettings(name="batch"), EngineSettings(name="batch", batch_dir="files"))
     )
     assert live.cost_usd is not None
     assert batch.cost_usd == pytest.approx(live.cost_usd / 2)
     assert batch.basis.endswith("Batch prices are half of the list price.")
+    assert (by_hand.cost_usd, by_hand.basis) == (live.cost_usd, live.basis)
 
 
 def test_short_output_limit_bounds_the_assumed_reply(session: ProjectSession) -> None:
