@@ -140,6 +140,7 @@ class HandBatches:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._read: dict[tuple[Path, bool], tuple[tuple[int, int], frozenset[str]]] = {}
 
     async def submit(self, path: Path, mark: str) -> str:
         """Return the name; the file is already in the folder."""
@@ -159,7 +160,7 @@ class HandBatches:
         written = source.stat().st_mtime
         later = [path for path in sorted(self._folder.glob("*.jsonl")) if path.stat().st_mtime >= written]
         found = {
-            path: wanted & await asyncio.to_thread(_keys_in, path, replies_only=path not in own)
+            path: wanted & await asyncio.to_thread(self._keys_in, path, replies_only=path not in own)
             for path in (*own, *later)
             if path != source
         }
@@ -167,6 +168,17 @@ class HandBatches:
         answered = len(frozenset().union(*found.values()))
         still = answered > 0 and time.time() - max(path.stat().st_mtime for path in outputs) > self.SETTLED
         return BatchState(answered == len(wanted) or still, answered, tuple(path.name for path in outputs))
+
+    def _keys_in(self, path: Path, *, replies_only: bool) -> frozenset[str]:
+        """Return the keys of the output lines in a file, or of those with a reply. Read only a file that changed."""
+        found, file_key = path.stat(), (path, replies_only)
+        state = found.st_mtime_ns, found.st_size
+        if file_key not in self._read or self._read[file_key][0] != state:
+            with path.open("rb") as file:
+                rows = (row for row in map(read_row, file) if row is not None)
+                keys = frozenset(key for key, row in rows if not replies_only or answers(row))
+            self._read[file_key] = state, keys
+        return self._read[file_key][1]
 
     async def rows(self, output: str) -> AsyncIterator[bytes]:
         """Yield the lines of an output file."""
@@ -183,12 +195,6 @@ class HandBatches:
 
 BatchServer: TypeAlias = OpenAIBatches | HandBatches
 """A batch server. Its methods raise a ModelError on failure."""
-
-
-def _keys_in(path: Path, *, replies_only: bool) -> set[str]:
-    """Return the keys of the output lines in a file, or of those with a reply."""
-    with path.open("rb") as file:
-        return {row[0] for row in map(read_row, file) if row is not None and (not replies_only or answers(row[1]))}
 
 
 def line(key: str, body: Mapping[str, Any]) -> bytes:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.engine import batch_run
-from core.llm.batch_api import HandBatches
+from core.llm import batch_api
+from core.llm.batch_api import HandBatches, read_row
 from tests.core.cli.invoking import CommandResult, annotate, rows, write
 from tests.servers.batches import answer
 from tests.servers.running import batch_server, configure, stats
@@ -377,6 +380,27 @@ def test_run_names_its_own_file_and_not_one_of_another_run(tmp_path: Path) -> No
     assert f"6 requests of a batch are in {hand.files / 'r0002-'}" in other.stderr
     for run_id in ("r0001", "r0002"):
         assert f"6 requests of a batch are in {hand.files / run_id}-" in hand.resume(run_id).stderr
+
+
+def test_unchanged_files_are_read_once_and_changed_ones_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[bytes] = []
+
+    def read(line: bytes) -> tuple[str, Mapping[str, Any]] | None:
+        lines.append(line)
+        return read_row(line)
+
+    monkeypatch.setattr(batch_api, "read_row", read)
+    for name in ("mark", "mark.output"):
+        (tmp_path / f"{name}.jsonl").write_text('{"custom_id": "a", "response": {}}\n')
+    hand = HandBatches(tmp_path)
+
+    def look() -> tuple[int, int]:
+        answered = asyncio.run(hand.look("mark.jsonl", "ab")).answered
+        return answered, len(lines)
+
+    assert [look(), look()] == [(1, 1), (1, 1)]
+    (tmp_path / "mark.output.jsonl").write_text('{"custom_id": "a", "response": {}}\n{"custom_id": "b", "error": {}}\n')
+    assert look() == (2, 3)
 
 
 def test_error_rows_of_vllm_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
