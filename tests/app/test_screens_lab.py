@@ -100,6 +100,14 @@ def test_edited_label_is_kept_while_another_view_is_shown(filled: ProjectSession
     assert at.multiselect(key=f"lab-label-keywords-{BOOK.labels[1].id}")
 
 
+def test_view_is_kept_on_other_pages(filled: ProjectSession) -> None:
+    at = open_page("lab")
+    at.session_state["lab_definitions_view"] = "suggestions"
+    for page in ("lab", "home", "lab"):
+        at.switch_page(f"screens/{page}/page.py").run()
+    assert at.session_state["lab_definitions_view"] == "suggestions"
+
+
 def test_reset_of_definitions_removes_their_error(filled: ProjectSession) -> None:
     at = open_page("lab")
     at.session_state["lab-label"] = BOOK.labels[1].id
@@ -108,7 +116,7 @@ def test_reset_of_definitions_removes_their_error(filled: ProjectSession) -> Non
     at.session_state["lab_problem"] = UsageError("The draft does not fit.", "Change it.")
     at.run()
     assert "The draft does not fit." in html(at)
-    at.button(key="lab-discard").click().run()
+    at.button(key="draft-discard").click().run()
     assert "The draft does not fit." not in html(at)
 
 

@@ -12,7 +12,7 @@ from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices
 from app.widgets.codebook_versions import accepted_lessons, changes, pieces
-from app.widgets.elements import heading, line, literal, saved, segments
+from app.widgets.elements import discard_popover, heading, line, literal, saved, segments
 from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel
 from app.widgets.run_picker import run_words
@@ -41,7 +41,7 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
     subtitle = f"{version} against the draft, {format_count(now.count, 'change')}" if now.dirty else version
     with panel("Definitions", subtitle, key="lab-definitions") as head:
         with head:
-            view = segments("View", VIEWS, key=with_default("lab_definitions_view", "edit"))
+            view = segments("View", VIEWS, key=with_default("lab_definitions_view", "edit"), persist_state="session")
         if view == "diff":
             changes(now.changes)
         elif view == "suggestions":
@@ -77,7 +77,7 @@ def _foot(session: ProjectSession, now: CodebookStatus) -> None:
         with st.container(width="stretch"):
             saved(state.codebook.draft_saved_at, "Draft saved")
         back = f"Reset to v{now.saved.version}" if now.saved else "Reset"
-        st.button(back, type="tertiary", key="lab-discard", on_click=_discard, args=(session,))
+        discard_popover(back, _discard, session)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         note_field(now.next_version)
 

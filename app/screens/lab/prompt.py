@@ -39,7 +39,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
     subtitle = f"{now.base.label} against the draft, +{added} −{removed} lines" if now.changed else now.base.label
     with panel(f"{slot.title} prompt" if slot.parts else slot.title, subtitle, key="lab-prompt") as head:
         with head:
-            view = segments("View", VIEWS, key=with_default("lab_prompt_view", "edit"))
+            view = segments("View", VIEWS, key=with_default("lab_prompt_view", "edit"), persist_state="session")
         versions = prompt_templates.versions(session, slot, plan.protocol)
         known = {version.name: version for version in versions}
         match view:
