@@ -101,6 +101,12 @@ def test_app_uses_services_and_never_the_store_of_a_session(path: Path) -> None:
     assert not reached, f"{path.name} reaches into the store in lines {reached}: offer a function in core/services"
 
 
+@pytest.mark.parametrize("path", _modules("core/store"), ids=lambda path: path.name)
+def test_store_imports_only_the_interfaces_of_the_engine(path: Path) -> None:
+    engine = {".".join(name.split(".")[:3]) for name in _imports(path) if name.startswith("core.engine")}
+    assert engine <= {"core.engine", "core.engine.interfaces"}
+
+
 def test_allowed_imports_go_one_way() -> None:
     TopologicalSorter(MAY_IMPORT).prepare()
 

@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
+from core.debate.reply_codec import decode_reply, encode_reply
 from core.debate.turns import Reply, Turn, Usage, VerdictReached
 from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
@@ -141,11 +142,6 @@ def precedents_of(text: str) -> Precedents:
     return {(item, value): found for item, value, found in _PRECEDENTS.validate_json(text)}
 
 
-_STORED = tuple(name for name in Reply.__dataclass_fields__ if name not in ("error", "reading", "evidence"))
-"""Fields of a stored reply; the others are parsed from its text."""
-_ADAPTER = TypeAdapter(Reply)
-
-
 class ReplyLogReader:
     """Reader of the replies that arrive in a folder, file by file, each line once."""
 
@@ -162,7 +158,7 @@ class ReplyLogReader:
                     if not line.endswith(b"\n"):
                         break
                     self._offsets[path] = self._offsets.get(path, 0) + len(line)
-                    yield decode(line)
+                    yield decode_reply(line)
 
 
 class FolderReplyStore:
@@ -195,7 +191,7 @@ class FolderReplyStore:
 def append_replies(path: Path, *replies: Reply) -> None:
     """Append replies to a file and sync it to disk."""
     with path.open("ab") as file:
-        file.write(b"".join(map(encode, replies)))
+        file.write(b"".join(map(encode_reply, replies)))
         file.flush()
         os.fsync(file.fileno())
 
@@ -215,23 +211,3 @@ def take_attempts(folder: Path) -> list[FailedAttempt]:
         taken.append(FailedAttempt(**fields | {"usage": Usage(**fields["usage"])}))
         path.unlink()
     return sorted(taken, key=lambda attempt: attempt.unix_time)
-
-
-def encode(reply: Reply) -> bytes:
-    """Return a reply as a line of JSON."""
-    fields = {name: getattr(reply, name) for name in _STORED}
-    try:
-        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
-    except orjson.JSONEncodeError:  # a lone surrogate, in text that was not made storable
-        return json.dumps({**fields, "usage": asdict(reply.usage)}).encode() + b"\n"
-
-
-def decode(line: bytes) -> Reply:
-    """Return the reply in a line of JSON. Raises ValueError for anything else."""
-    try:
-        fields = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        fields = json.loads(line)
-    if not isinstance(fields, dict) or fields.keys() != set(_STORED):
-        raise ValueError("not a stored reply")
-    return _ADAPTER.validate_python(fields)

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from core.debate.reply_codec import decode_reply, encode_reply
 from core.debate.turns import Reply, Usage
-from core.engine.ray_worker import decode, encode
 from core.errors import StorageFull
 from core.files import replace_shared
 from core.store.database import Connection, Cursor, translate_error
@@ -153,7 +153,7 @@ class ReplyLog:
 
     def append(self, reply: Reply) -> None:
         """Write a reply. Raises StorageFull and ProjectError, which leave the file unchanged."""
-        line = encode(reply)
+        line = encode_reply(reply)
         with self._gate:
             try:
                 file = self._open()
@@ -199,7 +199,7 @@ class ReplyLog:
         draft = self._path.with_name(self._path.name + ".new")
         draft.unlink(missing_ok=True)
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600), "wb") as file:
-            file.write(b"".join(map(encode, self._waiting.values())))
+            file.write(b"".join(map(encode_reply, self._waiting.values())))
         self._close()
         replace_shared(draft, self._path)
         self._size = self._path.stat().st_size
@@ -214,4 +214,4 @@ def _read(path: Path) -> Iterable[Reply]:
         raise translate_error(error, path) from error
     for line in filter(None, lines):
         with suppress(ValueError, TypeError, KeyError, RecursionError):
-            yield decode(line)
+            yield decode_reply(line)
