@@ -189,6 +189,13 @@ def test_alternative_annotator_test_shows_shares_without_decimals_and_their_inte
     assert shown.count("67%  (21% to 94%)") == 3  # Wilson's interval of 2 of 3
 
 
+def test_model_scores_count_the_documents_of_the_latest_run_only(session, project):
+    two_runs(project)
+    shown = texts(draw(session, "evaluate", evaluate_tab="models"))
+    assert "n = 4 documents<" in shown
+    assert "of 2 runs" not in shown
+
+
 def shown_span(estimate, scale=1, digits=3):
     """Return an estimate of a report as the page shows it: "0.500 (0.250 to 0.750)"."""
     return [format_number(scale * value, digits) for value in (estimate["value"], *estimate["interval"])]

@@ -31,9 +31,10 @@ PEOPLE: dict[People, str] = {"experts": "experts", "trained": "trained annotator
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     rows = comparable_runs(session, run)
     found = model_scores(session, rows, reference)
+    scored = {one.run_id for one in found}
+    each = [coverage.of_run(session, row, reference) for row in rows if row.run_id in scored]
+    on = coverage.merge(each).describe(reference) if each else ""
     left, right = st.columns([1, 1.2], gap="small")
-    each = [coverage.of_run(session, row, reference) for row in rows]
-    on = coverage.merge(each).describe(reference)
     with left:
         _recommendations(found, recommend_models(session, rows, tuple(run.settings.role_models), reference), on)
     with right:
