@@ -1,4 +1,4 @@
-// A tile for each debate in progress. A finished debate keeps its tile until another debate needs the place.
+// A tile for each of the latest debates. A finished debate keeps its tile until another debate needs the place.
 
 import { button, el, icon, setText } from "./dom.js";
 import { formatPlural, formatRating } from "./format.js";
@@ -40,13 +40,23 @@ export class DebateTiles {
     /** Debates whose tiles will be redrawn. @type {Set<string>} */
     this.changed = new Set();
     this.columns = 0;
-    this.node = el("div", { className: "tiles scroll", ariaLabel: "Debates in progress" });
+    this.node = el("div", { className: "tiles scroll", ariaLabel: "Latest debates" });
     this.empty = el("div", "empty hidden", "No debate is in progress.");
   }
 
   /** Debates in the order of their places. */
   get ids() {
     return this.places.filter((id) => id !== null);
+  }
+
+  /**
+   * Return the heading of the tiles with its number: the debates in progress, or else the finished ones shown.
+   *
+   * @param {number} running
+   */
+  heading(running) {
+    const finished = running ? 0 : this.ids.length;
+    return finished ? { title: "Latest debates", count: finished } : { title: "In progress", count: running };
   }
 
   /** @param {string} id */

@@ -112,7 +112,7 @@ class LiveRunView {
     this.turns = el("div", "turns scroll");
     // All debates
     this.overviewTitle = el("h2");
-    this.overviewCount = el("span", "badge", "0");
+    this.overviewCount = el("span", "badge");
     this.liveButton = button("", () => this.switchMode("live"), "Live");
     this.finishedButton = button("", () => this.switchMode("finished"), "Finished");
 
@@ -513,7 +513,6 @@ class LiveRunView {
     this.liveButton.ariaPressed = String(mode === "live");
     this.finishedButton.ariaPressed = String(mode === "finished");
     this.finished.node.classList.toggle("hidden", mode === "live");
-    setText(this.overviewTitle, mode === "live" ? "In progress" : "Finished");
     this.scheduler.show("counters", "tiles");
   }
 
@@ -595,14 +594,22 @@ class LiveRunView {
       counters.drawNotice({ tone: "warn", icon: "help", title: "This run does not exist.", text });
     } else counters.drawNotice(status && describeState(status, data));
     if (!status) return;
-    const ended = formatCount(countEnded(status));
-    setText(this.finishedButton, `Finished ${ended}`);
-    const running = formatCount(isOver(status) ? 0 : status.in_flight);
-    setText(this.overviewCount, this.mode === "live" ? running : ended);
+    setText(this.finishedButton, `Finished ${formatCount(countEnded(status))}`);
+    this.drawOverviewHeading();
   }
 
   drawTiles() {
     this.tiles.draw(this.shownId, this.mode === "live");
+    this.drawOverviewHeading();
+  }
+
+  drawOverviewHeading() {
+    const { mode, status, tiles } = this;
+    const finished = { title: "Finished", count: status ? countEnded(status) : 0 };
+    const running = status && !isOver(status) ? status.in_flight : 0;
+    const { title, count } = mode === "live" ? tiles.heading(running) : finished;
+    setText(this.overviewTitle, title);
+    setText(this.overviewCount, formatCount(count));
   }
 
   drawDebate() {

@@ -94,6 +94,7 @@ def test_run_survives_page_switch_reload_and_pause(page: Page, running: Studio) 
     wait_for_button(page, "Pause")  # the first tab follows without a reload
     other.close()
     stop(page)
+    page.get_by_role("heading", name="Latest debates").wait_for()  # of the tiles, none of which is in progress
 
 
 def test_crash_keeps_every_stored_reply(page: Page, running: Studio) -> None:

@@ -68,6 +68,14 @@ test("the next debate has started and made the least progress", () => {
   assert.equal(tiles.first(), "late");
 });
 
+test("tiles without a debate in progress are the latest debates", () => {
+  const tiles = makeTiles(2, makeTile("d1", { status: "verdict", values: {} }), makeTile("d2"));
+  assert.deepEqual(tiles.heading(1), { title: "In progress", count: 1 });
+  tiles.set(makeTile("d2", { status: "failed" }), 2, null);
+  assert.deepEqual(tiles.heading(0), { title: "Latest debates", count: 2 });
+  assert.deepEqual(makeTiles(2).heading(0), { title: "In progress", count: 0 });
+});
+
 test("a tile describes its debate", () => {
   const tiles = makeTiles(9);
   const describe = (fields, present = []) =>
