@@ -1,14 +1,17 @@
-"""Files: shipped folders, bounded text files of users, and files that another thread or program may have open."""
+"""Files: shipped folders, bounded text files of users, atomic writes, files that another program may have open."""
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 import stat
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from core.errors import InputError, MootError
 
@@ -18,6 +21,9 @@ MAX_BYTES = 10_000_000
 
 PAUSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 """Seconds before each further attempt."""
+
+_FULL_CODES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL_WORDS = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -59,6 +65,32 @@ def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
         return read_bytes(path, most=most).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from error
+
+
+@contextmanager
+def atomic_write(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
+    """Open a new file that replaces ``path`` when the block succeeds and is removed when it fails. Raises OSError.
+
+    The file is in the folder of the target, so that the replacement is atomic, and is synced to disk before. Only its
+    owner can read a ``private`` file.
+    """
+    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    mode = 0o600 if private else 0o666
+    try:
+        with open(part, "x+b", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        replace_shared(part, path)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def is_disk_full(error: Exception) -> bool:
+    """Return True if an error of the operating system or of DuckDB says that the disk or the user's quota is full."""
+    text = str(getattr(error, "strerror", None) or error).lower()
+    return getattr(error, "errno", None) in _FULL_CODES or any(words in text for words in _FULL_WORDS)
 
 
 def read_shared(path: Path) -> bytes:

@@ -23,6 +23,7 @@ import platformdirs
 
 from core.cli.console import print_message
 from core.errors import MootError, ProjectGone, ProjectLocked, UsageError
+from core.files import atomic_write
 
 if TYPE_CHECKING:
     from app.api.access import Access
@@ -93,9 +94,8 @@ def _write_private(path: Path, text: str) -> None:
     """Write a file that only its user can read. Raises UsageError if the disk is full or the folder is read-only."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
+        with atomic_write(path, private=True) as file:
+            file.write(text.encode())
     except OSError as error:
         problem = f"{path} could not be written: {error.strerror}."
         raise UsageError(problem, "Free some space, or correct the permissions of the folder.") from error

@@ -24,6 +24,7 @@ from core.debate.turns import Reply, Turn, Usage, VerdictReached
 from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine
+from core.files import atomic_write
 from core.llm.connections import Connection
 from core.llm.models import ModelLibrary
 from core.llm.prices import Price
@@ -197,10 +198,9 @@ def append_replies(path: Path, *replies: Reply) -> None:
 
 
 def write_attempt(folder: Path, attempt: FailedAttempt) -> None:
-    """Write a failed attempt to a folder. Its file has another name until it is complete."""
-    part = folder / f"{uuid.uuid4().hex}.part"
-    part.write_text(json.dumps(asdict(attempt)), encoding="utf-8")  # unlike orjson, json takes lone surrogates
-    part.rename(part.with_suffix(".json"))
+    """Write a failed attempt to a folder."""
+    with atomic_write(folder / f"{uuid.uuid4().hex}.json") as file:
+        file.write(json.dumps(asdict(attempt)).encode())  # unlike orjson, json takes lone surrogates
 
 
 def take_attempts(folder: Path) -> list[FailedAttempt]:

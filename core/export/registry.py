@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +19,7 @@ from core.export.jsonl import write_jsonl, write_transcript
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.parquet import write_parquet
 from core.export.prodigy import write_prodigy
-from core.files import replace_shared
+from core.files import atomic_write, is_disk_full
 from core.formatting import did_you_mean
 
 Writer: TypeAlias = Callable[[Iterable[Any], Codebook, BinaryIO], int]
@@ -159,29 +157,22 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> 
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a new file that replaces ``path`` when the block succeeds and is removed when it fails.
 
-    The file is in the folder of the target, so that the replacement is atomic. An OSError in the block becomes an
-    ExportError. So does a target that is no ordinary file, such as /dev/stdout: root would replace the device.
+    An OSError in the block becomes an ExportError. So does a target that is no ordinary file, such as /dev/stdout: root
+    would replace the device.
     """
-    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
     if path.is_dir():
         raise ExportError(f"{path} is a folder.", "Give a file name in it.")
     if str(path) == "-" or path.absolute().parent == _DEVICES or (path.exists() and not path.is_file()):
         raise ExportError(f"{path} is not an ordinary file.", "Moot writes to files only: give the name of one.")
     try:
-        with part.open("x+b") as file:
+        with atomic_write(path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        replace_shared(part, path)
     except OSError as error:
         raise _export_error(error, path) from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def _export_error(error: OSError, path: Path) -> ExportError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if is_disk_full(error):
         return ExportError(
             f"The disk refused {path.name}: {error.strerror}.", "Free some space, or choose another path."
         )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
-import tempfile
 import time
 from collections.abc import Set
 from pathlib import Path
@@ -16,7 +14,7 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
-from core.files import read_shared, replace_shared
+from core.files import atomic_write, read_shared, replace_shared
 from core.llm.connections import Connection, Limits
 from core.llm.prices import Price
 from core.runs import RoleModel
@@ -143,13 +141,8 @@ def write(name: str, content: bytes) -> None:
     """Write a file into the preferences folder atomically; an unwritable folder is ignored."""
     with contextlib.suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder(), prefix=f".{name}-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            replace_shared(Path(temporary), folder() / name)
-        except OSError:
-            Path(temporary).unlink()
+        with atomic_write(folder() / name, private=True) as file:
+            file.write(content)
 
 
 def folder() -> Path:

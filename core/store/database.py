@@ -26,7 +26,7 @@ from duckdb import DuckDBPyConnection
 from filelock import FileLock, Timeout
 
 from core.errors import InputError, MootError, ProjectError, ProjectGone, ProjectLocked, StorageFull
-from core.files import read_text
+from core.files import atomic_write, is_disk_full, read_text
 from core.store import migrations
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ _COMPANIONS = (".wal.checkpoint", ".wal.recovery", ".wal", ".replies", ".lock.js
 """Suffixes of the files beside a project, the longest first."""
 _SPILL = ".tmp"
 """Suffix of the folder for data that does not fit into memory."""
-_FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
 
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d{1,5}")
 _DAMAGED = ("Corrupt database file", "Could not read enough bytes from file")
@@ -69,7 +68,7 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
     if isinstance(error, MootError) or not isinstance(error, duckdb.Error | OSError):
         return error
     text = str(error)
-    if any(mark in text.lower() for mark in _FULL):
+    if is_disk_full(error):
         return StorageFull(
             f"The disk is full: {path} could not be written.",
             "Free some space and continue; everything confirmed as saved is safe.",
@@ -442,15 +441,8 @@ class Ownership:
 
     def _write_note(self, url: str | None) -> None:
         """Record the address at which this process shows the project. A note that cannot be written is left out."""
-        draft = self._note.with_name(self._note.name + ".new")
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
-            try:
-                with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                    json.dump({"pid": os.getpid(), "url": url}, file)
-                os.replace(draft, self._note)
-            except OSError:
-                draft.unlink(missing_ok=True)
+        with suppress(OSError), atomic_write(self._note, private=True) as file:
+            file.write(json.dumps({"pid": os.getpid(), "url": url}).encode())
 
     def release(self) -> None:
         """Release the lock. Harmless if repeated."""

@@ -8,6 +8,7 @@ the tables contain it, a moment later. A paid reply thus never waits for a trans
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import threading
@@ -20,7 +21,7 @@ from typing import Any
 from core.debate.reply_codec import decode_reply, encode_reply
 from core.debate.turns import Reply, Usage
 from core.errors import StorageFull
-from core.files import replace_shared
+from core.files import atomic_write
 from core.store.database import Connection, Cursor, translate_error
 from core.store.row_conversion import append_keyed, dump, load
 from core.store.write_queue import Repository, Writer
@@ -159,7 +160,7 @@ class ReplyLog:
                 file = self._open()
                 if os.write(file, line) < len(line):
                     os.ftruncate(file, self._size)
-                    raise OSError(f"no space left on device: {self._path}")
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
             except OSError as error:
                 raise translate_error(error, self._path) from error
             self._size += len(line)
@@ -196,12 +197,9 @@ class ReplyLog:
             self._file = None
 
     def _rewrite(self) -> None:
-        draft = self._path.with_name(self._path.name + ".new")
-        draft.unlink(missing_ok=True)
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600), "wb") as file:
+        with atomic_write(self._path, private=True) as file:
             file.write(b"".join(map(encode_reply, self._waiting.values())))
-        self._close()
-        replace_shared(draft, self._path)
+            self._close()  # Windows replaces no open file
         self._size = self._path.stat().st_size
 
 

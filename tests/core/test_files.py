@@ -1,15 +1,17 @@
-"""Tests of files: only UTF-8 text of bounded size is read, and files that are open elsewhere, with Windows' errors."""
+"""Tests of files: bounded UTF-8 text, atomic writes, full disks, and files that are open elsewhere on Windows."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.errors import InputError
-from core.files import read_bytes, read_shared, read_text, replace_shared
+from core.files import atomic_write, is_disk_full, read_bytes, read_shared, read_text, replace_shared
 
 
 def test_text_is_read_without_byte_order_mark_and_carriage_returns(tmp_path: Path) -> None:
@@ -37,6 +39,56 @@ def test_other_encodings_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xff\xfea")
     with pytest.raises(InputError, match="not UTF-8"):
         read_text(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_file_is_replaced_when_its_content_is_on_disk(private: bool, tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old", encoding="utf-8")
+    synced: list[str] = []
+    monkeypatch.setattr("core.files.os.fsync", lambda _file: synced.append(path.read_text(encoding="utf-8")))
+    mask = os.umask(0o022)
+    try:
+        with atomic_write(path, private=private) as file:
+            file.write(b"new")
+    finally:
+        os.umask(mask)
+    assert synced == ["old"]
+    assert path.read_text(encoding="utf-8") == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == (0o600 if private else 0o644)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old", encoding="utf-8")
+    with pytest.raises(ZeroDivisionError), atomic_write(path) as file:
+        file.writelines(b"new" * (1 // number) for number in (1, 0))
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_write_does_not_follow_a_link_with_the_name_of_the_temporary_file(tmp_path: Path, monkeypatch: Any) -> None:
+    target = tmp_path / "target.txt"
+    target.write_text("precious", encoding="utf-8")
+    monkeypatch.setattr("core.files.secrets.token_hex", lambda _size: "0")
+    (tmp_path / ".a.txt.0.part").symlink_to(target)
+    with pytest.raises(FileExistsError), atomic_write(tmp_path / "a.txt") as file:
+        file.write(b"new")
+    assert target.read_text(encoding="utf-8") == "precious"
+
+
+@pytest.mark.parametrize(
+    ("error", "full"),
+    [
+        (OSError(errno.ENOSPC, "Kein Platz"), True),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), True),
+        (OSError("IO Error: No space left on device"), True),
+        (OSError(errno.EACCES, "Permission denied", "/mnt/disk full of music"), False),
+    ],
+)
+def test_full_disk_is_recognised_by_number_and_by_words(error: OSError, full: bool) -> None:
+    assert is_disk_full(error) is full
 
 
 def refusals(count: int, *, windows: bool) -> list[PermissionError]:

@@ -77,4 +77,4 @@ def test_file_without_any_readable_entry_is_kept_under_another_name(content: str
 def test_preferences_that_cannot_be_written_leave_no_file() -> None:
     _path().mkdir(parents=True)
     preferences.write(preferences.FILE, b"{}")
-    assert not list(preferences.folder().glob(f".{preferences.FILE}-*"))
+    assert list(preferences.folder().iterdir()) == [_path()]

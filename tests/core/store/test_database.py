@@ -388,8 +388,11 @@ def target(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("name", ["project.duckdb.lock", "project.duckdb.lock.json.new", "project.duckdb.lock.json"])
-def test_symlinks_next_to_a_project_do_not_redirect_its_notes(path, target, name):
+@pytest.mark.parametrize(
+    "name", ["project.duckdb.lock", ".project.duckdb.lock.json.0.part", "project.duckdb.lock.json"]
+)
+def test_symlinks_next_to_a_project_do_not_redirect_its_notes(path, target, name, monkeypatch):
+    monkeypatch.setattr("core.files.secrets.token_hex", lambda _size: "0")
     path.with_name(name).symlink_to(target)
     with suppress(ProjectError):
         Project.open(path).close()
@@ -463,7 +466,8 @@ def test_address_in_a_forged_lock_note_is_ignored(path, note):
         assert caught.value.url is None
 
 
-def test_symlinks_next_to_a_project_do_not_redirect_its_reply_log(path, target):
+def test_symlinks_next_to_a_project_do_not_redirect_its_reply_log(path, target, monkeypatch):
+    monkeypatch.setattr("core.files.secrets.token_hex", lambda _size: "0")
     reply = Reply("a reply", key="k" * 32)
     with Project.open(path) as project:
         log = path.with_name(path.name + ".replies")
@@ -471,10 +475,11 @@ def test_symlinks_next_to_a_project_do_not_redirect_its_reply_log(path, target):
         with pytest.raises(ProjectError):
             asyncio.run(project.turn_store.commit(reply))
         log.unlink()
-        log.with_name(log.name + ".new").symlink_to(target)
+        log.with_name(f".{log.name}.0.part").symlink_to(target)
         writer = ReplyLog(log)
         writer.append(reply)
-        writer._rewrite()
+        with pytest.raises(FileExistsError):
+            writer._rewrite()
         writer.close()
         log.unlink()
     assert target.read_text() == "precious\n"
