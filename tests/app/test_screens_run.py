@@ -193,7 +193,10 @@ def test_a_double_click_starts_one_run(session: ProjectSession, monkeypatch: pyt
 def test_setting_changed_during_the_preflight_does_not_lose_the_start(
     session: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # the preflight of a slow server takes longer
     fill(session)
+    (earlier,) = queue_runs(session, planning.Plan())
+    session.stop(earlier.run_id)
 
     def probe_all(*_: object) -> tuple[()]:
         context = get_script_run_ctx()
@@ -203,9 +206,13 @@ def test_setting_changed_during_the_preflight_does_not_lose_the_start(
         return ()
 
     at = open_page("run")
+    at.button(key="new-run").click().run()
     monkeypatch.setattr(planning, "probe_all", probe_all)
     at.button(key="start-all").click().run()
-    assert [run.run_id for run in session.runs()] == ["r0001"]
+    at.run()
+    assert [run.run_id for run in session.runs()] == [earlier.run_id, "r0002"]
+    assert at.session_state["run_id"] == "r0002"
+    assert "Back to runs" not in labels(at)  # of the setup
 
 
 def test_failed_preflight_starts_no_run(session: ProjectSession) -> None:

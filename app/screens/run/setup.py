@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -180,17 +181,20 @@ def _ask_about_prices(specs: Sequence[str], start: Callable[[], None]) -> None:
 
 def _start(session: ProjectSession, settings: Sequence[RunSettings], make: Callable[[], Sequence[RunRow]]) -> None:
     """Test each model. If no test stops the start, create the runs, queue them and show the first one."""
-    with st.spinner("Testing each model …"):
-        probes = tuple(probe for one in settings for probe in planning.probe_all(one, session.models, session.engine))
-        runs = [] if any(probe.stops for probe in probes) else make()
-        # Before the next use of Streamlit, which ends this if the user has changed a setting meanwhile.
-        control.start_runs(session, runs)
-    state.run.probes = probes
-    if not runs:
-        st.rerun()
-    state.run.show_setup(False)
-    state.run_id = runs[0].run_id
-    _report_probes(probes)
+    probes: tuple[Probe, ...] = ()
+    runs: Sequence[RunRow] = ()
+    try:
+        with st.spinner("Testing each model …"):
+            each = [planning.probe_all(one, session.models, session.engine) for one in settings]
+            probes = tuple(itertools.chain.from_iterable(each))
+            runs = () if any(probe.stops for probe in probes) else make()
+            control.start_runs(session, runs)
+    finally:  # the end of the spinner raises an exception of Streamlit if the user has changed a setting meanwhile
+        state.run.probes = probes
+        if runs:
+            state.run.show_setup(False)
+            state.run_id = runs[0].run_id
+            _report_probes(probes)
     st.rerun()
 
 
