@@ -39,13 +39,14 @@ class CurvePoint:
 class ClassifierStatus:
     """The state of a project's classifier.
 
-    ``missing`` more documents must be submitted for a first training. ``documents`` were in the training data.
-    ``score`` is the cross-validated ``measure`` with a 95% interval, on ``tested`` documents. ``gain`` is its change
-    from half of the training documents to all of them. ``curve`` has the points with a score, from no training
-    documents (the words of the codebook alone) to all of them.
+    ``missing`` more documents must be submitted for a first training. ``documents`` were in the training data,
+    ``available`` are in the project. ``score`` is the cross-validated ``measure`` with a 95% interval, on ``tested``
+    documents. ``gain`` is its change from half of the training documents to all of them. ``curve`` has the points with
+    a score, from no training documents (the words of the codebook alone) to all of them.
     """
 
     missing: int
+    available: int
     hash: str = ""
     documents: int = 0
     version: int = 0
@@ -62,6 +63,11 @@ class ClassifierStatus:
         """True when the project has a trained classifier."""
         return bool(self.hash)
 
+    @property
+    def complete(self) -> bool:
+        """True when all documents were in the training data."""
+        return self.documents >= self.available
+
 
 def status(session: ProjectSession) -> ClassifierStatus:
     """Return the current status.
@@ -76,7 +82,10 @@ def status(session: ProjectSession) -> ClassifierStatus:
     if (reviewed >= MIN_DOCUMENTS and outdated) or interrupted:
         session.trainer.schedule()
     untrained = ClassifierStatus(
-        max(0, MIN_DOCUMENTS - reviewed), is_training=session.trainer.is_training, error=session.trainer.error
+        max(0, MIN_DOCUMENTS - reviewed),
+        session.store.documents.count(),
+        is_training=session.trainer.is_training,
+        error=session.trainer.error,
     )
     if known is None:
         return untrained

@@ -29,4 +29,7 @@ def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(tmp
         actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
     found = plan_sentence(run, plan.plan_status(session, run, made))
     assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in found
+    actions.submit(session, run.run_id, session.store.documents.ids(), actions.Attribution("ada"))
+    found = plan_sentence(run, plan.plan_status(session, run, made))
+    assert found.strip() == "Plan: F1 of Staff within 0.10. All 40 documents are reviewed."
     workspace.close()

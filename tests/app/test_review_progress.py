@@ -17,7 +17,7 @@ from core.services.evaluation import run_data
 from core.services.lab.lessons import AcceptedLessons
 from core.services.lab.results import LabelResult, TrialResult
 from core.services.project_session import ProjectSession
-from core.services.review import actions
+from core.services.review import actions, plan
 from core.services.review.accuracy_estimate import AccuracyEstimate
 from core.services.runs import planning
 from core.stats.intervals import Estimate, Interval
@@ -75,6 +75,7 @@ def test_accuracy_sentence_names_the_next_step() -> None:
     sentence = view.accuracy_sentence(_estimate(reviewed=60, drawn=12, right=known))
     assert "<b>91.8%</b> of labels are correct, 95% interval 87.4% to 95.0%" in sentence
     assert "Review about 7 more for ±3 points" in sentence
+    assert "All 400 documents are reviewed" in view.accuracy_sentence(_estimate(reviewed=400))
     assert "All 400 documents are reviewed" in view.accuracy_sentence(_estimate(reviewed=400, right=known))
 
 
@@ -132,6 +133,9 @@ def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
     next(button for button in at.button if button.label == "Accuracy and classifier").click().run()
     shown = html(at)
     assert "Trained on 9 documents with codebook version 1" in shown
+    assert "of half of them changes it by" in shown
+    assert "harder than most" not in shown  # all documents are reviewed
+    assert "more review" not in shown
     assert "No learning curve yet" not in shown
     assert "The band is the 95% interval." in shown
     assert '<th scope="col">documents</th>' in shown  # the table behind the chart
@@ -152,3 +156,17 @@ def test_refuses_a_file_that_is_not_a_classifier(session: ProjectSession) -> Non
     at.file_uploader(key="classifier-import").set_value(("odd.skops", b"nothing", "application/zip")).run()
     assert "odd.skops is not a classifier file." in html(at)
     assert session.store.classifiers.load() is None
+
+
+def test_plan_of_a_completed_review_asks_for_no_more_reviews(session: ProjectSession) -> None:
+    run = run_data.ranked_runs(session)[0]
+    actions.submit(session, run.run_id, session.store.documents.ids(), actions.Attribution("ada"))
+    at = AppTest.from_function(_page, default_timeout=60).run()
+    at.button(key="review-plan-open").click().run()
+    assert "All 9 documents are reviewed: <b>100.0%</b> of labels are correct. No plan is needed." in html(at)
+    assert "plan-start" not in {button.key for button in at.button}
+    plan.save_plan(session, run, plan.Plan("correct", "", 0.1, 0.1, 25))
+    at = AppTest.from_function(_page, default_timeout=60).run()
+    at.button(key="review-plan-open").click().run()
+    at.button(key="plan-end").click().run()
+    assert plan.current_plan(session, run) is None

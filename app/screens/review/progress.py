@@ -250,6 +250,9 @@ def accuracy_sentence(found: AccuracyEstimate) -> str:
     """Return the accuracy estimate and the next step as one sentence in HTML."""
     if not found.documents:
         return "No document has a verdict for every label yet."
+    correct = f"<b>{format_percent(found.right.value, 1)}</b> of labels are correct"
+    if found.reviewed == found.documents:
+        return f"All {found.documents:,} documents are reviewed: {correct}."
     if not found.known and not found.missing:
         return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
     if not found.known:
@@ -258,9 +261,6 @@ def accuracy_sentence(found: AccuracyEstimate) -> str:
             f"A first estimate of the accuracy on all {found.documents:,} documents appears after {count} in the order "
             "of the queue."
         )
-    correct = f"<b>{format_percent(found.right.value, 1)}</b> of labels are correct"
-    if found.reviewed == found.documents:
-        return f"All {found.documents:,} documents are reviewed: {correct}."
     span = format_interval(found.right.interval, "percent", digits=1, named=True)
     points = f"±{TARGET_WIDTH * 50:g} points"
     more = found.more()
@@ -295,8 +295,8 @@ def classifier_status(found: classifier.ClassifierStatus) -> None:
         span = f", {format_interval(found.score.interval, named=True)}" if found.score.interval else ""
         words = (
             f"Trained on {found.documents:,} documents with codebook version {found.version}. Cross-validated "
-            f"{escape(found.measure)} {score}{span}, on {found.tested:,} of them. "
-            f"Reviewed documents are harder than most.{_gain(found)}"
+            f"{escape(found.measure)} {score}{span}, on {found.tested:,} of them."
+            f"{'' if found.complete else ' Reviewed documents are harder than most.'}{_gain(found)}"
             f"{' Training on your latest decisions.' if found.is_training else ''}"
         )
     elif found.is_training:
@@ -326,12 +326,12 @@ def _gain(found: classifier.ClassifierStatus) -> str:
     interval = found.gain.interval
     if found.gain.value is None or interval is None:
         return ""
-    advice = "It is not certain that more review improves it."
+    advice = " It is not certain that more review improves it."
     if interval.low > 0:
-        advice = "More review is likely to improve it."
+        advice = " More review is likely to improve it."
     return (
         f" Training on all of these documents instead of half of them changes it by {format_signed(found.gain.value)} "
-        f"({format_interval(interval, named=True)}). {advice}"
+        f"({format_interval(interval, named=True)}).{'' if found.complete else advice}"
     )
 
 
@@ -384,6 +384,8 @@ def plan_sentence(run: RunRow, status: PlanStatus) -> str:
     if status.enough:
         return f"<b>Enough reviews.</b> {result}"
     claim = escape(plan.describe_claim(codebook, current))
+    if status.complete:
+        return f"Plan: {claim}. All {status.population:,} documents are reviewed. {result}"
     left = current.reviews - status.drawn
     more = f"about {left:,} more" if left > 0 else "more, as there are more errors than expected"
     if current.claim == "f1" and left <= 0:
@@ -393,30 +395,41 @@ def plan_sentence(run: RunRow, status: PlanStatus) -> str:
 
 @st.dialog("Plan the review", width="large")
 def _plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
-    """Draw the dialog: claim, label, precision, the number of reviews, and the start of the plan."""
+    """Draw the dialog: the current plan, the fields of another one, and the buttons that start or end a plan."""
     current = plan.current_plan(session, run)
     if current is not None:
         st.html(f'<div class="moot-remark">{plan_sentence(run, plan.plan_status(session, run, current))}</div>')
+    estimate = accuracy_estimate.estimate_accuracy(session, run)
+    if not estimate.sample.complete:
+        made = _new_plan(session, run)
+    else:
+        made = None
+        if current is None:
+            st.html(f'<div class="moot-remark">{accuracy_sentence(estimate)} No plan is needed.</div>')
+    save = partial(plan.save_plan, session, run, actor=actor)
+    with st.container(horizontal=True, gap="small"):
+        if made and st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(made,)):
+            st.rerun()
+        if current and st.button("End the current plan", key="plan-end", on_click=save, args=(None,)):
+            st.rerun()
+
+
+def _new_plan(session: ProjectSession, run: RunRow) -> Plan | None:
+    """Draw the fields of a plan and its number of reviews, and return the plan; None if it is impossible."""
     wanted = _claim_fields(session, run)
     try:
         with st.spinner("Simulating reviews"):
             needed = plan.plan_reviews(session, run, wanted, queue.review_settings(session).even)
     except MootError as error:
         error_box(error)
-        return
+        return None
     if needed is None:
         st.html('<div class="moot-remark">More reviews are needed than there are documents. Allow more points.</div>')
-        return
+        return None
     how = "random reviews" if wanted.claim == "error" else "reviews of the queue in its order"
     looks = _looks(wanted.claim)
     st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {how}.{looks}</div>')
-    with st.container(horizontal=True, gap="small"):
-        made = replace(wanted, reviews=needed)
-        save = partial(plan.save_plan, session, run, actor=actor)
-        if st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(made,)):
-            st.rerun()
-        if current is not None and st.button("End the current plan", key="plan-end", on_click=save, args=(None,)):
-            st.rerun()
+    return replace(wanted, reviews=needed)
 
 
 def _claim_fields(session: ProjectSession, run: RunRow) -> Plan:

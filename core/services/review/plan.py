@@ -85,9 +85,10 @@ class PlanStatus:
 
     For F1 and accepted verdicts at most the planned number counts.
 
-    ``population`` is the number of documents with a verdict. For a claim on accepted verdicts, ``accepted`` is the
-    lowest accepted level (None for none), and ``accepted_documents`` is how many of the ``tested`` documents it
-    accepts: all but those that were reviewed otherwise before, which no random draw could select.
+    ``population`` is the number of documents with a verdict. ``complete`` is True if all of them are reviewed. For a
+    claim on accepted verdicts, ``accepted`` is the lowest accepted level (None for none), and ``accepted_documents`` is
+    how many of the ``tested`` documents it accepts: all but those that were reviewed otherwise before, which no random
+    draw could select.
     """
 
     plan: Plan
@@ -95,6 +96,7 @@ class PlanStatus:
     population: int
     estimate: Estimate
     enough: bool
+    complete: bool
     accepted: int | None = None
     accepted_documents: int = 0
     tested: int = 0
@@ -166,7 +168,8 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     loaded = run_data.reviewed_sample(session, run, *others)
     verdicts, sample, rows = loaded.verdicts, loaded.sample, loaded.order
     reference, predicted = loaded.reference[rows], verdicts[rows]
-    whole = PlanStatus(plan, sample.drawn, int(loaded.population.sum()), Estimate(None, None), enough=False)
+    population = int(loaded.population.sum())
+    whole = PlanStatus(plan, sample.drawn, population, Estimate(None, None), enough=False, complete=sample.complete)
     if not len(rows):
         return whole
     match plan.claim:

@@ -246,7 +246,7 @@ def test_plan_on_a_rating_codebook_speaks_of_ratings() -> None:
     correct = Plan("correct", "", 0.05, 0.1)
     assert plan.describe_claim(book, correct) == "share of correct ratings within 5 points"
     assert "more correct ratings" in plan.describe_claim(book, Plan("better", "", 0.05, 0.1, other="r0001"))
-    status = PlanStatus(correct, 10, 40, Estimate(0.8, Interval(0.7, 0.9)), enough=True)
+    status = PlanStatus(correct, 10, 40, Estimate(0.8, Interval(0.7, 0.9)), enough=True, complete=False)
     assert "of the ratings of 40 documents are correct" in plan.describe_result(book, status)
 
 
