@@ -1,12 +1,18 @@
-"""Work in the background for a page that polls."""
+"""Work in the background: jobs for a page that polls, and results for pages that the user will probably open next."""
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from concurrent import futures
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Generic, TypeAlias, TypeVar
+
+from core.errors import MootError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[float, str], None]
@@ -49,3 +55,36 @@ class Job(Generic[T]):
 
     def _report(self, share: float, step: str) -> None:
         self.share, self.step = min(1.0, share), step
+
+
+class Prefetcher:
+    """One background thread that computes results for the pages that the user will probably open next.
+
+    The functions must cache their results (``cached_while``): return values are discarded. The page that
+    needs the result shows its MootError; other errors are logged.
+    """
+
+    def __init__(self) -> None:
+        self._gate = threading.Lock()
+        self._workers = ThreadPoolExecutor(1, thread_name_prefix="moot-prefetch")
+        self._next: Future[None] | None = None
+
+    def submit_latest(self, compute: Callable[[], object]) -> None:
+        """Run a function after the current one, replacing a waiting one. Ignored after ``close``."""
+        with self._gate, suppress(RuntimeError):  # closed
+            if self._next is not None:
+                self._next.cancel()
+            self._next = self._workers.submit(_run, compute)
+
+    def close(self) -> None:
+        """Drop the waiting function and wait for the current one."""
+        self._workers.shutdown(cancel_futures=True)
+
+
+def _run(compute: Callable[[], object]) -> None:
+    try:
+        compute()
+    except MootError:
+        pass
+    except Exception:
+        log.exception("prefetching failed")

@@ -10,7 +10,8 @@ from core.codebook import label_noun
 from core.debate import protocols
 from core.formatting import format_count
 from core.runs import BUILTIN, RoleModel, RunRow, State
-from core.services.project_session import ProjectSession, cached_by_reviews, cached_until_commit
+from core.services.cache import cached_by_reviews, cached_until_commit
+from core.services.project_session import ProjectSession
 from core.services.review.accuracy_estimate import estimate_accuracy
 from core.services.runs import planning
 

@@ -1,41 +1,37 @@
-"""An open project: its store, its active runs, the live state that the pages show, and a cache of computed results."""
+"""An open project: its store, its active runs, and the live state that the pages show."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial, wraps
-from inspect import signature
+from functools import partial
 from pathlib import Path
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
+from typing import Literal
 
 from core.debate.turns import Event, RunStatus, TurnDone
-from core.documents import VERDICT, Document, Reference
+from core.documents import Document
 from core.engine import worker_pool
 from core.engine.base_engine import Engine
 from core.engine.batch_run import BatchEngine
 from core.engine.event_loop import EngineThread
 from core.engine.interfaces import Dependencies, Publish, Work
 from core.engine.live_engine import LiveEngine
-from core.errors import ExportError, MootError, ProjectError, UsageError
+from core.errors import ExportError, ProjectError, UsageError
 from core.llm import embeddings
 from core.llm.batch_api import BatchLibrary
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import few_shot_examples
+from core.services.background_jobs import Prefetcher
 from core.services.classifier_training import ClassifierTrainer, Vectors
 from core.services.live_state import SHOWN_OPEN, DocumentText, LiveRunState, StoredDebate, status_of
 from core.store.database import PROJECT_SUFFIXES
 from core.store.project import Project, Store
 from core.store.transcripts import FinishedPage
-
-log = logging.getLogger(__name__)
 
 PAUSED = StopReason("user", "paused by you")
 STOPPED = StopReason("user", "stopped by you")
@@ -58,39 +54,6 @@ def source_of(store: Store, document: Document) -> str:
     """Return the source of a document, such as "reviews.csv, no. 427"."""
     file_name, number = store.transcripts.origin(document.id) or ("", document.position + 1)
     return f"{file_name}, no. {number:,}" if file_name else f"no. {number:,}"
-
-
-class Prefetcher:
-    """One background thread that computes results for the pages that the user will probably open next.
-
-    The functions must cache their results (``cached_while``): return values are discarded. The page that
-    needs the result shows its MootError; other errors are logged.
-    """
-
-    def __init__(self) -> None:
-        self._gate = threading.Lock()
-        self._workers = ThreadPoolExecutor(1, thread_name_prefix="moot-prefetch")
-        self._next: Future[None] | None = None
-
-    def submit_latest(self, compute: Callable[[], object]) -> None:
-        """Run a function after the current one, replacing a waiting one. Ignored after ``close``."""
-        with self._gate, suppress(RuntimeError):  # closed
-            if self._next is not None:
-                self._next.cancel()
-            self._next = self._workers.submit(_run, compute)
-
-    def close(self) -> None:
-        """Drop the waiting function and wait for the current one."""
-        self._workers.shutdown(cancel_futures=True)
-
-
-def _run(compute: Callable[[], object]) -> None:
-    try:
-        compute()
-    except MootError:
-        pass
-    except Exception:
-        log.exception("prefetching failed")
 
 
 class ProjectSession:
@@ -381,103 +344,3 @@ class ProjectSession:
     async def load_documents(self, ids: Sequence[str]) -> Sequence[Document]:
         """Return these documents without their gold, as a run gets them."""
         return await asyncio.to_thread(self.store.documents.load, ids, gold=False)
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-MAX_ENTRIES = 100
-
-_guard = threading.Lock()
-_making: dict[Hashable, threading.Lock] = {}
-"""Locks of the entries that are being computed. A result may be computed from others; never the reverse."""
-_known: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
-"""Key to (version, result). Keys contain the store, so a project opened later never gets another one's results."""
-
-
-def cached(session: ProjectSession, make: Callable[[], T], *key: Hashable, basis: Hashable = None) -> T:
-    """Return the cached result of ``make`` while ``basis`` is equal, and compute it again once ``basis`` changes.
-
-    ``key`` names the result completely: function and arguments. Thread-safe: of two calls at once, one computes.
-    """
-    key = (session.store, *key)
-    with _guard:
-        if (found := _known.get(key)) is not None and found[0] == basis:
-            _known.move_to_end(key)
-            return cast(T, found[1])
-        turn = _making.setdefault(key, threading.Lock())
-    with turn:
-        with _guard:
-            if (found := _known.get(key)) is not None and found[0] == basis:
-                return cast(T, found[1])
-        try:
-            made = make()
-            with _guard:
-                _known[key] = basis, made
-                _known.move_to_end(key)
-                while len(_known) > MAX_ENTRIES:
-                    _known.popitem(last=False)
-        finally:
-            with _guard:
-                _making.pop(key, None)
-    return made
-
-
-def cached_while(
-    basis: Callable[..., Hashable],
-) -> Callable[[Callable[Concatenate[ProjectSession, P], T]], Callable[Concatenate[ProjectSession, P], T]]:
-    """Cache a function while ``basis``, called with the session and the other arguments by name, returns the same.
-
-    Arguments must be hashable; a run counts by its id.
-    """
-
-    def decorate(function: Callable[Concatenate[ProjectSession, P], T]) -> Callable[Concatenate[ProjectSession, P], T]:
-        parameters = signature(function)
-
-        @wraps(function)
-        def look_up(session: ProjectSession, /, *args: P.args, **options: P.kwargs) -> T:
-            bound = parameters.bind(session, *args, **options)
-            bound.apply_defaults()
-            _, *others = bound.arguments.items()
-            key = (function.__module__, function.__qualname__, *(_identity(value) for _, value in others))
-            now = basis(session, **dict(others))
-            return cached(session, lambda: function(session, *args, **options), *key, basis=now)
-
-        return look_up
-
-    return decorate
-
-
-def _identity(value: Any) -> Hashable:
-    """Return a hashable argument; of a run its id."""
-    if isinstance(value, tuple | list):
-        return tuple(map(_identity, value))
-    return cast(Hashable, getattr(value, "run_id", value))
-
-
-cached_until_commit = cached_while(lambda session, **_: session.saved_at())
-"""Cache a function until something is committed to the project."""
-cached_by_documents = cached_while(lambda session, **_: session.store.documents.state())
-"""Cache a function until documents or their gold labels change."""
-
-
-@cached_until_commit
-def review_revision(session: ProjectSession) -> tuple[Any, ...]:
-    """Return a value that changes with gold labels and reviews, but not with new verdicts."""
-    latest = session.store.events.all(limit=1)
-    return (*session.store.documents.state(), latest[0].seq if latest else 0)
-
-
-@cached_until_commit
-def _scores_basis(session: ProjectSession, reference: Reference, annotator: str) -> Hashable:
-    return session.store.annotations.basis(reference, annotator)
-
-
-cached_by_reviews = cached_while(lambda session, **_: review_revision(session))
-"""Cache a function until gold labels or reviews change. New verdicts leave its results as they are."""
-cached_scores = cached_while(
-    lambda session, reference="gold", annotator=VERDICT, **_: _scores_basis(session, reference, annotator)
-)
-"""Cache a function until scores of its arguments ``annotator`` (verdict) and ``reference`` (gold) may change.
-
-Decisions in Review leave scores of a run's verdict or role against gold as they are.
-"""

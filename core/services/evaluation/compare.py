@@ -15,11 +15,12 @@ from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import format_count, format_p_value, format_points, format_signed, join_names
 from core.runs import RunRow
+from core.services.cache import cached_until_commit
 from core.services.evaluation import repeated_runs, run_data
 from core.services.evaluation.reference import check_reference
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import cost_of_run, cost_unit, efficient, evaluate, score
-from core.services.project_session import ProjectSession, cached_until_commit
+from core.services.project_session import ProjectSession
 from core.stats import flips, metrics, scoring, significance
 from core.stats.arrays import Codes, Mask, one_hot
 from core.stats.intervals import LEVEL, Estimate, Interval, format_interval

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from core.formatting import join_names
-from core.services.project_session import ProjectSession, cached_while
+from core.services.cache import cached_while
+from core.services.project_session import ProjectSession
 from core.stats.latent_truth import dawid_skene
 from core.store.annotators import LATENT as LATENT
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from core.runs import RunRow
 from core.services import prompt_templates
+from core.services.cache import cached_while, review_revision
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
 from core.services.lab.results import comparable_codes
 from core.services.lab.trials import DEFINITIONS
-from core.services.project_session import ProjectSession, cached_while, review_revision
+from core.services.project_session import ProjectSession
 from core.stats import scoring
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design

@@ -1,25 +1,18 @@
-"""Tests of an open project: documents, stored turns, finished debates, status of a run, and the prefetcher."""
+"""Tests of an open project: documents, stored turns, finished debates, and the status of a run."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from core.debate.turns import Event, Reply, Turn, TurnDone, VerdictReached
 from core.errors import ProjectError
-from core.services import project_session
 from core.services.live_state import ClientCursor, status_of
-from core.services.project_session import PAUSED, Prefetcher, ProjectSession, cached, cached_scores, cached_until_commit
-from core.store.project import Project
+from core.services.project_session import PAUSED, ProjectSession
 from tests.core.services.sessions import BOOK, queue_runs, studio
-from tests.core.store.helpers import make_documents, record_review, set_gold
 
 
 @pytest.fixture(scope="module")
@@ -136,122 +129,3 @@ def test_project_without_runs_has_no_latest_run(tmp_path: Path) -> None:
         assert session.latest_run() is None
         assert session.live_run("r0001") is None
         assert session.finished("r0001", query="", status="", offset=0, limit=9).total == 0
-
-
-def test_only_the_latest_waiting_task_runs() -> None:
-    prefetcher, started, release, done = Prefetcher(), threading.Event(), threading.Event(), []
-    prefetcher.submit_latest(lambda: (started.set(), release.wait(10), done.append("under way")))
-    assert started.wait(10)
-    prefetcher.submit_latest(lambda: done.append("replaced"))
-    last = threading.Event()
-    prefetcher.submit_latest(lambda: (done.append("latest"), last.set()))
-    release.set()
-    assert last.wait(10)
-    prefetcher.close()
-    assert done == ["under way", "latest"]
-
-
-def test_closing_waits_for_the_active_task_and_drops_the_rest() -> None:
-    prefetcher, started, release, done = Prefetcher(), threading.Event(), threading.Event(), []
-    prefetcher.submit_latest(lambda: (started.set(), release.wait(10), done.append("under way")))
-    assert started.wait(10)
-    prefetcher.submit_latest(lambda: done.append("waited"))
-    threading.Timer(0.05, release.set).start()
-    prefetcher.close()
-    assert done == ["under way"]
-    prefetcher.submit_latest(lambda: done.append("too late"))
-    prefetcher.close()
-    assert done == ["under way"]
-
-
-def test_failed_task_is_logged_and_later_tasks_run(caplog):
-    prefetcher = Prefetcher()
-    with caplog.at_level(logging.ERROR):
-        prefetcher.submit_latest(lambda: 1 / 0)
-        prefetcher.close()
-    assert "prefetching failed" in caplog.text
-
-
-def test_error_that_the_page_shows_is_not_logged(caplog):
-    def read():
-        raise ProjectError("p.duckdb is closed.", "Open the project again.")
-
-    prefetcher = Prefetcher()
-    with caplog.at_level(logging.DEBUG):
-        prefetcher.submit_latest(read)
-        prefetcher.close()
-    assert caplog.text == ""
-
-
-@pytest.fixture
-def session(tmp_path):
-    with Project.open(tmp_path / "p.duckdb") as project:
-        project.store.documents.add(make_documents(2, {"d0": {"ann": {"a": True}}}))
-        yield SimpleNamespace(store=project.store, saved_at=lambda: project.saved_at)
-
-
-def counting(calls):
-    """Return a function that returns how often it was called before."""
-
-    def compute():
-        calls.append(len(calls))
-        return calls[-1]
-
-    return compute
-
-
-def test_review_invalidates_all_scores_except_those_against_gold(session):
-    counters = {"gold": counting([]), "reviewed": counting([]), "all": counting([])}
-
-    @cached_scores
-    def scores(_session, reference):
-        return counters[reference]()
-
-    @cached_until_commit
-    def overview(_session, name):
-        return counters[name]()
-
-    def computed():
-        return scores(session, "gold"), scores(session, "reviewed"), overview(session, "all")
-
-    assert computed() == computed() == (0, 0, 0)
-    record_review(session.store.reviews, "d0", "a", True, False, actor="me")
-    assert computed() == (0, 1, 1)
-    set_gold(session.store, {"d0": {"ann": {"a": False}}, "d1": {"ann": {"a": True}}})
-    assert computed() == (1, 2, 2)
-    set_gold(session.store, {"d0": {"ann": {"a": True}}, "d1": {"ann": {"a": False}}})  # the same counts, exchanged
-    assert computed() == (2, 3, 3)
-
-
-def test_concurrent_requests_compute_a_result_once(session):
-    started, release, computed = threading.Event(), threading.Event(), []
-
-    def slow():
-        started.set()
-        release.wait(10)
-        computed.append(1)
-        return "it"
-
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(cached, session, slow, "slow")
-        assert started.wait(10)
-        second = pool.submit(cached, session, slow, "slow")
-        release.set()
-        assert (first.result(10), second.result(10), computed) == ("it", "it", [1])
-
-
-def test_failed_computation_is_repeated(session):
-    with pytest.raises(ZeroDivisionError):
-        cached(session, lambda: 1 // 0, "fails")
-    assert cached(session, lambda: 2, "fails") == 2
-
-
-def test_least_recently_used_entry_is_evicted(session, monkeypatch):
-    monkeypatch.setattr(project_session, "MAX_ENTRIES", 2)
-    compute = counting([])
-    assert [cached(session, compute, name) for name in ("a", "b", "a", "c", "a", "b")] == [0, 1, 0, 2, 0, 3]
-
-
-def test_entry_is_replaced_if_its_basis_changed(session):
-    compute = counting([])
-    assert [cached(session, compute, "sum", basis=basis) for basis in (1, 1, 2, 2, 1)] == [0, 0, 1, 1, 2]

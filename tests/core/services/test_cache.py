@@ -1,0 +1,88 @@
+"""Tests of the cache of computed results: when a result is computed again."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+from core.services import cache
+from core.services.cache import cached, cached_scores, cached_until_commit
+from core.store.project import Project
+from tests.core.store.helpers import make_documents, record_review, set_gold
+
+
+@pytest.fixture
+def session(tmp_path):
+    with Project.open(tmp_path / "p.duckdb") as project:
+        project.store.documents.add(make_documents(2, {"d0": {"ann": {"a": True}}}))
+        yield SimpleNamespace(store=project.store, saved_at=lambda: project.saved_at)
+
+
+def counting(calls):
+    """Return a function that returns how often it was called before."""
+
+    def compute():
+        calls.append(len(calls))
+        return calls[-1]
+
+    return compute
+
+
+def test_review_invalidates_all_scores_except_those_against_gold(session):
+    counters = {"gold": counting([]), "reviewed": counting([]), "all": counting([])}
+
+    @cached_scores
+    def scores(_session, reference):
+        return counters[reference]()
+
+    @cached_until_commit
+    def overview(_session, name):
+        return counters[name]()
+
+    def computed():
+        return scores(session, "gold"), scores(session, "reviewed"), overview(session, "all")
+
+    assert computed() == computed() == (0, 0, 0)
+    record_review(session.store.reviews, "d0", "a", True, False, actor="me")
+    assert computed() == (0, 1, 1)
+    set_gold(session.store, {"d0": {"ann": {"a": False}}, "d1": {"ann": {"a": True}}})
+    assert computed() == (1, 2, 2)
+    set_gold(session.store, {"d0": {"ann": {"a": True}}, "d1": {"ann": {"a": False}}})  # the same counts, exchanged
+    assert computed() == (2, 3, 3)
+
+
+def test_concurrent_requests_compute_a_result_once(session):
+    started, release, computed = threading.Event(), threading.Event(), []
+
+    def slow():
+        started.set()
+        release.wait(10)
+        computed.append(1)
+        return "it"
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(cached, session, slow, "slow")
+        assert started.wait(10)
+        second = pool.submit(cached, session, slow, "slow")
+        release.set()
+        assert (first.result(10), second.result(10), computed) == ("it", "it", [1])
+
+
+def test_failed_computation_is_repeated(session):
+    with pytest.raises(ZeroDivisionError):
+        cached(session, lambda: 1 // 0, "fails")
+    assert cached(session, lambda: 2, "fails") == 2
+
+
+def test_least_recently_used_entry_is_evicted(session, monkeypatch):
+    monkeypatch.setattr(cache, "MAX_ENTRIES", 2)
+    compute = counting([])
+    assert [cached(session, compute, name) for name in ("a", "b", "a", "c", "a", "b")] == [0, 1, 0, 2, 0, 3]
+
+
+def test_entry_is_replaced_if_its_basis_changed(session):
+    compute = counting([])
+    assert [cached(session, compute, "sum", basis=basis) for basis in (1, 1, 2, 2, 1)] == [0, 0, 1, 1, 2]
