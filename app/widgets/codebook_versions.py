@@ -12,12 +12,11 @@ from app.widgets.alerts import error_notices
 from app.widgets.elements import line
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
-from core.formatting import format_count, format_effect, format_points
+from core.formatting import format_count, format_effect
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import LabelChange, Piece, compare
 from core.services.lab import lessons
 from core.services.project_session import ProjectSession
-from core.stats.intervals import format_interval
 
 DRAFT = 0
 """Number of the draft among the versions."""
@@ -121,25 +120,18 @@ def sentence(found: lessons.AcceptedLessons) -> str:
     result = found.result
     if result is None:
         return f"{head}, not tested: review {lessons.MIN_REVIEWED} documents, and their effect is measured here."
-    fixed, broken = (sum(getattr(label, name) for label in result.labels) for name in ("fixed", "broken"))
-    change, interval = result.change.value, result.change.interval
-    f1 = ""
-    if change is not None and (fixed or broken):
-        f1 = f", {found.measure} {format_points(change)} points"
-        if interval is not None and interval.low != interval.high:
-            f1 += f" ({format_interval(interval, 'points', named=True)})"
-    if result.left_out and (fixed or broken):
-        f1 += f"; {found.measure} leaves out {format_count(result.left_out, 'document')} without a verdict"
-    advice = ""
-    if (fixed or broken) and not result.change.clear:
-        advice = f" No significant difference in {found.measure}."
-    elif (change or 0.0) < 0:
-        advice = ' <span class="bad">Undo them, or change their words.</span>'
-    tested, left_out = f"all {format_count(result.n, 'labelled document')}", ""
-    if result.n < found.labelled:
-        tested = f"{result.n:,} of {format_count(found.labelled, 'labelled document')}"
+    cells, pair = result.cells, result.comparison
+    scored = advice = ""
+    if cells.corrected or cells.regressed:
+        scored = f" {escape(pair.sentence[0].upper() + pair.sentence[1:])}"
+        if pair.main.verdict == "worse":
+            advice = ' <span class="bad">Undo them, or change their words.</span>'
+    tested, left_out = f"all {format_count(result.labelled, 'labelled document')}", ""
+    if result.labelled < found.labelled:
+        tested = f"{result.labelled:,} of {format_count(found.labelled, 'labelled document')}"
         left_out = f" (at most {lessons.MAX_DOCUMENTS}, without held-out ones and sources of examples)"
-    return f"{head}. Word-list baseline on {tested}{left_out}: {format_effect(fixed, broken)}{escape(f1)}.{advice}"
+    effect = format_effect(cells.corrected, cells.regressed)
+    return f"{head}. Word-list baseline on {tested}{left_out}: {effect}.{scored}{advice}"
 
 
 def _undo(session: ProjectSession) -> None:

@@ -20,9 +20,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from core.documents import NEAR
 from core.stats.agreement import fleiss_kappa, krippendorff_alpha, with_interval
-from core.stats.arrays import Codes, Mask, Ratings, check_shapes, ratings
+from core.stats.arrays import Codes, Mask, Ratings, check_shapes, is_right, ratings
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design, ratio
 
@@ -86,15 +85,6 @@ class Bound:
     """the verdict is right"""
     gap: Estimate
     """``at_first`` minus ``reached``: right answers that the debate lost; negative if it found more"""
-
-
-def is_right(reference: Ratings, predicted: Ratings, *, measured: bool) -> Mask:
-    """Return a mask of right values: equal to the reference, or a rating less than a point away.
-
-    False if either value is missing.
-    """
-    right: Mask = np.abs(predicted - reference) < NEAR if measured else np.equal(predicted, reference)
-    return right
 
 
 def vote_of(predicted: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:

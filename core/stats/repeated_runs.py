@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.documents import Value
-from core.stats.arrays import Codes, Mask, check_shapes, ratings
-from core.stats.debate_rounds import is_right
+from core.stats.arrays import Codes, Mask, check_shapes, is_right, ratings
 from core.stats.intervals import Estimate, Interval, t_quantile
 from core.stats.metric_intervals import Design, ratio
 

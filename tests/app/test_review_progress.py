@@ -14,12 +14,14 @@ from app.widgets import codebook_versions
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.evaluation import run_data
+from core.services.lab import lessons
 from core.services.lab.lessons import AcceptedLessons
-from core.services.lab.results import LabelResult, TrialResult
+from core.services.lab.results import trial_result
 from core.services.project_session import ProjectSession
 from core.services.review import actions, plan
 from core.services.review.accuracy_estimate import AccuracyEstimate
 from core.services.runs import planning
+from core.stats.comparison import Side
 from core.stats.intervals import Estimate, Interval
 from core.stats.sampling import Sample
 from tests.app.studio import HOSTILE, html, studio
@@ -31,31 +33,36 @@ PRICE = BOOK.labels[0].id
 NONE = Estimate(None, None)
 
 
-def _lessons_sentence(change: Estimate, labelled: int = 21, left_out: int = 0) -> str:
-    label = LabelResult("Staff", 1, 1, 3, change, None)
-    result = TrialResult((), (label,), 21, left_out, NONE, NONE, change)
-    return codebook_versions.sentence(AcceptedLessons((), "macro F1", labelled, result=result))
+def _lessons_sentence(corrected: int, regressed: int, labelled: int = 40, undecided: int = 0) -> str:
+    """Return the sentence on a trial of 40 documents; half of them have the label Staff."""
+    reference = np.array([[0, n % 2] for n in range(40)], dtype=np.float64)
+    before, after = reference.copy(), reference.copy()
+    before[:corrected, 1] = 1 - before[:corrected, 1]
+    after[corrected : corrected + regressed, 1] = 1 - after[corrected : corrected + regressed, 1]
+    after[40 - undecided :] = np.nan
+    documents = [f"d{n}" for n in range(40)]
+    sides = [Side(name, name, values) for name, values in zip(lessons.NAMES, (before, after), strict=True)]
+    result = trial_result(documents, reference, *sides, BOOK)
+    return codebook_versions.sentence(AcceptedLessons((), labelled, result=result))
 
 
 def test_lessons_are_advised_against_only_after_a_significant_loss() -> None:
-    loss = _lessons_sentence(Estimate(-0.1, Interval(-0.2, -0.01)))
-    assert "on all 21 labelled documents: corrects 1 error, introduces 3" in loss
+    loss = _lessons_sentence(1, 12)
+    assert "on all 40 labelled documents: corrects 1 error, introduces 12. The codebook with the lessons is" in loss
     assert "Undo them" in loss
-    assert _lessons_sentence(Estimate(-0.1, Interval(-0.2, 0.1))).endswith("difference in macro F1.")
-    assert _lessons_sentence(Estimate(0.1, Interval(0.01, 0.2))).endswith("1.0 to 20.0).")
+    none = _lessons_sentence(1, 2)
+    assert "No significant difference between the codebook with the lessons and the codebook without" in none
+    assert "Undo them" not in none
+    assert "The codebook with the lessons is better on 40 shared documents: +" in _lessons_sentence(14, 0)
 
 
 def test_lessons_state_which_labelled_documents_were_not_used() -> None:
-    sentence = _lessons_sentence(Estimate(0.1, Interval(0.01, 0.2)), labelled=800)
-    assert "on 21 of 800 labelled documents (at most 500, without held-out ones and sources of examples): " in sentence
+    sentence = _lessons_sentence(14, 0, labelled=800)
+    assert "on 40 of 800 labelled documents (at most 500, without held-out ones and sources of examples): " in sentence
 
 
 def test_lessons_state_which_documents_the_score_leaves_out() -> None:
-    sentence = _lessons_sentence(Estimate(0.0, Interval(0.0, 0.0)), left_out=2)
-    assert sentence.endswith(
-        "corrects 1 error, introduces 3, macro F1 0.0 points; macro F1 leaves out 2 documents without a verdict. "
-        "No significant difference in macro F1."
-    )
+    assert "on 38 of 40 shared documents: " in _lessons_sentence(1, 2, undecided=2)
 
 
 def _estimate(**fields: object) -> AccuracyEstimate:

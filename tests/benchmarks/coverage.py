@@ -21,10 +21,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from core.services.evaluation.compare import MIN_POSITIVES, _verdict
 from core.services.review.queue import DEFAULT_EVEN
 from core.services.review.sampling_frames import comparison_sizes
 from core.stats import sampling, scoring, sequential_tests
+from core.stats.comparison import MIN_POSITIVES, verdict_on
 from core.stats.corrected_regression import Family, Rows, regression
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
@@ -312,13 +312,13 @@ def verdicts(documents: int, repeats: int, *, groups: bool, alike: float = 0.0) 
         two = np.where(np.random.default_rng(seed + 10**6).random((documents, 1)) < alike, one, two)
         found = scoring.difference("multilabel", reference, one, two, LABELS, design=Design(groups=codes))
         p = scoring.swap_test("multilabel", "macro_f1", reference, one, two, LABELS, groups=codes)
-        called["macro_f1"] += _verdict(found.main, p) in ("better", "worse")
+        called["macro_f1"] += verdict_on(found.main, p) in ("better", "worse")
         called["macro_f1, interval alone"] += bool(found.main.clear)
         tests = [mcnemar_of(reference[:, k], one[:, k], two[:, k], groups=codes).p for k in range(len(LABELS))]
         for place, (name, p_label) in enumerate(zip(LABELS, holm(tests), strict=True)):
             enough = reference[:, place].sum() >= MIN_POSITIVES
             change = found.labels[name]["f1"]
-            called[f"F1 of {name}"] += _verdict(change, p_label, enough=bool(enough)) in ("better", "worse")
+            called[f"F1 of {name}"] += verdict_on(change, p_label, enough=bool(enough)) in ("better", "worse")
             called[f"F1 of {name}, interval alone"] += bool(change.clear)
     return {name: count / repeats for name, count in called.items()}
 

@@ -30,10 +30,11 @@ from core.formatting import (
 )
 from core.runs import RunRow
 from core.services.evaluation import compare, coverage, latent_truth, run_data
-from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, ComparedRun, Comparison, Outcome, Outcomes, Pair
+from core.services.evaluation.compare import OUTCOMES, ComparedRun, Comparison, Outcome, Outcomes
 from core.services.evaluation.comparison_report import comparison_report
 from core.services.evaluation.reference import available_references
 from core.services.project_session import ProjectSession
+from core.stats.comparison import Pair, rule
 from core.stats.intervals import format_estimate
 from core.stats.metrics import Metric, main_metric, metrics
 from core.stats.significance import McNemar
@@ -290,11 +291,7 @@ def _label_differences(pair: Pair, kind: Kind, on: str, title: str) -> str:
             st.caption(f"No {noun} is present in the reference of the shared documents.")
             return ""
         picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}")
-        few = f"{noun.capitalize()}s with fewer than {MIN_POSITIVES} {'ratings' if kind == 'rating' else 'positives'}"
-        st.caption(
-            "An asterisk and a colour: the interval excludes 0 and McNemar's test is significant after Holm's "
-            f"correction over the {noun}s. {few} have neither."
-        )
+        st.caption(f"An asterisk and a colour: {rule(kind)}")
         if without:
             line(f"Not shown, as {measure} is undefined in at least one run: {join_names(without)}.", "q xs")
         return picked

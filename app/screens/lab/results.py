@@ -25,7 +25,9 @@ from core.services.lab.trials import Trial, TrialStatus
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
-from core.stats.intervals import FEW_DOCUMENTS, format_estimate, format_interval
+from core.stats.comparison import rule
+from core.stats.intervals import FEW_DOCUMENTS, format_estimate
+from core.stats.metrics import main_metric
 
 _TRIAL_RESULTS = component("trial_results")
 TRIED = "lab-outcome"
@@ -125,46 +127,46 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
             "info", "The built-in model does not read prompts",
             "Only definitions affect its labels. Choose a language model on the Models page to test this prompt.",
         )  # fmt: skip
-    rating = codebook.kind == "rating"
-    some_clear = bool(found.change.clear) and any(label.clear for label in found.labels)
-    changes = [("values" if rating else "Macro F1", 0, found.change, some_clear)]
-    changes += [(label.name, label.colour, label.change, label.clear) for label in found.labels]
+    pair, kind, main = found.comparison, codebook.kind, main_metric(codebook.kind)
+    of_labels = "the share off by less than a point" if kind == "rating" else "F1, points"
+    changes = [(label.name, label.colour, label.difference, label.verdict) for label in pair.labels]
+    if kind != "rating":  # labels have the same measure
+        changes.insert(0, (main.name, 0, pair.main.difference, pair.main.verdict))
+    note = f"{main.name} {format_estimate(found.before)} before, {format_estimate(found.after)} after"
     _TRIAL_RESULTS(
         key=TRIED,
         data={
             "counts": {effect: found.count(effect) for effect in EFFECT_ORDER},
             "rows": [asdict(one) for one in found.documents] if not trial.held_out else [],
             "sentence": found.sentence,
-            "note": _scores(found, "Share of correct values" if rating else "Macro F1"),
+            "note": note if found.before.value is not None else "",
             "warning": _few(found),
-            "metric": "Change in the share of correct values" if rating else "Change in F1, points",
-            "kind": codebook.kind,
+            "metric": f"Change in {of_labels}",
+            "rule": f"Green or red: {rule(kind)}",
+            "kind": kind,
             "labels": label_data(trials.compared_labels(tried.before.settings.codebook, codebook)),
             "score_changes": [
-                {"name": name, "colour": colour, "clear": clear, **estimate_data(change)}
-                for name, colour, change, clear in changes
+                {"name": name, "colour": colour, "clear": verdict in ("better", "worse"), **estimate_data(change)}
+                for name, colour, change, verdict in changes
             ],
         },
     )
 
 
-def _scores(found: TrialResult, metric: str) -> str:
-    if found.before.value is None or found.after.value is None:
-        return ""
-    interval, span = found.change.interval, ""
-    if interval is not None and interval.low != interval.high:
-        span = f", difference: {format_interval(interval, 'points', named=True)} points"
-    out = f"; {found.left_out} without a verdict excluded" if found.left_out else ""
-    return f"{metric} {format_estimate(found.before)} before, {format_estimate(found.after)} after{span}{out}"
-
-
 def _few(found: TrialResult) -> str:
-    if not found.n:
+    """Return the limits of the score as text, empty for none."""
+    scores = found.comparison.scores
+    if not found.labelled:
         return "None of these documents has gold or reviewed labels. Read the changed documents; there is no score."
-    if found.few:
-        documents = format_count(found.n, "labelled document")
-        return f"{documents}: too few for a reliable score. Read them, or test at least {FEW_DOCUMENTS}."
-    return ""
+    undecided = ""
+    if scores.excluded:
+        documents = format_count(scores.excluded, "labelled document")
+        undecided = f"{documents} without a complete verdict in both runs: neither corrected nor regressed, not scored."
+    if not found.few:
+        return undecided
+    documents = format_count(scores.n, "scored document" if undecided else "labelled document")
+    few = f"{documents}: too few for a reliable score. Read them, or test at least {FEW_DOCUMENTS}."
+    return f"{undecided} {few}".lstrip()
 
 
 def _why(tried: TrialStatus) -> None:

@@ -16,7 +16,7 @@ from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid, Stage
 from core.services.project_session import ProjectSession
 from core.stats import flips, panels
-from core.stats.arrays import Codes
+from core.stats.arrays import Codes, coded
 from core.stats.debate_rounds import Bound, Round, bound, rounds
 from core.stats.flips import Flip, FlipTable, Objections, objections
 from core.stats.intervals import format_interval
@@ -99,14 +99,14 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     groups = run_data.group_codes(session, run)
     flip_table = on_all = None
     if len(path) > 1:
-        true, *codes = run_data.coded(gold, *(values for *_, values in path), measured=rating)
+        true, *codes = coded(gold, *(values for *_, values in path), measured=rating)
         if codebook.kind == "choice":  # a column per label, with values for the documents with this reference label
             true = np.where(true == np.arange(len(codebook.labels)), true, -1)
             codes = [np.broadcast_to(own, true.shape) for own in codes]
-        coded = [(name, own) for (name, *_), own in zip(path, codes, strict=True)]
-        flip_table = flips.flip_table(true, coded, codebook.names, design)
+        steps = [(name, own) for (name, *_), own in zip(path, codes, strict=True)]
+        flip_table = flips.flip_table(true, steps, codebook.names, design)
         debated = np.where((run_data.debate_statuses(session, run) == "waiting")[:, None], -1, true)
-        ends = [(name, np.where(values < 0, round(run_data.TIED), values)) for name, values in (coded[0], coded[-1])]
+        ends = [(name, np.where(values < 0, round(run_data.TIED), values)) for name, values in (steps[0], steps[-1])]
         on_all = flips.flip_table(debated, ends, codebook.names, design).whole
     return DebateEffect(
         flip_table=flip_table,
@@ -194,8 +194,8 @@ def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, design: Design,
     if place is None or rating:
         return None
     claim, critic = found[place - 1].predicted, found[place].predicted
-    true, *coded = run_data.coded(gold, claim, critic, verdict, measured=False)
-    return objections(true, coded[0], coded[1], coded[2], design)
+    true, claimed, predicted, ended = coded(gold, claim, critic, verdict, measured=False)
+    return objections(true, claimed, predicted, ended, design)
 
 
 def _panels(

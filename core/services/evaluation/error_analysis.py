@@ -16,8 +16,7 @@ from core.services.cache import cached_until_commit
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.project_session import ProjectSession
-from core.stats.arrays import Codes, Mask
-from core.stats.debate_rounds import is_right
+from core.stats.arrays import Codes, Mask, is_right
 from core.stats.error_analysis import Band, Cue, by_number, cues
 
 Side: TypeAlias = Literal["false_negative", "false_positive"]

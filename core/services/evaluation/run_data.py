@@ -19,7 +19,7 @@ from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
 from core.services.runs.configuration import role_titles
 from core.stats.arrays import Codes, Mask, Numbers
-from core.stats.debate_rounds import is_right, vote_of
+from core.stats.debate_rounds import vote_of
 from core.stats.metric_intervals import Design
 from core.stats.sampling import Sample
 from core.store.annotations import Grid as Grid
@@ -351,14 +351,3 @@ def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> lis
     before = stages_in_order[:-1] if is_last else stages_in_order
     name, title = (last.name, last.title) if is_last and last is not None else (decides, step_titles(run)[decides])
     return [*((stage.name, stage.title, stage.predicted) for stage in before), (name, title, verdict)]
-
-
-def coded(reference: Grid, *annotations: Grid, measured: bool) -> list[Codes]:
-    """Return the reference and annotations as codes that are equal where an annotation is right; -1 where missing.
-
-    The code of a rating is 1 if it is less than a point off the reference, else 0. Ratings have no finite set of
-    values: a mean may lie between two points.
-    """
-    grids = [reference, *annotations]
-    codes = [is_right(reference, values, measured=True) for values in grids] if measured else grids
-    return [np.where(np.isnan(values), -1, code).astype(np.int64) for values, code in zip(grids, codes, strict=True)]

@@ -25,7 +25,7 @@ from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.project_session import ProjectSession
 from core.stats import flips, metrics, scoring
 from core.stats.agreement import krippendorff_alpha, rouge_l, with_interval
-from core.stats.arrays import Mask, Ratings
+from core.stats.arrays import Mask, Ratings, coded
 from core.stats.intervals import Estimate, Interval, ends
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import Scores
@@ -383,8 +383,8 @@ def cell_documents(
     if reference_value != value and len(rows):
         steps = run_data.steps(run, run_data.stages(session, run), loaded.verdicts)
         if len(steps) > 1:
-            gold, *coded = run_data.coded(loaded.reference, *(values for *_, values in steps), measured=False)
-            trace = flips.trace(gold, [(name, codes) for (name, *_), codes in zip(steps, coded, strict=True)])
+            gold, *values_of_steps = coded(loaded.reference, *(values for *_, values in steps), measured=False)
+            trace = flips.trace(gold, [(name, own) for (name, *_), own in zip(steps, values_of_steps, strict=True)])
             steps_of_error = trace.error_at[rows, column].tolist()
             error_by = {
                 loaded.documents[row]: trace.roles[step]

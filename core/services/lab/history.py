@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from core.runs import RunRow
 from core.services import prompt_templates
 from core.services.cache import cached_while, review_revision
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
-from core.services.lab.results import comparable_codes
 from core.services.lab.trials import DEFINITIONS
 from core.services.project_session import ProjectSession
 from core.stats import scoring
+from core.stats.arrays import coded
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
+from core.stats.metrics import MAIN
 from core.store.lab import Trial, codebook_mark, text_mark
 
 
@@ -135,9 +138,13 @@ def score_run(session: ProjectSession, run: RunRow) -> RunScore:
     """Return the score of a finished run."""
     codebook, groups = run.settings.codebook, run_data.group_codes(session, run)
     loaded = run_data.load_latest_reference(session.store, run.run_id, codebook)
-    kind, key, (true, codes) = comparable_codes(codebook, loaded.reference, loaded.verdicts)
-    scores = scoring.score(kind, true, codes, codebook.names, design=Design(groups=groups))
+    kind, key = codebook.kind, MAIN[codebook.kind]
+    true, given = loaded.reference, loaded.verdicts
+    if kind == "rating":  # right or wrong, as present labels: then a strict score can count missing ones as wrong
+        kind, key = "multilabel", "accuracy"
+        true, given = (codes.astype(np.float64) for codes in coded(true, given, measured=True))
+    scores = scoring.score(kind, true, given, codebook.names, design=Design(groups=groups))
     strict = scores[key]
     if scores.excluded:
-        strict = scoring.strict_scores(kind, true, codes, codebook.names, groups=groups)[key]
+        strict = scoring.strict_scores(kind, true, given, codebook.names, groups=groups)[key]
     return RunScore(scores[key], scores.n, run.cost_usd, strict, scores.excluded)

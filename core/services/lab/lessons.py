@@ -27,6 +27,8 @@ from core.services.runs import planning
 
 SUBJECT = "lessons"
 """Subject of a trial of lessons."""
+NAMES = ("the codebook without the lessons", "the codebook with the lessons")
+"""Names of both sides of the trial."""
 SETTING = "accepted lessons"
 """Project setting with the accepted lessons, the number of their trial and the reviewed documents at that time."""
 PARTS = ("description", "include", "exclude", "keywords")
@@ -68,11 +70,10 @@ class AcceptedLessons:
 
     ``is_running`` is True while they are tried. ``result`` is the outcome on the labelled documents of the trial, None
     before it is known and without such documents. ``labelled`` counts all labelled documents of the project, also those
-    that a trial leaves out. ``measure`` names its score.
+    that a trial leaves out.
     """
 
     lessons: tuple[Lesson, ...]
-    measure: str
     labelled: int = 0
     is_running: bool = False
     result: TrialResult | None = None
@@ -100,10 +101,8 @@ def accepted(session: ProjectSession) -> AcceptedLessons | None:
     lessons = _applied(session)
     if not lessons:
         return None
-    kind = codebooks.codebook_status(session).codebook.kind
-    measure = "share of correct values" if kind == "rating" else "macro F1"
     split = document_samples.holdout_split(session)
-    lessons_without_result = AcceptedLessons(lessons, measure, split.development + split.held_out)
+    lessons_without_result = AcceptedLessons(lessons, split.development + split.held_out)
     number = session.store.settings.get(SETTING)["trial"]
     trial = trials.find_trial(session, SUBJECT, number) if number is not None else None
     if trial is None:
@@ -117,7 +116,7 @@ def accepted(session: ProjectSession) -> AcceptedLessons | None:
 def _result(session: ProjectSession, number: int) -> TrialResult | None:
     trial = trials.find_trial(session, SUBJECT, number)
     result = trials.trial_result(session, trial) if trial is not None else None
-    return result if result is not None and result.n else None
+    return result if result is not None and result.labelled else None
 
 
 def undo(session: ProjectSession) -> UndoneLessons:
@@ -212,6 +211,6 @@ def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | No
     with suppress(MootError):  # accepting must not fail; the page says that there is no trial
         settings = planning.build_settings(planning.Plan(protocol), after, 0, session.models)
         before = settings.model_copy(update={"codebook": without(after, lessons).closed})
-        change = trials.SettingsChange(SUBJECT, before, settings, "without the lessons", "with the lessons")
+        change = trials.SettingsChange(SUBJECT, before, settings, *NAMES)
         return trials.start_trial(session, change, document_samples.Sample(dict.fromkeys(chosen, "random"), 0)).trial
     return None

@@ -27,6 +27,7 @@ from core.services.lab import results
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.cost_estimate import estimate_run
+from core.stats.comparison import Side
 from core.store.lab import Trial as Trial
 
 DEFINITIONS = "definitions"
@@ -301,7 +302,11 @@ def trial_result(session: ProjectSession, trial: Trial) -> results.TrialResult:
         reference = np.where(reference < len(after.settings.codebook.labels), reference, np.nan)
     groups = run_data.group_codes(session, after)
     groups = None if groups is None else groups[rows]
-    found = results.compare_grids(ids, reference, was.verdicts[rows], now.verdicts[rows], codebook, groups)
+    found = results.trial_result(
+        ids, reference,
+        Side(before.run_id, trial.before, was.verdicts[rows]), Side(after.run_id, trial.after, now.verdicts[rows]),
+        codebook, groups,
+    )  # fmt: skip
     texts = session.store.documents.texts([one.document_id for one in found.documents])
     excerpts = {id: " ".join(text[: 2 * EXCERPT].split())[:EXCERPT] for id, text in texts.items()}
     documents = tuple(replace(one, excerpt=excerpts.get(one.document_id, "")) for one in found.documents)

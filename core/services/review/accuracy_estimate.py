@@ -13,8 +13,7 @@ from core.services.evaluation import run_data
 from core.services.evaluation.scores import score
 from core.services.project_session import ProjectSession
 from core.stats import sampling
-from core.stats.arrays import Numbers
-from core.stats.debate_rounds import is_right
+from core.stats.arrays import Numbers, is_right
 from core.stats.intervals import Estimate
 from core.stats.panels import normalised
 

@@ -20,8 +20,7 @@ from core.services.evaluation.scores import score
 from core.services.project_session import ProjectSession
 from core.services.review import sampling_frames
 from core.stats import scoring, sequential_tests
-from core.stats.arrays import Mask
-from core.stats.debate_rounds import is_right
+from core.stats.arrays import Mask, is_right
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.sampling import MIN_EVEN, Sample

@@ -14,36 +14,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.codebook import Codebook, Kind, Label
-from core.runs import RunRow
-from core.services.evaluation import compare
 from core.stats import scoring
+from core.stats.comparison import Side, compare_annotators
 from core.stats.metric_intervals import Design
 from tests.benchmarks import coverage
 from tests.core.stats.samples import uniform_sample
-from tests.core.store.helpers import make_settings
 
 ROOT = Path(__file__).resolve().parents[4]
 NAMES = ("Alpha", "Beta", "Gamma")
 CLAIM = re.compile(r"\bis (better|worse)\b")
 
 
-def side(run_id: str, verdicts: np.ndarray) -> compare._Side:
-    """Return a run of a comparison with these verdicts."""
-    run = RunRow(
-        run_id=run_id, experiment_id="e", settings=make_settings(), state="done", created_at=0, documents=len(verdicts)
-    )
-    return compare._Side(run, verdicts, {})
-
-
 def sentences(kind: Kind, gold: np.ndarray, one: np.ndarray, two: np.ndarray, design: Design):
     """Yield (sentence, p value, difference) for the main score and each label of a comparison of two runs."""
     book = Codebook(kind=kind, labels=tuple(Label(name=name) for name in NAMES))
-    data = compare._SharedDocuments(book, gold, design)
-    scores = data.difference(one, two)
-    p = data.main_p(scores, one, two)
-    main = compare.MainTest("macro_f1", scores.main, p, p, compare._verdict(scores.main, p))
-    yield compare._sentence("r1", "r2", scores, main), main.p, main.difference
-    for label in data.label_tests(side("r1", one), side("r2", two), scores):
+    (pair,) = compare_annotators(book, gold, [Side("r1", "r1", one), Side("r2", "r2", two)], design).pairs
+    yield pair.sentence, pair.main.p, pair.main.difference
+    for label in pair.labels:
         yield label.sentence, label.adjusted, label.difference
 
 
@@ -87,7 +74,7 @@ def test_claims_are_written_in_two_modules_only() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if written.search(path.read_text(encoding="utf-8"))
     }
-    assert found == {"core/services/evaluation/compare.py", "core/services/review/plan.py"}
+    assert found == {"core/stats/comparison.py", "core/services/review/plan.py"}
 
 
 def test_accuracy_from_reviewed_documents_estimates_that_of_all_documents() -> None:

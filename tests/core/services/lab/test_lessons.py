@@ -47,14 +47,14 @@ def test_lessons_are_tried_together_against_known_labels(tmp_path):
         accept_keyword(session, SERVICE, "gondolier")
         shown = document_samples.labelled_ids(session, held_out=False)
         corrected, regressed = (sum(id.startswith(name) for id in shown) for name in "ps")
-        (label,) = [one for one in wait_for_trial(session).result.labels if one.name == "Service"]
-        assert (label.fixed, label.broken) == (corrected, regressed)
-        assert wait_for_trial(session).result.n == len(shown)
+        (label,) = [one for one in wait_for_trial(session).result.comparison.labels if one.name == "Service"]
+        assert (label.test.only_second, label.test.only_first) == (corrected, regressed)
+        assert wait_for_trial(session).result.labelled == len(shown)
         assert wait_for_trial(session).labelled == 14, "held-out documents are counted, too"
         accept_keyword(session, CLEAN, "tap")  # a harmful lesson, visible in the trial of both
         found = wait_for_trial(session)
         assert len(found.lessons) == 2
-        assert {one.name: (one.fixed, one.broken) for one in found.result.labels} == {
+        assert {one.name: (one.test.only_second, one.test.only_first) for one in found.result.comparison.labels} == {
             "Service": (corrected, regressed), "Cleanliness": (0, regressed)
         }  # fmt: skip
         assert suggestions.latest_scored_run(session) is None, "suggestions do not use the trial of lessons"
@@ -193,7 +193,7 @@ def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
         suggestions.accept(session, suggestions.suggest_changes(session, run.run_id)[0])
         found = wait_for_trial(session)
         assert len(found.lessons) == 2
-        assert sum(label.fixed for label in found.result.labels) > 0
+        assert found.result.cells.corrected > 0
         trial = session.store.lab.trials(lessons.SUBJECT)[-1]
         assert "p0" not in trial.sample["strata"], "the document of an example is not in the sample"
         assert not document_samples.held_out_among(session, list(trial.sample["strata"]))
@@ -229,8 +229,8 @@ def test_lessons_accepted_before_the_review_are_tried_after_it(tmp_path):
         actions.submit(session, run.run_id, ids)
         lessons.try_when_due(session)
         found = wait_for_trial(session)
-        assert found.result.n == len(document_samples.labelled_ids(session, held_out=False))
-        assert sum(label.fixed for label in found.result.labels) == found.result.n
+        assert found.result.labelled == len(document_samples.labelled_ids(session, held_out=False))
+        assert found.result.cells.corrected == found.result.labelled
 
 
 def test_lessons_are_tried_on_documents_with_gold_too_when_a_few_are_reviewed(tmp_path):
@@ -240,4 +240,6 @@ def test_lessons_are_tried_on_documents_with_gold_too_when_a_few_are_reviewed(tm
         session.start_or_resume(run.run_id).result(30)
         actions.submit(session, run.run_id, ["p0", "p1"])
         accept_keyword(session, SERVICE, "gondolier")
-        assert wait_for_trial(session).result.n == len(document_samples.labelled_ids(session, held_out=False)) > 2
+        assert (
+            wait_for_trial(session).result.labelled == len(document_samples.labelled_ids(session, held_out=False)) > 2
+        )

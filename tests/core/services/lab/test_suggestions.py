@@ -111,7 +111,7 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         after = trials.start_trial(session, trials.definition_change(session), sample)
         until(lambda: not trials.is_trial_active(session, after))
         assert session.store.annotations.example_documents(after.after_run) == [example.document_id]
-        assert trials.trial_result(session, after).n == 19
+        assert trials.trial_result(session, after).labelled == 19
 
         assert suggestions.latest_scored_run(session) == after.after_run
         delete = f"DELETE FROM verdicts WHERE run_id = '{after.after_run}'"  # as if its model had not answered

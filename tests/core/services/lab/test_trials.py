@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from core.services import document_samples as draws
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data import sample_projects
+from core.services.evaluation import compare
 from core.services.few_shot_examples import example_pool
 from core.services.lab import history, trials
 from core.services.lab.trials import forecast_trial
@@ -53,8 +55,8 @@ def test_groups_are_the_independent_units_of_a_trial(tmp_path):
         codebooks.save_draft(session, changed)
         trial = trials.start_trial(session, trials.definition_change(session), draws.project_sample(session, 40))
         finish_trial(session, trial)
-        found = trials.trial_result(session, trial).labels[0]
-        assert (found.broken, found.fixed > 12) == (0, True)
+        found = trials.trial_result(session, trial).comparison.labels[0]
+        assert (found.test.only_first, found.test.only_second > 12) == (0, True)
         assert found.adjusted >= 0.125, "at most 4 groups: 2 of 16 sign patterns, before Holm's correction"
         run = session.run(trial.after_run)
         assert (score := history.score_run(session, run)).value.value == 1.0
@@ -135,7 +137,9 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
     found = trials.trial_result(session, trial.trial)
     assert len(found.documents) == 20
     assert found.count("broken") > 0
-    assert next(one for one in found.labels if one.name == label.name).broken == found.count("broken")
+    assert next(one for one in found.comparison.labels if one.name == label.name).test.only_first == found.count(
+        "broken"
+    )
     assert found.after.value < found.before.value
     broken = found.documents[0]
     assert (broken.cells[0].before, broken.cells[0].after, broken.cells[0].reference) == (False, True, False)
@@ -143,6 +147,29 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
     version = codebooks.save(session, codebooks.codebook_status(session).codebook, "fewer words")
     settings = trials.base_settings(session)
     assert (settings.codebook_version, settings.codebook.hash) == (version, trial.after.settings.codebook.hash)
+
+
+def test_figures_of_a_trial_equal_those_of_compare(session):
+    book = codebooks.current(session)
+    label = book.labels[0]
+    codebooks.save_draft(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
+    change = trials.definition_change(session)
+    trial = finish_trial(session, trials.start_trial(session, change, draws.project_sample(session, 40))).trial
+    found = trials.trial_result(session, trial)
+    runs = trial.before_run, trial.after_run
+    compared = compare.comparison(session, runs)
+    (pair,) = compared.pairs
+    assert (found.before, found.after) == tuple(column.scores.main for column in compared.columns)
+    assert (found.comparison.scores, found.comparison.main) == (pair.scores, pair.main)
+    assert found.comparison.documents == pair.documents
+    assert [(label.difference, label.test, label.adjusted, label.verdict) for label in found.comparison.labels] == [
+        (label.difference, label.test, label.adjusted, label.verdict) for label in pair.labels
+    ]
+    names = zip((trial.before, trial.after), (column.run.title for column in compared.columns), strict=True)
+    sentence = found.sentence
+    for name, title in names:
+        sentence = re.sub(rf"\b{name}\b", title, sentence)
+    assert sentence == pair.sentence
 
 
 def test_added_and_removed_labels_are_not_compared(session):
@@ -153,7 +180,7 @@ def test_added_and_removed_labels_are_not_compared(session):
         session, trials.start_trial(session, trials.definition_change(session), draws.project_sample(session, 5))
     )
     found = trials.trial_result(session, trial.trial)
-    assert [label.name for label in found.labels] == list(book.names[1:])
+    assert [label.name for label in found.comparison.labels] == list(book.names[1:])
 
 
 def test_source_of_an_example_in_either_codebook_has_no_reference(tmp_path):
@@ -175,7 +202,7 @@ def test_source_of_an_example_in_either_codebook_has_no_reference(tmp_path):
         change = trials.definition_change(session, planning.Plan(protocol="single"))
         trial = finish_trial(session, trials.start_trial(session, change, sample)).trial
         found = trials.trial_result(session, trial)
-        assert (len(found.documents), found.n) == (5, 3)
+        assert (len(found.documents), found.labelled) == (5, 3)
 
 
 def test_run_after_a_change_shows_the_examples_of_an_earlier_run_before_it(tmp_path):
@@ -216,8 +243,8 @@ def test_new_label_of_a_choice_counts_as_a_wrong_decision(tmp_path):
         trial = finish_trial(session, trials.start_trial(session, change, sample)).trial
         found = trials.trial_result(session, trial)
         counts = [sum(int(id[1:]) % 2 == place for id in sample.ids) for place in (0, 1)]
-        assert (found.count("broken"), found.n, found.left_out) == (counts[1], counts[1], 0)
-        assert (found.before.value, found.after.value, found.change.value) == (1.0, 0.0, -1.0)
+        assert (found.count("broken"), found.comparison.scores.n, found.labelled) == (counts[1], counts[1], counts[1])
+        assert (found.before.value, found.after.value, found.comparison.main.difference.value) == (1.0, 0.0, -1.0)
         broken = next(one for one in found.documents if one.effect == "broken").cells[0]
         assert (broken.before, broken.after, broken.reference) == (service, tower, service)
         other = next(one for one in found.documents if int(one.document_id[1:]) % 2 == 0).cells[0]

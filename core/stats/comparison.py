@@ -1,0 +1,383 @@
+"""Comparison of annotators on the same documents: the documents, scores, tests and words that a difference rests on.
+
+Compare and the trials of the Lab use these rules:
+
+- A document counts if it has a reference and a complete verdict of every annotator. Scores, tests and counts of
+  changes use the same documents, so that an interval and a test do not contradict each other on others.
+- The main score is that of ``metrics.MAIN``; a label has its F1, a dimension the share off by less than a point.
+- The main score is tested by random exchanges of both annotators, a label by McNemar's test on its documents. A choice
+  is wrong on a label if only the reference or only the verdict is this label, as in F1.
+- A difference is clear if its interval excludes 0 and its test is significant after Holm's correction: over the pairs
+  for the main score, over the labels for a label. A label with fewer than ``MIN_POSITIVES`` documents has no verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.codebook import Codebook, Kind, label_noun
+from core.formatting import format_count, format_p_value, format_points, format_signed
+from core.stats import flips, metrics, scoring, significance
+from core.stats.arrays import Codes, Mask, Ratings, coded, one_hot
+from core.stats.intervals import LEVEL, Estimate, Interval, format_interval
+from core.stats.metric_intervals import Design
+from core.stats.scoring import Scores
+from core.stats.significance import ALPHA, CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
+
+DifferenceVerdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
+"""Verdict on the second run; ``none``: no significant difference, ``unknown``: too little data."""
+MOST_EXCHANGED: Mapping[str, int] = {"multilabel": 1000, "choice": 1000, "rating": 200}
+"""Up to this many differing documents, the main score is tested by permutation; above, by the normal distribution."""
+MIN_POSITIVES = 5
+"""Minimum number of reference documents with a label for a verdict on that label."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """A score in sentences: its key, its unit, and the reason for an undefined difference."""
+
+    key: str
+    unit: str
+    undefined: str
+
+
+_LABEL_MEASURES: Mapping[str, _Measure] = {
+    "multilabel": _Measure("f1", "points F1", "the reference has no positives"),
+    "choice": _Measure("f1", "points F1", "no document has this label in the reference"),
+    "rating": _Measure("near", "points in the share off by less than a point", "the reference has no ratings"),
+}
+"""Of a label or dimension, by kind of codebook."""
+_MACRO_F1 = _Measure(metrics.MAIN["choice"], "points macro F1", "no label is present in the reference")
+_MAIN_MEASURES: Mapping[str, _Measure] = {
+    "multilabel": _MACRO_F1,
+    "choice": _MACRO_F1,
+    "rating": _Measure(metrics.MAIN["rating"], "mean Spearman correlation", "the ratings do not vary"),
+}
+"""Of the whole, by kind of codebook."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """An annotator to compare."""
+
+    id: str
+    name: str
+    """in sentences"""
+    verdicts: Ratings
+    """``[document, item]``, NaN for no value"""
+    by_iteration: Mapping[int, float] = field(default_factory=dict)
+    """main score in points (0 to 100) by the number of the iteration, NaN where it is undefined"""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTest:
+    """One label (or dimension) of two runs: second minus first."""
+
+    label_id: str
+    name: str
+    colour: int
+    difference: Estimate
+    """in F1; of ratings in the share off by less than a point"""
+    positives: int
+    """documents with the label in the reference, of a dimension those with a rating"""
+    test: McNemar
+    adjusted: float | None
+    """McNemar's p after Holm's correction over the labels"""
+    verdict: DifferenceVerdict
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class MainTest:
+    """The difference in the main score, its test and the one verdict on it."""
+
+    metric: str
+    difference: Estimate
+    p: float | None
+    """of ``scoring.swap_test``, with many documents of ``scoring.normal_p``"""
+    adjusted: float | None
+    """p after Holm's correction over the compared pairs"""
+    verdict: DifferenceVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """Test of the main score of the second run for equivalence with the first, up to a margin."""
+
+    margin: float
+    interval: Interval | None
+    """90% interval of the difference: two one-sided tests at 5%"""
+
+    @property
+    def equivalent(self) -> bool:
+        """True if the whole interval lies within the margin."""
+        return self.interval is not None and -self.margin < self.interval.low <= self.interval.high < self.margin
+
+    @property
+    def non_inferior(self) -> bool:
+        """True if the second run is at most the margin worse."""
+        return self.interval is not None and self.interval.low > -self.margin
+
+    @property
+    def sentence(self) -> str:
+        """The result in plain words."""
+        margin = f"a margin of {format_points(self.margin).lstrip('+')} points"
+        if self.interval is None:
+            return f"{margin[0].upper()}{margin[1:]} cannot be tested: the difference has no interval."
+        span = format_interval(self.interval, "points", named=True)
+        if self.equivalent:
+            return f"Equivalent within {margin} ({span})."
+        if self.non_inferior:
+            return f"Not inferior by {margin} ({span})."
+        return f"Neither equivalent nor non-inferior within {margin} ({span})."
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two annotators against the same reference; differences are second minus first."""
+
+    first: str
+    second: str
+    """ids"""
+    scores: Scores
+    """the difference of every metric on the ``n`` documents with a reference and a complete verdict of all compared
+    annotators; ``excluded`` are those with a reference that one of them has no verdict on"""
+    main: MainTest
+    equivalence: Equivalence | None
+    """None without a margin"""
+    labels: tuple[LabelTest, ...]
+    documents: McNemar
+    """on whole documents: right in every label"""
+    discordance: significance.Discordance
+    paired: TTest | None
+    welch: TTest | None
+    """over iterations, None when either has fewer than two"""
+    effect_size: float | None
+    """Hedges' g over iterations"""
+    flip_table: flips.FlipTable
+    """corrections and regressions of the second, cell by cell"""
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Annotators side by side; the first is what the others are compared with."""
+
+    scores: tuple[Scores, ...]
+    """of each on the documents of the comparison, so that a difference is the difference of two columns"""
+    pairs: tuple[Pair, ...]
+    """each other annotator against the first"""
+    adjusted: tuple[float | None, ...]
+    """the pairs' p on whole documents after Holm's correction"""
+    several: CochranQ | None
+    """None with two annotators, for which McNemar's test is used, and for dependent or sampled documents"""
+
+
+def compare_annotators(
+    codebook: Codebook,
+    reference: Ratings,
+    sides: Sequence[Side],
+    design: Design | None = None,
+    margin: float | None = None,
+) -> Compared:
+    """Compare two or more annotators on the same documents. Values are ``[document, item]``, NaN for no value.
+
+    ``design`` describes how the documents were selected and which depend on each other, by default all are independent.
+    ``margin`` (0 to 1) adds a test of equivalence of the main score.
+    """
+    complete: Mask = np.all([~np.isnan(side.verdicts).any(axis=1) for side in sides], axis=0)
+    first, *others = sides = [
+        replace(side, verdicts=np.where(complete[:, None], side.verdicts, np.nan)) for side in sides
+    ]
+    shared = _SharedDocuments(codebook, reference, design or Design())
+    differences = [shared.difference(first, other) for other in others]
+    p_values = [shared.main_p(scores, first, other) for scores, other in zip(differences, others, strict=True)]
+    mains = [
+        MainTest(metrics.MAIN[codebook.kind], scores.main, p, adjusted, verdict_on(scores.main, adjusted))
+        for scores, p, adjusted in zip(differences, p_values, holm(p_values), strict=True)
+    ]
+    pairs = tuple(
+        shared.pair(first, other, scores, main, margin)
+        for other, scores, main in zip(others, differences, mains, strict=True)
+    )
+    several = None
+    if len(sides) > 2 and shared.design.plain:
+        known, *cases = _right_documents(*shared.coded(*sides))
+        several = cochrans_q(known, {side.id: case for side, case in zip(sides, cases, strict=True)})
+    scores = tuple(
+        scoring.score(codebook.kind, reference, side.verdicts, codebook.names, design=design) for side in sides
+    )
+    return Compared(scores, pairs, holm([pair.documents.p for pair in pairs]), several)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SharedDocuments:
+    """The reference on the documents of a comparison, and how these were selected."""
+
+    codebook: Codebook
+    gold: Ratings
+    design: Design
+
+    @property
+    def measured(self) -> bool:
+        """True for ratings."""
+        return self.codebook.kind == "rating"
+
+    def coded(self, *sides: Side) -> list[Codes]:
+        """Return the reference and verdicts as codes that are equal where a verdict is right, -1 where missing."""
+        return coded(self.gold, *(side.verdicts for side in sides), measured=self.measured)
+
+    def difference(self, first: Side, second: Side, level: float = LEVEL) -> Scores:
+        """Return every score of the second annotator minus that of the first."""
+        return scoring.difference(
+            self.codebook.kind, self.gold, first.verdicts, second.verdicts, self.codebook.names,
+            design=self.design, level=level,
+        )  # fmt: skip
+
+    def main_p(self, scores: Scores, first: Side, second: Side) -> float | None:
+        """Return the p of the difference in the main score."""
+        kind, one, two = self.codebook.kind, first.verdicts, second.verdicts
+        apart = int((~np.isnan(one) & (one != two)).any(axis=1).sum())
+        if apart > MOST_EXCHANGED[kind] or self.design.represents:
+            return scoring.normal_p(scores.main)
+        names, groups = self.codebook.names, self.design.groups
+        return scoring.swap_test(kind, metrics.MAIN[kind], self.gold, one, two, names, groups=groups)
+
+    def pair(self, first: Side, second: Side, scores: Scores, main: MainTest, margin: float | None) -> Pair:
+        """Return the comparison of two annotators from the differences of their scores and the test of the main one."""
+        gold, *codes = self.coded(first, second)
+        documents = mcnemar_of(*_right_documents(gold, *codes), groups=self.design.groups)
+        equivalence = None
+        if margin is not None:
+            interval = self.difference(first, second, 1 - 2 * ALPHA).main.interval
+            units = documents.groups or documents.n
+            if interval is not None and interval.low == interval.high and not self.design.exact:
+                interval = _interval_of_equal_runs(units)
+            equivalence = Equivalence(margin, interval)
+        iterations = [list(side.by_iteration.values()) for side in (first, second)]
+        are_repeated = all(np.count_nonzero(~np.isnan(values)) > 1 for values in iterations)
+        are_paired = are_repeated and first.by_iteration.keys() == second.by_iteration.keys()
+        steps = [(side.id, own) for side, own in zip((first, second), codes, strict=True)]
+        return Pair(
+            first=first.id,
+            second=second.id,
+            scores=scores,
+            main=main,
+            equivalence=equivalence,
+            labels=self.label_tests(first, second, scores),
+            documents=documents,
+            discordance=significance.discordance(documents),
+            paired=paired_t(*iterations) if are_paired else None,
+            welch=welch_t(*iterations) if are_repeated else None,
+            effect_size=significance.independent_d(*iterations) if are_repeated else None,
+            flip_table=flips.flip_table(gold, steps, self.codebook.item_names, self.design),
+            sentence=_sentence(first.name, second.name, scores, main),
+        )
+
+    def label_tests(self, first: Side, second: Side, scores: Scores) -> tuple[LabelTest, ...]:
+        """Return the test of each label."""
+        labels, measure = self.codebook.labels, _LABEL_MEASURES[self.codebook.kind]
+        grids: Sequence[npt.NDArray[Any]] = self.coded(first, second)
+        if self.codebook.kind == "choice":
+            grids = [one_hot(codes[:, 0], len(labels)) for codes in grids]
+        by_label = zip(*(codes.T for codes in grids), strict=True)
+        tests = [mcnemar_of(*columns, groups=self.design.groups) for columns in by_label]
+        gold, *predicted = grids
+        known: Mask = np.all([(codes >= 0).all(axis=1) for codes in predicted], axis=0)
+        positives = (gold[known] >= 0 if self.measured else gold[known] > 0).sum(axis=0).tolist()
+        label_tests = []
+        for label, count, test, p in zip(labels, positives, tests, holm([test.p for test in tests]), strict=True):
+            change, enough = scores.labels[label.name][measure.key], count >= MIN_POSITIVES
+            verdict = verdict_on(change, p, enough=enough)
+            words = describe_difference(first.name, second.name, change, verdict, f" on {label.name}", measure)
+            if change.value is not None and not enough:
+                words = f"{words[:-1]}; only {format_count(count, 'rating' if self.measured else 'positive')}."
+            label_tests.append(LabelTest(label.id, label.name, label.colour, change, count, test, p, verdict, words))
+        return tuple(label_tests)
+
+
+def _interval_of_equal_runs(units: int) -> Interval:
+    """Return the 90% interval of the difference of annotators that are equal on all of these independent documents.
+
+    Documents that differ may exist: if their share were at the end of the interval, one of them would have been among
+    these with a probability of 95% (the exact upper limit of a share of 0: Clopper and Pearson 1934, Biometrika 26). A
+    document that differs changes the score by about its share.
+    """
+    most = 1 - ALPHA ** (1 / units)
+    return Interval(-most, most, 1 - 2 * ALPHA)
+
+
+def verdict_on(difference: Estimate, p: float | None, *, enough: bool = True) -> DifferenceVerdict:
+    """Return the one verdict on a difference: its interval excludes 0 and its adjusted test is significant."""
+    if difference.value is None or difference.interval is None or p is None or not enough:
+        return "unknown"
+    if not difference.clear or p >= ALPHA:
+        return "none"
+    return "better" if difference.value > 0 else "worse"
+
+
+def _right_documents(gold: Any, *coded: Any) -> tuple[Any, ...]:
+    """Return 1 for documents that are right in every label with a reference, 0 for others, -1 for excluded ones."""
+    known = (gold >= 0).any(axis=1)
+    masks = [np.where(known, 1, -1)]
+    for codes in coded:
+        right = ((codes == gold) | (gold < 0)).all(axis=1)
+        masks.append(np.where((codes >= 0).all(axis=1), right, -1))
+    return tuple(masks)
+
+
+def describe_difference(
+    first: str,
+    second: str,
+    difference: Estimate,
+    verdict: DifferenceVerdict,
+    where: str,
+    measure: _Measure,
+) -> str:
+    """Return a difference as a sentence: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0."."""
+    if difference.value is None:
+        return f"{first} and {second} cannot be compared{where}: {measure.undefined}."
+    in_points = measure.unit.startswith("points")
+    value = format_points(difference.value) if in_points else format_signed(difference.value, 3)
+    value = f"{value} {measure.unit}"
+    if difference.interval is None:
+        return f"{second} against {first}{where}: {value}; too few documents for an interval."
+    if difference.value == 0 and difference.interval.low == difference.interval.high:
+        return f"{second} and {first} are equal{where}: the score is the same."
+    span = format_interval(difference.interval, "points" if in_points else "number", named=True)
+    if verdict in ("better", "worse"):
+        return f"{second} is {verdict}{where}: {value}, {span}."
+    return f"No significant difference between {second} and {first}{where}: {value}, {span}."
+
+
+def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
+    documents = format_count(scores.n + scores.excluded, "shared document")
+    if scores.excluded:  # a run may be better on the documents that it decides, and leave many undecided
+        documents = f"{scores.n:,} of {documents}"
+    if not scores.n:
+        return f"{first} and {second} cannot be compared: no shared document has a reference and a verdict in both."
+    measure = _MAIN_MEASURES[scores.kind]
+    words = describe_difference(first, second, main.difference, main.verdict, f" on {documents}", measure)
+    if main.verdict != "none" or main.adjusted is None:
+        return words
+    p = format_p_value(main.adjusted)
+    if main.adjusted < ALPHA:
+        return f"{words} Only the test is significant ({p}); a clear difference needs test and interval."
+    if main.difference.clear:
+        return f"{words} The test is not significant ({p}); a clear difference needs test and interval."
+    return words
+
+
+def rule(kind: Kind) -> str:
+    """Return the conditions of a clear difference on a label as text."""
+    noun = label_noun(kind)
+    return (
+        "the interval excludes 0 and McNemar's test is significant after Holm's correction over the "
+        f"{noun}s. {noun.capitalize()}s with fewer than {MIN_POSITIVES} "
+        f"{'ratings' if kind == 'rating' else 'positives'} have neither."
+    )
