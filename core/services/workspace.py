@@ -43,7 +43,7 @@ class Workspace:
         with self._guard:
             session = self._sessions.get(path)
             if session is None:
-                session = ProjectSession(Project.open(path, url=self.url, create=create), self.engine, self.models)
+                session = ProjectSession(Project(path, url=self.url, create=create), self.engine, self.models)
                 self._sessions[path] = session
         preferences.save(preferences.load().with_recent(path))
         return session

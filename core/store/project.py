@@ -60,9 +60,10 @@ class Store:
 
 
 class Project:
-    """An open project file, from ``open`` to ``close``. Also a context manager.
+    """An open project file, until ``close``. Also a context manager. A missing file is created if ``create`` is set.
 
     ``store`` gives access to all contents; ``turn_store``, ``sink`` and ``jobs`` are the interfaces for the engine.
+    Runs that a dead process left running become ``paused``. Opening raises ProjectLocked, StorageFull and ProjectError.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> None:
@@ -79,14 +80,6 @@ class Project:
             self.sink = RunWriter(self._connection, self._writer)
             self.jobs = BatchJobStore(self._connection, self._writer)
             undo.pop_all()
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> Self:
-        """Open the project at ``path``. A missing file is created, or refused if ``create`` is False.
-
-        Runs that a dead process left running become ``paused``. Raises ProjectLocked, StorageFull and ProjectError.
-        """
-        return cls(path, url=url, create=create)
 
     @property
     def path(self) -> Path:

@@ -26,7 +26,7 @@ RUN = "r0001"
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("acts") / "small.duckdb"
-    with Project.open(path) as project:
+    with Project(path) as project:
         sample_world.build(project)
     return path
 

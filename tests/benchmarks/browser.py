@@ -203,7 +203,7 @@ def measure_run(folder: Path) -> None:
             page.get_by_role("button", name="Resume").click()
             page.get_by_role("button", name="Live").click()
             page.locator(".st-key-run-header").get_by_text("done", exact=True).wait_for()
-        with Project.open(path) as project:
+        with Project(path) as project:
             seconds = project.store.runs.get(run_id).seconds
     print(f"Run: {documents} documents with its page open: {seconds / ideal:.2f} x ideal (at most 1.25)", flush=True)
 
@@ -229,7 +229,7 @@ def main() -> None:
         with browsing(folder) as page:
             measure_lab(page)
         path = folder / "large.duckdb"
-        with Project.open(path) as project:
+        with Project(path) as project:
             fill(project, options.documents)
         with browsing(folder, "--project", str(path)) as page:
             measure_pages(page)

@@ -115,7 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--documents", type=int, default=100_000)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Project.open(Path(folder) / "large.duckdb") as project:
+    with tempfile.TemporaryDirectory() as folder, Project(Path(folder) / "large.duckdb") as project:
         run_id = fill(project, options.documents)
         store = project.store
         session = cast(ProjectSession, SimpleNamespace(

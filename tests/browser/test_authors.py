@@ -31,7 +31,7 @@ def test_author_writes_waits_abstains_and_sees_label_effect_and_comparison(
     from playwright.sync_api import expect
 
     path = tmp_path / "notes.duckdb"
-    with Project.open(path) as project:
+    with Project(path) as project:
         project.store.codebooks.save(BOOK)
     running, page = open_studio("--project", path, path="/authors")
     expect(page.get_by_text("Answering is voluntary")).to_be_visible()
@@ -71,6 +71,6 @@ def test_author_writes_waits_abstains_and_sees_label_effect_and_comparison(
     expect(compared).to_have_count(1)
     assert compared.locator("td").all_inner_texts()[:2] == ["built-in", "1"]
     running.stop()
-    with Project.open(path) as project:
+    with Project(path) as project:
         (document,) = project.store.documents.page()
         assert document.gold == {"author": {BOOK.labels[0].id: True}}

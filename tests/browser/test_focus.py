@@ -31,7 +31,7 @@ def fill(path: Path, count: int) -> None:
     """Create documents with finished debates whose labels are all absent."""
     book = Codebook(labels=tuple(Label(name=f"Label {item}", id=item) for item in ITEMS))
     absent = dict.fromkeys(ITEMS, False)
-    with Project.open(path) as project:
+    with Project(path) as project:
         project.store.documents.add(Document(f"d{n:03}", {"text": f"What guest {n} wrote."}) for n in range(count))
         run = project.store.runs.create(make_settings(book, codebook_version=1), project.store.documents.ids())
 
@@ -75,7 +75,7 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, t
     page.keyboard.press("2")
     page.locator(".save-state.saved").wait_for()
     running.kill()
-    with Project.open(path) as project:
+    with Project(path) as project:
         store = project.store
         made = store.events.all(kinds=["review"])
         clicked = made[1:21]
@@ -129,7 +129,7 @@ def test_grid_in_queue_order_records_which_documents_were_drawn(open_studio: Ope
     page.get_by_role("button", name="Submit", exact=True).click()
     wait_for_rows(3)
     running.kill()
-    with Project.open(path) as project:
+    with Project(path) as project:
         found = project._connection.rows("SELECT how FROM selections ORDER BY seq")
         assert [how for (how,) in found] == ["drawn"] * 4 + ["chosen"] + ["drawn"] * 2
 
@@ -151,7 +151,7 @@ def test_hidden_view_takes_no_keys_and_loads_again_when_it_is_shown(open_studio:
     page.keyboard.press("2")  # the view shows the edit, so the key reverts it
     page.locator(".save-state.saved").wait_for()
     running.kill()
-    with Project.open(path) as project:
+    with Project(path) as project:
         made = [(event.item, event.after) for event in project.store.events.all(kinds=["review"])]
         assert made == [("b", False), ("b", True)]
 
@@ -223,7 +223,7 @@ def test_no_key_is_lost_at_80_ms_per_key(open_studio: OpenStudio, tmp_path: Path
     wait_for_done(page, len(digits), count)
     page.locator(".save-state.saved").wait_for()
     running.kill()
-    with Project.open(path) as project:
+    with Project(path) as project:
         made = project.store.events.all(kinds=["review", "review_status"])
         labels = [event for event in reversed(made) if event.kind == "review" and event.after is True]
         assert [event.item for event in labels] == [ITEMS[digit - 1] for digit in digits]
@@ -269,7 +269,7 @@ def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_studio
     with page.expect_event("close"):  # no key waits
         page.close(run_before_unload=True)
     running.stop()
-    with Project.open(path) as project:
+    with Project(path) as project:
         made = project.store.events.all(kinds=["review"])
         assert {event.item for event in made if event.after is True} == {"a"}
         assert len({event.document_id for event in made}) == 16
@@ -315,7 +315,7 @@ def test_a_button_takes_no_key_of_a_series_that_began_while_loading(open_studio:
     wait_for_done(page, 1, 1)
     page.locator(".save-state.saved").wait_for()
     running.kill()
-    with Project.open(path) as project:
+    with Project(path) as project:
         made = project.store.events.all(kinds=["review", "mark", "review_status"])
         assert {("b", True), ("note", "a note")} <= {(event.item, event.after) for event in made}
         assert made[0].after == "Submitted"
@@ -354,7 +354,7 @@ def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_studio:
     expect(note).to_have_value("first, typed")
     page.locator(".save-state.saved").wait_for()
     running.kill()
-    with Project.open(path) as project:
+    with Project(path) as project:
         notes = [event.after for event in project.store.events.all(kinds=["mark"])]
         assert notes == ["first, typed", "first and second", "first"], "nothing is saved again"
 

@@ -25,7 +25,7 @@ def fill(path: Path) -> None:
     book = Codebook(
         kind="rating", scale=Scale(min=1, max=5), labels=(Label(name="Wit", id="w"), Label(name="Tone", id="t"))
     )
-    with Project.open(path) as project:
+    with Project(path) as project:
         project.store.documents.add(Document(f"d{n}", {"text": f"Joke {n}."}) for n in range(2))
         run = project.store.runs.create(make_settings(book, codebook_version=1), project.store.documents.ids())
 
@@ -57,7 +57,7 @@ def test_mean_between_steps_is_shown_and_keys_rate_each_dimension(open_studio: O
     page.keyboard.press("-")  # the tone: 4 in the verdict
     expect(page.locator(".save-state.saved")).to_be_visible()
     running.stop()
-    with Project.open(path) as project:
+    with Project(path) as project:
         made = [(event.document_id, event.item, event.after) for event in project.store.events.all(kinds=["review"])]
         second = next(each for each in ("d0", "d1") if each != first)
         assert made[::-1] == [(first, "w", 5), (first, "t", 1), (second, "w", 3), (second, "t", 3)]

@@ -51,7 +51,7 @@ def test_run_continues_in_the_copy_of_a_removed_project(open_studio: OpenStudio,
     page.get_by_role("button", name="New run", exact=True).wait_for()
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
     running.stop()
-    with Project.open(copy) as kept:
+    with Project(copy) as kept:
         (run,) = kept.store.runs.all()
         assert run.verdicts + run.unresolved == DOCUMENTS
         assert len(kept.turn_store._keys) == 3 * DOCUMENTS

@@ -31,7 +31,7 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the studio on a small project and yield its address with the token."""
     home = tmp_path_factory.mktemp("studio")
     path = home / "small.duckdb"
-    with Project.open(path) as project:
+    with Project(path) as project:
         run_in_thread(sample_world.build, project, {"d6": HOSTILE})
     with studio(home, "--project", str(path)) as running:
         yield running.entrance

@@ -152,7 +152,7 @@ BOOK = Codebook(labels=(Label(name="Food", id="food"),))
 
 def fill(path: Path) -> None:
     """Create twelve runs on twelve documents; run n has the model m<n> and is wrong on n documents."""
-    with Project.open(path) as project:
+    with Project(path) as project:
         gold = {"gold": {"food": True}}
         project.store.documents.add(Document(f"d{n}", {"text": f"Text {n}."}, gold=gold) for n in range(TWELVE))
         project.store.codebooks.save(BOOK)

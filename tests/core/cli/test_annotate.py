@@ -29,12 +29,12 @@ def test_run_keeps_the_unsaved_codebook_of_the_studio(tmp_path: Path) -> None:
     write(tmp_path, "The staff were friendly.")
     annotate(tmp_path)
     unsaved = Codebook(name="half written", labels=(Label(name="Service"),))
-    with Project.open(tmp_path / "p.duckdb") as project:
+    with Project(tmp_path / "p.duckdb") as project:
         project.store.codebooks.save_draft(unsaved)
     annotate(tmp_path)
     (tmp_path / "codebook.yaml").write_text(CODEBOOK.replace("station", "station, bus"), encoding="utf-8")
     annotate(tmp_path)
-    with Project.open(tmp_path / "p.duckdb") as project:
+    with Project(tmp_path / "p.duckdb") as project:
         assert len(project.store.codebooks.history()) == 2
         assert project.store.codebooks.draft() == unsaved
 
@@ -46,10 +46,10 @@ def test_run_with_personas_keeps_the_unsaved_personas_of_the_studio(tmp_path: Pa
     unsaved = DEFAULT_PERSONAS.model_copy(update={"task": "half written"})
     panel = ("--protocol", "panel", "--param", f"personas={given}")
     annotate(tmp_path, *panel)
-    with Project.open(tmp_path / "p.duckdb") as project:
+    with Project(tmp_path / "p.duckdb") as project:
         project.store.personas.save_draft(unsaved)
     annotate(tmp_path, *panel)
-    with Project.open(tmp_path / "p.duckdb") as project:
+    with Project(tmp_path / "p.duckdb") as project:
         assert project.store.personas.draft() == unsaved
 
 

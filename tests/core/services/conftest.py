@@ -12,7 +12,7 @@ from tests.core.services.sessions import copy_project
 def built(tmp_path_factory):
     """Return the project file of the sample world and the id of its run."""
     path = tmp_path_factory.mktemp("sample_world") / "small.duckdb"
-    with Project.open(path) as project:
+    with Project(path) as project:
         run_id = sample_world.build(project)
     return path, run_id
 
@@ -23,7 +23,7 @@ def project(tmp_path, request):
     path = tmp_path / "small.duckdb"
     if "run_id" in request.fixturenames:
         copy_project(request.getfixturevalue("built")[0], path)
-    with Project.open(path) as project:
+    with Project(path) as project:
         yield project
 
 

@@ -30,7 +30,7 @@ def test_restored_project_is_equal_and_can_continue(session, run_id, packed, tmp
 
     with packed.open("rb") as file:
         path = bundle.open_bundle(file, tmp_path / "again.duckdb")
-    with Project.open(path) as project:
+    with Project(path) as project:
         store = project.store
         assert [row.run_id for row in store.runs.all()] == [row.run_id for row in session.store.runs.all()]
         assert store.codebooks.latest() == session.store.codebooks.latest()
@@ -209,7 +209,7 @@ def test_damage_in_a_later_block_of_the_project_is_reported(tmp_path):
         yield "first"
         raise OSError("Data Corruption Error: Corrupt database file: computed checksum 1 does not match stored 2")
 
-    with Project.open(tmp_path / "p.duckdb") as project:
+    with Project(tmp_path / "p.duckdb") as project:
         reader = project.store.dump._translated(batches())
         assert next(reader) == "first"
         with pytest.raises(ProjectError, match="is damaged or cut short"):

@@ -16,7 +16,7 @@ from tests.core.store.helpers import make_documents, record_review, set_gold
 
 @pytest.fixture
 def session(tmp_path):
-    with Project.open(tmp_path / "p.duckdb") as project:
+    with Project(tmp_path / "p.duckdb") as project:
         project.store.documents.add(make_documents(2, {"d0": {"ann": {"a": True}}}))
         yield SimpleNamespace(store=project.store, saved_at=lambda: project.saved_at)
 

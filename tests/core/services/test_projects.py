@@ -109,7 +109,7 @@ def test_listing_projects_does_not_open_them(workspace: Workspace, tmp_path: Pat
 
 def test_last_project_is_reopened_unless_it_is_broken(workspace: Workspace, tmp_path: Path) -> None:
     good = tmp_path / "good.duckdb"
-    Project.open(good).close()
+    Project(good).close()
     bad = tmp_path / "bad.duckdb"
     bad.write_bytes(b"this is no database " * 1000)
     preferences.save(preferences.load().with_recent(good).with_recent(bad))
@@ -287,7 +287,7 @@ def test_archived_project_is_closed_and_listed_separately(workspace: Workspace) 
 
 def test_project_open_in_another_process_is_not_moved(workspace: Workspace, tmp_path: Path) -> None:
     locked_project = tmp_path / "held.duckdb"
-    with Project.open(locked_project), pytest.raises(ProjectLocked):
+    with Project(locked_project), pytest.raises(ProjectLocked):
         projects.rename_project(workspace, locked_project, "mine")
     assert locked_project.is_file()
 

@@ -14,5 +14,5 @@ def path(tmp_path):
 
 @pytest.fixture
 def project(path) -> Iterator[Project]:
-    with Project.open(path) as opened:
+    with Project(path) as opened:
         yield opened

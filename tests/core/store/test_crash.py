@@ -25,7 +25,7 @@ async def main(project, run_id):
     await project.sink.state(run_id, "running")
     await asyncio.gather(*(one(lane) for lane in range(8)))
 
-project = Project.open(sys.argv[1])
+project = Project(sys.argv[1])
 run = project.store.runs.create(make_settings(), ["d0", "d1"])
 asyncio.run(main(project, run.run_id))
 """
@@ -40,7 +40,7 @@ def test_acknowledged_replies_survive_kill_9(path, lines):
     writing.stdout.close()
     writing.wait(60)
     assert len(acknowledged) >= lines
-    with Project.open(path) as project:
+    with Project(path) as project:
         assert all(project.turn_store.contains(key) for key in acknowledged)
         assert all(project.turn_store.get(key).text == "words " * 200 for key in acknowledged)
         run = project.store.runs.get("r0001")

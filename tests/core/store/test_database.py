@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("applied_schema")
 OPEN_SCRIPT = """
 import sys
 from core.store.project import Project
-with Project.open(sys.argv[1], url="http://127.0.0.1:8501"):
+with Project(sys.argv[1], url="http://127.0.0.1:8501"):
     print("open", flush=True)
     sys.stdin.readline()
 """
@@ -40,7 +40,7 @@ FILL_DISK_SCRIPT = """
 import random, resource, sys
 from core.errors import StorageFull
 from core.store.project import Project
-project = Project.open(sys.argv[1])
+project = Project(sys.argv[1])
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, hard))
 kept = 0
@@ -80,10 +80,10 @@ def wait_for(process):
 
 
 def test_new_project_can_be_reopened(path):
-    with Project.open(path) as project:
+    with Project(path) as project:
         project.store.settings.set("a", 1)
         assert project.path == path
-    with Project.open(path, create=False) as project:
+    with Project(path, create=False) as project:
         assert project.store.settings.get("a") == 1
 
 
@@ -91,11 +91,11 @@ def test_lock_error_names_the_owning_process(path):
     owner = run_script(OPEN_SCRIPT, path)
     assert owner.stdout.readline() == "open\n"
     with pytest.raises(ProjectLocked) as caught:
-        Project.open(path)
+        Project(path)
     assert caught.value.pid == owner.pid
     assert caught.value.url == "http://127.0.0.1:8501"
     wait_for(owner)
-    with Project.open(path):
+    with Project(path):
         pass
 
 
@@ -104,7 +104,7 @@ def test_killed_owner_leaves_no_lock(path):
     owner.stdout.readline()
     owner.kill()
     owner.communicate(timeout=60)
-    with Project.open(path, url="http://here"):
+    with Project(path, url="http://here"):
         note = json.loads(path.with_name(path.name + ".lock.json").read_text())
         assert note["url"] == "http://here"
 
@@ -121,23 +121,23 @@ def test_project_that_cannot_be_created_leaves_no_file(disk):
 
 def test_same_process_cannot_open_a_project_twice(path, tmp_path):
     (tmp_path / "sub").mkdir()
-    with Project.open(path, url="http://127.0.0.1:8502"):
+    with Project(path, url="http://127.0.0.1:8502"):
         with pytest.raises(ProjectLocked) as caught:
-            Project.open(tmp_path / "sub" / ".." / path.name)
+            Project(tmp_path / "sub" / ".." / path.name)
         assert caught.value.url == "http://127.0.0.1:8502"
     assert not path.with_name(path.name + ".lock.json").exists()
 
 
 def test_lock_without_a_note_reports_unknown_pid(path):
     with FileLock(f"{path}.lock"), pytest.raises(ProjectLocked, match="pid unknown"):
-        Project.open(path)
+        Project(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"id,text\n1,hello\n" * 1000, b"x"])
 def test_other_file_formats_are_refused_and_unchanged(path, content):
     path.write_bytes(content)
     with pytest.raises(ProjectError, match="not a DuckDB file"):
-        Project.open(path)
+        Project(path)
     assert path.read_bytes() == content
     assert list(path.parent.iterdir()) == [path], "the lock file and its note are removed"
 
@@ -146,19 +146,19 @@ def test_database_of_another_program_is_refused(path):
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE mine (a INTEGER)")
     with pytest.raises(ProjectError, match="another program"):
-        Project.open(path)
+        Project(path)
     with duckdb.connect(str(path)) as connection:
         assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("mine",)]
 
 
 def test_database_that_another_program_has_open_is_refused(path):
-    with Project.open(path):
+    with Project(path):
         pass
     script = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.readline()"
     other = run_script(script, path)
     other.stdout.readline()
     with pytest.raises(ProjectError, match="open in another program"):
-        Project.open(path)
+        Project(path)
     wait_for(other)
 
 
@@ -166,11 +166,11 @@ def test_missing_folder_or_file_is_reported(tmp_path):
     (tmp_path / "file").write_text("x")
     for path in (tmp_path / "no" / "a.duckdb", tmp_path / "file" / "a.duckdb"):
         with pytest.raises(ProjectError, match="does not exist"):
-            Project.open(path)
+            Project(path)
     with pytest.raises(ProjectError, match="is a folder"):
-        Project.open(tmp_path)
+        Project(tmp_path)
     with pytest.raises(ProjectError, match="There is no project"):
-        Project.open(tmp_path / "a.duckdb", create=False)
+        Project(tmp_path / "a.duckdb", create=False)
 
 
 def test_unwritable_folder_is_reported(path, monkeypatch):
@@ -180,17 +180,17 @@ def test_unwritable_folder_is_reported(path, monkeypatch):
 
     monkeypatch.setattr(FileLock, "acquire", refuse)
     with pytest.raises(ProjectError, match="cannot be written"):
-        Project.open(path)
+        Project(path)
 
 
 def test_read_only_file_is_reported(path, monkeypatch):
-    with Project.open(path):
+    with Project(path):
         pass
     monkeypatch.setattr("core.store.database.os.access", lambda *_: False)
     with pytest.raises(ProjectError, match="read-only"):
-        Project.open(path)
+        Project(path)
     monkeypatch.undo()
-    with Project.open(path):
+    with Project(path):
         pass
 
 
@@ -199,7 +199,7 @@ def test_full_disk_keeps_every_acknowledged_write(path):
         [sys.executable, "-c", FILL_DISK_SCRIPT, str(path)], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    with Project.open(path) as project:
+    with Project(path) as project:
         assert project._connection.value("SELECT count(*) FROM settings") == int(done.stdout) + 1
 
 
@@ -249,7 +249,7 @@ def test_every_thread_reads_with_its_own_cursor(path):
 
 
 def test_closed_project_raises_project_error(path):
-    project = Project.open(path)
+    project = Project(path)
     project.store.settings.get("a")
     project.close()
     project.close()
@@ -272,7 +272,7 @@ def test_truncated_or_overwritten_file_is_reported_as_damaged(path, part):
 
 def test_damaged_write_ahead_log_is_named(path):
     copy, log = path.with_name("copy.duckdb"), path.with_name("copy.duckdb.wal")
-    with Project.open(path) as project:
+    with Project(path) as project:
         for number in range(200):
             project.store.settings.set(f"key {number}", number)
         copy.write_bytes(path.read_bytes())
@@ -343,13 +343,13 @@ def moved(path):
 
 def replaced(path):
     other = path.with_name("other.duckdb")
-    Project.open(other).close()
+    Project(other).close()
     other.replace(path)
 
 
 @pytest.mark.parametrize("attack", [deleted, moved, replaced])
 def test_removed_project_file_is_reported_and_saved_as_a_copy(path, attack):
-    project = Project.open(path)
+    project = Project(path)
     project.store.settings.set("a", 1)
     attack(path)
     with pytest.raises(ProjectGone, match=r"was (deleted or moved|replaced by another file) while it was open"):
@@ -360,7 +360,7 @@ def test_removed_project_file_is_reported_and_saved_as_a_copy(path, attack):
     copy = path.with_name("project-recovered.duckdb")
     assert str(copy) in str(error.value)
     project.close()
-    with Project.open(copy) as found:
+    with Project(copy) as found:
         assert (found.store.settings.get("a"), found.store.settings.get("b")) == (1, 2)
 
 
@@ -368,7 +368,7 @@ def test_copy_is_saved_once_and_in_another_folder_if_its_folder_is_missing(path,
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    project = Project.open(path)
+    project = Project(path)
     project.store.settings.set("a", 1)
     for left in list(path.parent.iterdir()):
         if left != home:
@@ -395,7 +395,7 @@ def test_symlinks_next_to_a_project_do_not_redirect_its_notes(path, target, name
     monkeypatch.setattr("core.files.secrets.token_hex", lambda _size: "0")
     path.with_name(name).symlink_to(target)
     with suppress(ProjectError):
-        Project.open(path).close()
+        Project(path).close()
     assert target.read_text() == "precious\n"
 
 
@@ -413,12 +413,12 @@ def endless(path):
 def test_project_with_a_companion_that_is_not_a_regular_file_is_refused(path, suffix, attack, new):
     # Another user could create such a file in a shared folder; the log of DuckDB would follow the link.
     if not new:
-        Project.open(path).close()
+        Project(path).close()
     companion = path.with_name(path.name + suffix)
     companion.unlink(missing_ok=True)
     attack(companion)
     with pytest.raises(ProjectError, match=re.escape(f"{companion} is not a regular file")):
-        Project.open(path)
+        Project(path)
     assert path.exists() is not new
     assert not path.with_name("somewhere else").exists()
 
@@ -427,14 +427,14 @@ def test_project_with_a_companion_that_is_not_a_regular_file_is_refused(path, su
 @pytest.mark.parametrize("suffix", [".wal", ".replies", ".lock.json", ".lock", ".tmp"])
 def test_project_with_a_companion_of_another_user_is_refused(path, suffix):
     # DuckDB and the reply log would write texts into a file that its owner can read.
-    Project.open(path).close()
+    Project(path).close()
     companion = path.with_name(path.name + suffix)
     companion.mkdir() if suffix == ".tmp" else companion.touch()
     os.chown(companion, 12345, -1)
     with pytest.raises(ProjectError, match=re.escape(f"{companion} belongs to another user")):
-        Project.open(path)
+        Project(path)
     os.chown(path, 12345, -1)
-    Project.open(path).close()
+    Project(path).close()
 
 
 @pytest.mark.parametrize("attack", [linked, Path.touch], ids=["link", "file"])
@@ -442,14 +442,14 @@ def test_project_whose_folder_for_temporary_files_is_not_a_folder_is_refused(pat
     companion = path.with_name(path.name + ".tmp")
     attack(companion)
     with pytest.raises(ProjectError, match=re.escape(f"{companion} is not a folder")):
-        Project.open(path)
+        Project(path)
 
 
 @pytest.mark.parametrize("content", [b"[" * 200_000, b"{}", b"\x00" * 100, b'{"key": []}\n[]\n', bytes(range(256))])
 def test_foreign_reply_log_is_skipped(path, content):
-    Project.open(path).close()
+    Project(path).close()
     path.with_name(path.name + ".replies").write_bytes(content)
-    with Project.open(path) as project:
+    with Project(path) as project:
         assert not project.turn_store._keys
 
 
@@ -462,14 +462,14 @@ def test_address_in_a_forged_lock_note_is_ignored(path, note):
     with FileLock(f"{path}.lock"):
         path.with_name(path.name + ".lock.json").write_text(note)
         with pytest.raises(ProjectLocked) as caught:
-            Project.open(path)
+            Project(path)
         assert caught.value.url is None
 
 
 def test_symlinks_next_to_a_project_do_not_redirect_its_reply_log(path, target, monkeypatch):
     monkeypatch.setattr("core.files.secrets.token_hex", lambda _size: "0")
     reply = Reply("a reply", key="k" * 32)
-    with Project.open(path) as project:
+    with Project(path) as project:
         log = path.with_name(path.name + ".replies")
         log.symlink_to(target)
         with pytest.raises(ProjectError):
@@ -489,7 +489,7 @@ def test_symlinks_next_to_a_project_do_not_redirect_its_reply_log(path, target, 
     ("attack", "message"), [(disks.fill, "disk is full"), (disks.make_read_only, "became read-only")]
 )
 def test_project_on_a_failing_disk_is_rescued_into_the_home_folder(disk, attack, message, tmp_path):
-    project = Project.open(disk / "p.duckdb")
+    project = Project(disk / "p.duckdb")
     project.store.settings.set("a", 1)
     assert project.file_problem is None
     attack(disk)
@@ -501,12 +501,12 @@ def test_project_on_a_failing_disk_is_rescued_into_the_home_folder(disk, attack,
     project.close()
     assert copy == tmp_path / "home" / "p-recovered.duckdb"
     assert len(list(copy.parent.glob("*.duckdb"))) == 1
-    with Project.open(copy) as found:
+    with Project(copy) as found:
         assert (found.store.settings.get("a"), found.store.settings.get("b")) == (1, None)
 
 
 def test_project_needs_no_rescue_after_disk_space_is_freed(disk):
-    with Project.open(disk / "p.duckdb") as project:
+    with Project(disk / "p.duckdb") as project:
         disks.fill(disk)
         with pytest.raises(StorageFull):
             project.store.settings.set("b", "x" * 200_000)
@@ -516,7 +516,7 @@ def test_project_needs_no_rescue_after_disk_space_is_freed(disk):
 
 
 def test_rescue_needs_space_in_the_home_folder(path, monkeypatch):
-    with Project.open(path) as project:
+    with Project(path) as project:
         monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=10))
         with pytest.raises(ProjectError, match="no room for a copy"):
             project.check_room()

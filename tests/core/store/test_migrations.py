@@ -27,7 +27,7 @@ def test_oldest_file_is_migrated_and_keeps_its_data(path):
         migrations.migrate(connection, path="p", upto=1)
         connection.execute("INSERT INTO settings VALUES ('pace', '3', 0)")
         assert _version(connection) == 1
-    with Project.open(path) as project:
+    with Project(path) as project:
         assert project.store.settings.get("pace") == 3
         assert project.store.review_pages.lines(Viewpoint(None)).total == 0
     with duckdb.connect(str(path)) as connection:
@@ -39,7 +39,7 @@ def test_newer_file_is_refused(path):
         migrations.migrate(connection, path="p")
         connection.execute("INSERT INTO moot_schema VALUES (9999, 0, '')")
     with pytest.raises(ProjectError, match="made by a newer Moot"):
-        Project.open(path)
+        Project(path)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_file_made_by_different_migration_scripts_is_refused(path, damage):
         migrations.migrate(connection, path="p")
         connection.execute(damage)
     with pytest.raises(ProjectError, match="different development version"):
-        Project.open(path)
+        Project(path)
 
 
 def test_failed_migration_keeps_the_previous_version(path, monkeypatch):
@@ -67,7 +67,7 @@ def test_failed_migration_keeps_the_previous_version(path, monkeypatch):
 
 def test_file_whose_creation_was_interrupted_becomes_a_new_project(path):
     duckdb.connect(str(path)).close()
-    with Project.open(path) as project:
+    with Project(path) as project:
         assert project.store.documents.count() == 0
 
 
@@ -96,16 +96,16 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 def test_file_with_foreign_database_objects_is_refused(path, attack):
-    Project.open(path).close()
+    Project(path).close()
     with duckdb.connect(str(path)) as connection:
         connection.execute(attack)
     with pytest.raises(ProjectError, match=r"changed by another|development version|file of another program"):
-        Project.open(path)
+        Project(path)
 
 
 @pytest.mark.parametrize("name", ["../../elsewhere", "/etc/elsewhere", "r0001\n", ""])
 def test_run_whose_name_leads_out_of_a_folder_is_refused(path, name):
-    Project.open(path).close()
+    Project(path).close()
     with duckdb.connect(str(path)) as connection:
         values = {
             "run_id": name,
@@ -119,12 +119,12 @@ def test_run_whose_name_leads_out_of_a_folder_is_refused(path, name):
         row = {column: values.get(column, "" if kind == "VARCHAR" else 0) for column, kind in others.fetchall()}
         connection.execute(f"INSERT INTO runs VALUES ({', '.join('?' * len(row))})", list(row.values()))
     with pytest.raises(ProjectError, match="name of a run"):
-        Project.open(path)
+        Project(path)
 
 
 def test_used_project_can_be_reopened(path):
     for value in range(3):
-        with Project.open(path) as project:
+        with Project(path) as project:
             project.store.settings.set("pace", value)
             project.store.codebooks.save(Codebook(labels=(Label(name="Weather"),)))
             assert project.store.settings.get("pace") == value

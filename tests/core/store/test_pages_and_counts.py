@@ -32,7 +32,7 @@ SEEDS = (1, 2, 3)
 @pytest.fixture(scope="module", params=SEEDS)
 def world(request, tmp_path_factory):
     """Yield (project, run id, codebook, records by id in run order) of a random project with random reviews."""
-    with Project.open(tmp_path_factory.mktemp("world") / "p.duckdb") as project:
+    with Project(tmp_path_factory.mktemp("world") / "p.duckdb") as project:
         run_id, codebook = fill_randomly(project, request.param)
         add_random_reviews(project, run_id, [label.id for label in codebook.labels], request.param)
         ids = project.store.runs.document_ids(run_id)

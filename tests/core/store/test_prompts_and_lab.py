@@ -28,10 +28,10 @@ def test_prompt_versions_are_numbered_and_immutable(project):
 
 
 def test_drafts_survive_a_restart(path):
-    with Project.open(path) as project:
+    with Project(path) as project:
         project.store.prompts.keep_draft(SLOT, "text \ud800", parent="p")
         project.store.prompts.keep_draft(SLOT, "text 2", parent="p")
-    with Project.open(path) as project:
+    with Project(path) as project:
         assert project.store.prompts.draft(SLOT).text == "text 2"
         project.store.prompts.drop_draft(SLOT)
         assert project.store.prompts.draft(SLOT) is None
@@ -105,9 +105,9 @@ def test_outcomes_distinguish_right_wrong_and_disagreement(project):
 
 
 def test_sweep_progress_survives_a_restart(path):
-    with Project.open(path) as project:
+    with Project(path) as project:
         sweep = project.store.lab.begin_sweep({"cells": 3})
         project.store.lab.update_sweep(sweep.sweep, {"rung": 1}, "running")
-    with Project.open(path) as project:
+    with Project(path) as project:
         (found,) = project.store.lab.sweeps()
         assert (found.spec, found.progress, found.state) == ({"cells": 3}, {"rung": 1}, "paused")

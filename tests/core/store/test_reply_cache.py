@@ -44,7 +44,7 @@ def test_committed_reply_is_readable_before_it_is_in_the_table(project, path, mo
 
 
 def test_opening_moves_logged_replies_into_the_table(path):
-    with Project.open(path) as project:
+    with Project(path) as project:
         commit_replies(project, "k1")
     assert not reply_log_path(path).exists(), "closing a project removes the log"
     log = ReplyLog(reply_log_path(path))
@@ -52,7 +52,7 @@ def test_opening_moves_logged_replies_into_the_table(path):
         log.append(reply)
     with reply_log_path(path).open("ab") as file:
         file.write(b'{"key": "half a li')
-    with Project.open(path) as project:
+    with Project(path) as project:
         assert stored_keys(project) == {"k1", "k2", "k3"}
         assert project.turn_store.get("k1").text == "said"
         assert project.turn_store.get("k2") == make_reply("k2")
@@ -67,7 +67,7 @@ def test_line_after_an_incomplete_line_is_read(path):
 
 def test_new_project_ignores_the_log_of_a_deleted_project(path):
     ReplyLog(reply_log_path(path)).append(make_reply("k1"))
-    with Project.open(path) as project:
+    with Project(path) as project:
         assert not project.turn_store.contains("k1")
 
 

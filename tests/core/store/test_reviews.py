@@ -193,7 +193,7 @@ def test_current_values_agree_with_a_reference_implementation(shared, steps):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    with Project.open(tmp_path_factory.mktemp("fold") / "p.duckdb") as project:
+    with Project(tmp_path_factory.mktemp("fold") / "p.duckdb") as project:
         yield project, iter(range(1_000_000))
 
 

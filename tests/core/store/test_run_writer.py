@@ -50,9 +50,9 @@ def test_first_reply_under_a_key_is_kept(project):
 
 
 def test_replies_are_found_after_reopening(path):
-    with Project.open(path) as project:
+    with Project(path) as project:
         asyncio.run(project.turn_store.commit(make_reply("k1", cost=None)))
-    with Project.open(path) as project:
+    with Project(path) as project:
         assert project.turn_store.contains("k1")
         assert not project.turn_store.contains("k2")
         assert project.turn_store.get("k1").cost_usd is None

@@ -166,12 +166,12 @@ def test_state_stores_reason_message_and_time(project, run_id):
 
 
 def test_active_run_is_paused_after_its_process_died(path):
-    with Project.open(path) as project:
+    with Project(path) as project:
         for _ in range(3):
             project.store.runs.create(SETTINGS, ["a"])
         asyncio.run(project.sink.state("r0002", "running"))
         asyncio.run(project.sink.state("r0003", "done"))
-    with Project.open(path) as project:
+    with Project(path) as project:
         assert [(run.state, run.message) for run in project.store.runs.all()] == [
             ("paused", "interrupted"),
             ("paused", "interrupted"),

@@ -11,7 +11,7 @@ from tests.core.services import sample_world
 
 @pytest.fixture
 def session(tmp_path):
-    with Project.open(tmp_path / "p.duckdb") as project:
+    with Project(tmp_path / "p.duckdb") as project:
         sample_world.build(project, {})
         session = sample_world.session_on(project)
         session.active_runs = tuple

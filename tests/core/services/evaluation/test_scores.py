@@ -192,7 +192,7 @@ def test_new_metric_needs_a_single_entry(session, run_id, monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_scores_agree_with_counts_in_python(tmp_path, seed):
     # The random projects have roles without lists, unresolved values, failed debates and disagreeing raters.
-    with Project.open(tmp_path / "random.duckdb") as project:
+    with Project(tmp_path / "random.duckdb") as project:
         run_id, codebook = fill_randomly(project, seed)
         ids = project.store.runs.document_ids(run_id)
         records = project.store.document_records.load(run_id, ids)

@@ -62,12 +62,12 @@ def test_pages(session, run):
 
 def test_edit_is_stored_before_it_is_returned(tmp_path):
     path = tmp_path / "kept.duckdb"
-    with Project.open(path) as project:
+    with Project(path) as project:
         run_id = sample_world.build(project)
         saved = actions.edit(sample_world.session_on(project), run_id, ["d1"], "a", True, actions.Attribution("ann"))
     assert re.fullmatch(r"Saved \d\d:\d\d:\d\d", saved.words)
     assert saved.documents == ("d1",)
-    with Project.open(path) as project:
+    with Project(path) as project:
         session = sample_world.session_on(project)
         row = queue.review_rows(session, session.store.runs.get(run_id), ["d1"])[0]
     assert row.values == {"a": True, "b": True}

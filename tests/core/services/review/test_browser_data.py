@@ -16,7 +16,7 @@ from tests.core.services import sample_world
 
 @pytest.fixture
 def session(tmp_path):
-    with Project.open(tmp_path / "small.duckdb") as project:
+    with Project(tmp_path / "small.duckdb") as project:
         run_id = sample_world.build(project)
         small = SimpleNamespace(store=project.store, run_id=run_id, trainer=SimpleNamespace(schedule=lambda: None))
         small.document, small.replay = partial(ProjectSession.document, small), partial(ProjectSession.replay, small)
