@@ -193,7 +193,7 @@ def svg(spec: Spec, dark: bool) -> str:
 
 
 def forest(rows: Rows, *, key: str, unit: str) -> str:
-    """Draw differences with their intervals, one row each, and return the selected name, empty without a selection.
+    """Draw differences in points with intervals, one row each, and return the selected name, empty without a selection.
 
     Rows are ``{name, value, low, high, words, tone}``. ``tone`` is right, wrong or empty.
     """
@@ -204,13 +204,13 @@ def forest(rows: Rows, *, key: str, unit: str) -> str:
 def _forest(rows: Rows, unit: str) -> Spec:
     shade = palette.colours()
     ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
-    most = min(1.0, max([*ends, 0.02]) * 1.12)  # differences of shares
+    most = min(100.0, max([*ends, 2.0]) * 1.12)
     frame = inline_data([{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"]} for row in rows])
     room = text_width(rows)
     across = scale_beside_text(room, (-most, most))
     without_sign = "datum.value === 0 ? '0' : datum.label"
-    axis = alt.Axis(title=unit, format="+.2f", labelExpr=without_sign, tickCount=5, grid=True)
-    signed = "+.3f"
+    axis = alt.Axis(title=unit, format="+~f", labelExpr=without_sign, tickCount=5, grid=True)
+    signed = "+.1f"
     tip = tooltip(name="Label", value=("Difference", signed), low=("Interval from", signed), high=("to", signed))
     chosen = alt.selection_point(fields=["name"], name="label")
     faint = alt.condition(chosen, alt.value(1.0), alt.value(0.3))

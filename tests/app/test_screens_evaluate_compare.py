@@ -413,7 +413,25 @@ def test_every_chart_can_be_drawn(monkeypatch, name):
     assert charts.svg(specification(monkeypatch, name, *CHARTS[name]), True).startswith("<svg")
 
 
-@pytest.mark.parametrize("name", ["forest", "bars", "scatter", "lines"])
+def test_differences_per_label_are_in_points_in_the_chart_and_beside_it(session, project, monkeypatch):
+    from app.widgets import charts
+
+    drawn = []
+    monkeypatch.setattr(charts, "forest", lambda rows, **options: drawn.append((rows, options["unit"])) or "")
+    draw(session, "compare", compare_runs=two_runs(project))
+    ((rows, unit),) = drawn
+    assert unit == "difference in F1, points"
+    assert [row["words"] for row in rows] == [f"{row['value']:+.1f}".replace("-", "−") for row in rows]
+    assert any(abs(row["value"]) > 1 for row in rows)
+
+
+def test_axis_of_differences_ends_at_100_points(monkeypatch):
+    row = {**SPAN, "value": 90.0, "high": 100.0, "tone": "right"}
+    spec = json.dumps(specification(monkeypatch, "forest", [row], {"unit": "u"}))
+    assert set(re.findall(r'"domain": (\[[^\]"]*\])', spec)) == {"[-100.0, 100.0]"}
+
+
+@pytest.mark.parametrize("name", ["bars", "scatter", "lines"])
 def test_axis_of_shares_ends_at_100_percent(monkeypatch, name):
     rows, options = CHARTS[name]
     shares = ("value", "high", "precision", "recall", "precision_high", "recall_high")

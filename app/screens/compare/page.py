@@ -281,16 +281,17 @@ def _label_differences(pair: Pair, kind: Kind, on: str, title: str) -> str:
         if value is None:
             without.append(test.name)
             continue
-        low, high = (interval.low, interval.high) if interval else (value, value)
+        ends = (interval.low, interval.high) if interval else (value, value)
+        points = {name: 100 * share for name, share in zip(("value", "low", "high"), (value, *ends), strict=True)}
         words = f"{format_points(value)}{'' if test.verdict in ('none', 'unknown') else ' *'}"
         tone = {"better": "right", "worse": "wrong"}.get(test.verdict, "")
-        drawn.append({"name": test.name, "value": value, "low": low, "high": high, "words": words, "tone": tone})
+        drawn.append({"name": test.name, **points, "words": words, "tone": tone})
     sub = f"difference in {measure}, 95% interval"
     with layout.panel(title, sub, note=f"click a {noun}", counted=on, key="compare-labels"):
         if not drawn:
             st.caption(f"No {noun} is present in the reference of the shared documents.")
             return ""
-        picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}")
+        picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}, points")
         st.caption(f"An asterisk and a colour: {rule(kind)}")
         if without:
             line(f"Not shown, as {measure} is undefined in at least one run: {join_names(without)}.", "q xs")
