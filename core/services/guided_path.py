@@ -10,6 +10,7 @@ from core.codebook import label_noun
 from core.debate import protocols
 from core.formatting import format_count
 from core.runs import BUILTIN, RoleModel, RunRow, State
+from core.services import prompt_templates
 from core.services.cache import cached_by_reviews, cached_until_commit
 from core.services.project_session import ProjectSession
 from core.services.review.accuracy_estimate import estimate_accuracy
@@ -82,10 +83,11 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     wanted = min(REVIEWS, max((run.documents if run.state == "done" else run.ended for run in ended), default=0))
     reviewed = reviewed_documents(session)
     enough = 0 < wanted <= reviewed
+    missing = _missing_reviews(session, whole) if whole is not None and enough else wanted
     yield _data(session, documents)
     yield _codebook(session)
     yield _models(session)
-    yield _pilot(session, last, state, pilot=ended[0] if ended else None)
+    yield _pilot(session, last, state, ended, reviewed)
     yield Step(
         "review",
         "review",
@@ -95,8 +97,10 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
         action=f"Review {wanted - reviewed:,} more" if 0 < reviewed < wanted else f"Review {wanted:,}",
         hint="Correct what is wrong and submit each document.",
     )
-    yield _whole_run(whole, documents, last, state, reviewed=enough)
-    yield _accuracy(whole, _missing_reviews(session, whole) if whole is not None and enough else wanted, enough=enough)
+    changed = _changes(session, whole, "whole run")
+    is_outdated = bool(changed) and (not reviewed or not missing)
+    yield _whole_run(whole, documents, last, state, changed, reviewed=enough, is_outdated=is_outdated)
+    yield _accuracy(whole, missing, enough=enough)
 
 
 def _state(done: bool) -> StepState:
@@ -145,44 +149,78 @@ def _model_words(role_models: Sequence[RoleModel]) -> str:
     return f"{words} (word-list baseline)" if specs == {f"{BUILTIN}/lexical"} else words
 
 
-def _pilot(session: ProjectSession, last: RunRow | None, state: State | None, *, pilot: RunRow | None) -> Step:
-    """Return the pilot's step, which is done by the first run with verdicts, ``pilot``.
+def _changes(session: ProjectSession, run: RunRow | None, name: str = "run") -> str:
+    """Return which definitions and prompts of new runs differ from those of a run; empty if none or without a run."""
+    if run is None:
+        return ""
+    version = session.store.codebooks.latest()
+    parts = []
+    if (
+        version is not None
+        and version.version != run.settings.codebook_version
+        and version.codebook.closed != run.settings.codebook.closed
+    ):
+        parts.append("codebook")
+    if prompt_templates.have_changed(session, run.settings):
+        parts.append("prompts")
+    return f"The {' and the '.join(parts)} changed since the last {name}." if parts else ""
 
-    After a run without any verdict, the failed documents or the definitions come first.
+
+def _pilot(
+    session: ProjectSession, last: RunRow | None, state: State | None, ended: Sequence[RunRow], reviewed: int
+) -> Step:
+    """Return the pilot's step, which is done by the first of the ``ended`` runs, all of which have verdicts.
+
+    After a change of definitions or prompts, another pilot is due, unless its review has begun: corrections become
+    examples in the codebook, too. After a run without any verdict, the failed documents or the definitions come first.
     """
     version = session.store.codebooks.latest()
     saved = version.version if version else 0
-    if pilot is not None:
-        return Step("pilot", "run", "Pilot", "done", _run_words(pilot, pilot.state), "Run a pilot", "", new_run=True)
+    changed = _changes(session, ended[-1]) if ended else ""
+    if ended and (not changed or reviewed):
+        words = changed or _run_words(ended[0], ended[0].state)
+        return Step("pilot", "run", "Pilot", "done", words, "Run a pilot", "", new_run=True)
     if last is not None and state == "done" and last.failed == last.documents:
         words = f"All debates failed ({format_count(last.documents, 'document')})."
         hint = f"Press Retry {last.failed:,} failed. If they fail again, press Test at the connection on Models."
         return Step("pilot", "run", "Pilot", "later", words, "Retry failed", hint)
-    if last is not None and state == "done" and last.settings.codebook_version == saved:
+    if last is not None and state == "done" and not last.verdicts and last.settings.codebook_version == saved:
         words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
         hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."
         return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
     size = min(planning.load_plan(session).limit or planning.PILOT, session.store.documents.count())
-    words = _run_words(last, state)
     if state in UNFINISHED:
-        return Step("pilot", "run", "Pilot", "later", words, *UNFINISHED[state])
+        return Step("pilot", "run", "Pilot", "later", _run_words(last, state), *UNFINISHED[state])
     hint = f"Press Start with {size:,}: a small run shows whether definitions and models work."
+    words = changed or _run_words(last, state)
     return Step("pilot", "run", "Pilot", "later", words, "Run a pilot", hint, new_run=True)
 
 
 def _whole_run(
-    whole: RunRow | None, documents: int, last: RunRow | None, state: State | None, *, reviewed: bool
+    whole: RunRow | None,
+    documents: int,
+    last: RunRow | None,
+    state: State | None,
+    changed: str,
+    *,
+    reviewed: bool,
+    is_outdated: bool,
 ) -> Step:
-    """Return the step of the run on all documents. It continues the last run if that is such a run."""
+    """Return the step of the run on all documents. It continues the last run if that is such a run.
+
+    ``changed`` says what changed since the run ``whole``. ``is_outdated`` is True if another run is due because of it:
+    not during the review of that run.
+    """
     words = "Debate the other documents." if reviewed else "After the review of the pilot."
-    words = _run_words(whole, "done") if whole else words
+    words = changed or (_run_words(whole, "done") if whole else words)
+    done = whole is not None and not is_outdated
     covers_all = last is not None and last.documents >= documents
     unfinished = UNFINISHED.get("paused" if state == "stopped" else state or "")
-    if whole is None and covers_all and unfinished is not None:
+    if not done and covers_all and unfinished is not None:
         return Step("whole", "run", "Whole run", "later", _run_words(last, state), *unfinished)
     hint = f"Press Start all {format_count(documents, 'document')}."
     action = f"Run all {documents:,}"
-    return Step("whole", "run", "Whole run", _state(whole is not None), words, action, hint, new_run=True)
+    return Step("whole", "run", "Whole run", _state(done), words, action, hint, new_run=True)
 
 
 def _accuracy(whole: RunRow | None, missing: int, *, enough: bool) -> Step:

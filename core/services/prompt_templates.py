@@ -158,6 +158,17 @@ def promoted_templates(session: ProjectSession) -> dict[str, Template]:
     return {slot: saved.template for slot, saved in session.store.prompts.promoted().items()}
 
 
+def have_changed(session: ProjectSession, settings: RunSettings) -> bool:
+    """Return True if a new run of the same protocol would use other own templates than these settings."""
+    promoted = promoted_templates(session)
+    for used in settings.templates.values():
+        current = promoted.get(prompts.slot_name(used.name))
+        is_own = used.name.startswith(f"{prompts.OWN}/")
+        if is_own if current is None else used.text != current.text:
+            return True
+    return False
+
+
 def template_status(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStatus:
     """Return the editor's state of a slot."""
     known = {version.name: version for version in versions(session, slot, protocol)}

@@ -11,6 +11,7 @@ from core.services import bundle, preferences, projects
 from core.services.data import sample_projects
 from core.services.workspace import Workspace
 from tests.app.studio import HOSTILE, button, html, open_page, studio, until_shown
+from tests.core.services.sessions import BOOK, annotate, fill
 
 
 @pytest.fixture
@@ -43,6 +44,17 @@ def test_step_opens_its_page(workspace: Workspace) -> None:
     at = open_page("home")
     at.button(key="go-data").click().run()
     assert "Import your texts" in html(at)
+
+
+def test_step_that_needs_a_new_run_opens_its_setup(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "changed")
+    fill(session)
+    annotate(session)
+    session.store.codebooks.save(BOOK.model_copy(update={"guideline": "More."}))
+    at = open_page("home")
+    assert "The codebook changed since the last run." in html(at)
+    at.button(key="go-pilot").click().run()
+    assert "Start all 4" in [button.label for button in at.button]
 
 
 def test_uploaded_file_opens_the_data_page_in_a_new_project(workspace: Workspace) -> None:

@@ -163,14 +163,19 @@ def steps(overview: guided_path.Overview) -> None:
                 width="stretch",
             )
             if label := _action(step):
-                go = SessionState.next_page.set  # a callback cannot switch pages itself
                 st.button(
                     label,
                     key=f"go-{step.name}",
                     type="primary" if step.state == "now" else "secondary",
-                    on_click=go,
-                    args=(step.page,),
+                    on_click=_open_step,
+                    args=(step,),
                 )
+
+
+def _open_step(step: guided_path.Step) -> None:
+    """Open the page of a step after this callback, which cannot switch pages itself."""
+    state.run.show_setup(step.new_run and step.state == "now")
+    SessionState.next_page.set(step.page)
 
 
 def _action(step: guided_path.Step) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from core.codebook import Codebook, Label
+from core.debate import protocols
 from core.debate.turns import ReplyError
 from core.documents import Document, Rejected
 from core.runs import CANARY, NOT_STOPPED, RoleModel, StopReason
@@ -60,11 +61,63 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
     finish(session, run_id)
     step = next_of(session)
     assert (step.name, step.action) == ("review", "Review 8")
-    for number in range(8):
-        actions.edit(session, run_id, [f"d{number}"], "a", True)
-        actions.edit(session, run_id, [f"d{number}"], "b", True)
-        actions.submit(session, run_id, [f"d{number}"])
+    review_all(session, run_id)
     assert guided_path.overview(session).next is None  # the run covers all documents, and all are reviewed
+
+
+def review_all(session: ProjectSession, run_id: str) -> None:
+    for document in session.store.documents.ids():
+        actions.edit(session, run_id, [document], "a", True)
+        actions.edit(session, run_id, [document], "b", True)
+        actions.submit(session, run_id, [document])
+
+
+def test_changed_codebook_needs_another_run_except_during_a_review(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "changed")
+    run_id = sample_world.build(session.project)
+    session.store.codebooks.save(sample_world.CODEBOOK)
+    finish(session, run_id)
+    assert next_of(session).name == "review"
+    session.store.codebooks.save(sample_world.CODEBOOK.model_copy(update={"guideline": "More."}))
+    step = next_of(session)
+    assert (step.name, step.action, step.new_run) == ("pilot", "Run a pilot", True)
+    assert step.words == "The codebook changed since the last run."
+    assert step.hint.startswith("Press Start with 8:")
+    actions.submit(session, run_id, ["d0"])
+    steps = {step.name: step for step in guided_path.overview(session).steps}
+    assert [steps[name].state for name in ("pilot", "review", "whole")] == ["done", "now", "done"]
+    assert steps["pilot"].words == "The codebook changed since the last run."
+    assert steps["whole"].words == "The codebook changed since the last whole run."
+    review_all(session, run_id)
+    step = next_of(session)
+    assert (step.name, step.action) == ("whole", "Run all 8")
+    assert step.words == "The codebook changed since the last whole run."
+    session.store.codebooks.save(sample_world.CODEBOOK)  # back to the definitions of the run
+    assert guided_path.overview(session).next is None
+
+
+def test_changed_prompts_need_another_run(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "prompts")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    number = session.store.codebooks.save(sample_world.CODEBOOK)
+    shipped = protocols.find("ecj").load_templates()
+    settings = make_settings(sample_world.CODEBOOK, codebook_version=number).model_copy(update={"templates": shipped})
+
+    def run() -> None:
+        run = session.store.runs.create(settings, ["a"])
+        asyncio.run(store_debate(session.project, run.run_id, "a", {}, dict.fromkeys(sample_world.CODEBOOK.items, 1)))
+        finish(session, run.run_id)
+
+    run()
+    assert next_of(session).name == "review"
+    own = session.store.prompts.save("ecj/judge", "## user\n{{ document }}", parent="ecj/judge.v1", after=1)
+    session.store.prompts.promote("ecj/judge", own.name)
+    assert (next_of(session).name, next_of(session).words) == ("pilot", "The prompts changed since the last run.")
+    settings = settings.model_copy(update={"templates": {**shipped, "judge": own.template}})
+    run()
+    assert next_of(session).name == "review"
+    session.store.prompts.promote("ecj/judge", None)
+    assert next_of(session).words == "The prompts changed since the last run."
 
 
 def test_running_pilot_is_not_reported_as_the_whole_run(workspace: Workspace) -> None:
