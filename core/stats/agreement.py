@@ -91,19 +91,19 @@ def krippendorff_alpha(
         between = total**2 - float(((times @ table) ** 2).sum())
     else:
         numbers = np.ascontiguousarray(ratings(answers).T)  # [rater, unit], which numpy sums faster
-        known = ~np.isnan(numbers)
-        counts = known.sum(axis=0)
+        has_rating = ~np.isnan(numbers)
+        counts = has_rating.sum(axis=0)
         pairable = counts >= 2
         per_unit = np.maximum(counts, 2)
         times = pairable * (1.0 if weights is None else weights)
         total = float(times @ per_unit)
-        each = known * times  # values that are missing or alone have no weight
-        ranks = mid_ranks(np.where(known, numbers, 0.0).ravel(), each.ravel()).reshape(known.shape)
-        squares = (known * (ranks - (known * ranks).sum(axis=0) / per_unit) ** 2).sum(axis=0)
+        cell_weights = has_rating * times  # values that are missing or alone have no weight
+        ranks = mid_ranks(np.where(has_rating, numbers, 0.0).ravel(), cell_weights.ravel()).reshape(has_rating.shape)
+        squares = (has_rating * (ranks - (has_rating * ranks).sum(axis=0) / per_unit) ** 2).sum(axis=0)
         # The ordered pairs of m values differ by 2 m times their sum of squares, all squared distances summed.
         within = float(times @ (2 * per_unit * squares / (per_unit - 1)))
-        middle = float((each * ranks).sum()) / total if total else 0.0
-        between = 2 * total * float((each * (ranks - middle) ** 2).sum())
+        middle = float((cell_weights * ranks).sum()) / total if total else 0.0
+        between = 2 * total * float((cell_weights * (ranks - middle) ** 2).sum())
     if total <= 1 or between <= 1e-9:
         return None
     return 1 - within / total / (between / (total * (total - 1)))
@@ -121,37 +121,39 @@ def with_interval(coefficient: Coefficient, answers: npt.NDArray[Any], groups: C
     coded = _nominal(answers)
     rows, inverse, counts = distinct_rows(coded)
     patterns, times = answers[rows], counts.astype(np.float64)
-    whole = coefficient(patterns, times)
+    estimate = coefficient(patterns, times)
     used = np.flatnonzero((coded[rows] >= 0).sum(axis=1) >= 2)
-    own = np.isin(inverse, used)
-    unit = np.unique((np.arange(len(answers)) if groups is None else groups)[own], return_inverse=True)[1]
+    is_used = np.isin(inverse, used)
+    unit = np.unique((np.arange(len(answers)) if groups is None else groups)[is_used], return_inverse=True)[1]
     units = int(unit.max(initial=-1)) + 1
-    if whole is None or units < 2:
-        return Estimate(whole, None)
-    place, by_part = inverse[own], len(used) > _PATTERNS
+    if estimate is None or units < 2:
+        return Estimate(estimate, None)
+    pattern_index, by_part = inverse[is_used], len(used) > _PATTERNS
     if by_part:
         part = np.random.default_rng(0).permutation(units)[unit] % min(units, _PARTS)
         size, frequency = int(part.max()) + 1, np.ones(int(part.max()) + 1)
-        taken = (np.bincount(place[part == number], None, len(rows)).astype(np.float64) for number in range(size))
+        left_out = (
+            np.bincount(pattern_index[part == number], None, len(rows)).astype(np.float64) for number in range(size)
+        )
     else:
         size, frequency = round(times[used].sum()), times[used]
-        taken = ((np.arange(len(rows)) == one).astype(np.float64) for one in used)
-    values = np.array([coefficient(patterns, times - one) for one in taken], dtype=np.float64)
+        left_out = ((np.arange(len(rows)) == pattern).astype(np.float64) for pattern in used)
+    values = np.array([coefficient(patterns, times - removed) for removed in left_out], dtype=np.float64)
     if np.isnan(values).any():
-        return Estimate(whole, None)
+        return Estimate(estimate, None)
     changes = (size - 1) / size * (values - frequency @ values / size)
     if groups is not None and not by_part:
-        changes = np.bincount(unit, changes[np.searchsorted(used, place)]).astype(np.float64)
+        changes = np.bincount(unit, changes[np.searchsorted(used, pattern_index)]).astype(np.float64)
         size, frequency = units, np.ones(units)
     variance = size / (size - 1) * float(frequency @ changes**2)
-    return Estimate(whole, interval("correlation", whole, Spread(variance, t_quantile(units - 1))))
+    return Estimate(estimate, interval("correlation", estimate, Spread(variance, t_quantile(units - 1))))
 
 
 def mid_ranks(values: Ratings, weights: Ratings) -> Ratings:
     """Return the weight below each value and half of that at it."""
-    _, place = np.unique(values, return_inverse=True)
-    each = np.bincount(place, weights)
-    return np.asarray((each.cumsum() - each / 2)[place])
+    _, inverse = np.unique(values, return_inverse=True)
+    value_weights = np.bincount(inverse, weights)
+    return np.asarray((value_weights.cumsum() - value_weights / 2)[inverse])
 
 
 def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"]) -> Ratings:
@@ -166,9 +168,9 @@ def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"
     if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
         raise ValueError(f"expected square matrices, got {counts.shape}")
     n = counts.sum(axis=(-1, -2))
-    whole = np.where(n > 0, n, np.nan)
-    observed = np.trace(counts, axis1=-2, axis2=-1) / whole
-    rows, columns = counts.sum(axis=-1) / whole[..., None], counts.sum(axis=-2) / whole[..., None]
+    total = np.where(n > 0, n, np.nan)
+    observed = np.trace(counts, axis1=-2, axis2=-1) / total
+    rows, columns = counts.sum(axis=-1) / total[..., None], counts.sum(axis=-2) / total[..., None]
     shares = (rows + columns) / 2
     match name:
         case "kappa":
@@ -176,9 +178,11 @@ def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"
         case "ac1":
             expected = (shares * (1 - shares)).sum(axis=-1) / max(1, counts.shape[-1] - 1)
         case "alpha":
-            expected = ((2 * whole * (shares**2).sum(axis=-1)) - 1) / (2 * whole - 1)
-    left = 1 - expected
-    return np.asarray(np.divide(observed - expected, left, out=np.full(np.shape(n), np.nan), where=left > 1e-12))
+            expected = ((2 * total * (shares**2).sum(axis=-1)) - 1) / (2 * total - 1)
+    denominator = 1 - expected
+    return np.asarray(
+        np.divide(observed - expected, denominator, out=np.full(np.shape(n), np.nan), where=denominator > 1e-12)
+    )
 
 
 def _nominal(answers: npt.ArrayLike) -> Codes:
@@ -186,20 +190,20 @@ def _nominal(answers: npt.ArrayLike) -> Codes:
     array = np.asarray(answers)
     if array.ndim != 2:
         raise ValueError(f"expected [unit, rater], got {array.ndim} dimensions")
-    known = np.ones(array.shape, dtype=np.bool_)
+    has_value = np.ones(array.shape, dtype=np.bool_)
     if array.dtype.kind == "i":
-        known = array >= 0
+        has_value = array >= 0
     elif array.dtype.kind == "f":
-        known = ~np.isnan(array)
+        has_value = ~np.isnan(array)
     elif array.dtype.kind == "O":
-        known = np.array([[value is not None and value == value for value in row] for row in array], dtype=np.bool_)
-        known = known.reshape(array.shape)
+        has_value = np.array([[value is not None and value == value for value in row] for row in array], dtype=np.bool_)
+        has_value = has_value.reshape(array.shape)
     result = np.full(array.shape, -1, dtype=np.int64)
     if array.dtype.kind == "O":
-        seen: dict[object, int] = {}
-        result[known] = [seen.setdefault(value, len(seen)) for value in array[known]]
+        code_by_value: dict[object, int] = {}
+        result[has_value] = [code_by_value.setdefault(value, len(code_by_value)) for value in array[has_value]]
     else:
-        result[known] = np.unique(array[known], return_inverse=True)[1]
+        result[has_value] = np.unique(array[has_value], return_inverse=True)[1]
     return result
 
 
@@ -225,8 +229,8 @@ def pearson(first: Ratings, second: Ratings, weights: Ratings | None = None) -> 
     used = weights > 0
     if not used.any() or np.ptp(first[used]) == 0 or np.ptp(second[used]) == 0:
         return None
-    whole = weights.sum()
-    a, b = first - first @ weights / whole, second - second @ weights / whole
+    total = weights.sum()
+    a, b = first - first @ weights / total, second - second @ weights / total
     return float(np.clip((weights * a) @ b / np.sqrt((weights * a) @ a * ((weights * b) @ b)), -1.0, 1.0))
 
 
@@ -250,8 +254,8 @@ def kendall(first: Ratings, second: Ratings, weights: Ratings | None = None) -> 
     higher = above[1:, 1:]
     lower_second = above[1:, :1] - above[1:, :-1]
     together = float((table * (higher - lower_second)).sum())
-    whole = table.sum()
-    apart = [(whole**2 - float((table.sum(axis=axis) ** 2).sum())) / 2 for axis in (1, 0)]
+    total = table.sum()
+    apart = [(total**2 - float((table.sum(axis=axis) ** 2).sum())) / 2 for axis in (1, 0)]
     return float(np.clip(together / np.sqrt(apart[0] * apart[1]), -1.0, 1.0))
 
 
@@ -267,8 +271,8 @@ def divergence(reference: npt.ArrayLike, predicted: npt.ArrayLike) -> Ratings:
     if counts[0].shape != counts[1].shape or any((side < 0).any() for side in counts):
         raise ValueError("expected two lists of counts over the same categories")
     p, q = ((side + PRIOR) / (side + PRIOR).sum(axis=-1, keepdims=True) for side in counts)
-    found = np.maximum((p * np.log(p / q)).sum(axis=-1), 0.0)
-    return np.where((counts[0].sum(axis=-1) > 0) & (counts[1].sum(axis=-1) > 0), found, np.nan)
+    kl = np.maximum((p * np.log(p / q)).sum(axis=-1), 0.0)
+    return np.where((counts[0].sum(axis=-1) > 0) & (counts[1].sum(axis=-1) > 0), kl, np.nan)
 
 
 def rouge_l(text: str, reference: str) -> float | None:
@@ -279,7 +283,7 @@ def rouge_l(text: str, reference: str) -> float | None:
     """
     from rapidfuzz.distance import LCSseq
 
-    predicted, wanted = (_TOKEN.findall(unicodedata.normalize("NFKC", one).casefold()) for one in (text, reference))
+    predicted, wanted = (_TOKEN.findall(unicodedata.normalize("NFKC", side).casefold()) for side in (text, reference))
     if not predicted or not wanted:
         return None
     return float(2 * LCSseq.similarity(predicted, wanted) / (len(predicted) + len(wanted)))

@@ -68,8 +68,8 @@ class Alternative:
         """Return the result in plain words."""
         if self.winning_rate is None:
             return self.why_not
-        tested = [one for one in self.people if one.p is not None]
-        won = sum(one.replaceable for one in tested)
+        tested = [person for person in self.people if person.p is not None]
+        won = sum(person.replaceable for person in tested)
         verdict = "may replace the annotators" if self.passed else "should not replace the annotators yet"
         return (
             f"The model {verdict}: it passes the test against {won} of {len(tested)} people "
@@ -112,17 +112,17 @@ def alternative_test(
         )
         return Alternative(epsilon, why_not=why)
     wins = {name: _wins(name, model_ratings, grids, measured) for name in grids}
-    tested = [_left_out(name, own, epsilon, groups) for name, own in wins.items()]
-    known = [one for one in tested if one.p is not None]
-    if not known:
+    tested = [_left_out(name, person_wins, epsilon, groups) for name, person_wins in wins.items()]
+    testable = [result for result in tested if result.p is not None]
+    if not testable:
         why = "No person shares two or more documents with the model and another person, so nothing can be tested."
         return Alternative(epsilon, tuple(tested), why_not=why)
-    adjusted = false_discovery_control([one.p for one in known if one.p is not None], method="by")
+    adjusted = false_discovery_control([result.p for result in testable if result.p is not None], method="by")
     rejected = iter((adjusted <= Q).tolist())
-    judged = tuple(replace(one, replaceable=next(rejected)) if one.p is not None else one for one in tested)
-    rate = sum(one.replaceable for one in judged) / len(known)
-    won = np.column_stack([wins[one.person].model for one in known])
-    compared = np.column_stack([wins[one.person].compared for one in known])
+    judged = tuple(replace(result, replaceable=next(rejected)) if result.p is not None else result for result in tested)
+    rate = sum(result.replaceable for result in judged) / len(testable)
+    won = np.column_stack([wins[result.person].model for result in testable])
+    compared = np.column_stack([wins[result.person].compared for result in testable])
     return Alternative(epsilon, judged, rate, ratio(won, compared, Design(groups=groups)), rate >= 0.5)
 
 
@@ -139,38 +139,41 @@ class _Wins:
 
 
 def _wins(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], measured: bool) -> _Wins:
-    own = grids[name]
-    others = [grid for other, grid in grids.items() if other != name]
-    both = ~np.isnan(model_ratings) & ~np.isnan(own)
-    by_model, by_person = (_agreement(np.where(both, one, np.nan), others, measured) for one in (model_ratings, own))
+    person_ratings = grids[name]
+    other_ratings = [grid for other, grid in grids.items() if other != name]
+    both = ~np.isnan(model_ratings) & ~np.isnan(person_ratings)
+    by_model, by_person = (
+        _agreement(np.where(both, values, np.nan), other_ratings, measured)
+        for values in (model_ratings, person_ratings)
+    )
     gap = by_model - by_person
     return _Wins(gap >= -1e-12, gap <= 1e-12, ~np.isnan(gap))
 
 
 def _left_out(name: str, wins: _Wins, epsilon: float, groups: Codes | None) -> LeftOut:
-    known = wins.compared
-    lead = (wins.person.astype(np.float64) - wins.model)[known]
+    compared = wins.compared
+    lead = (wins.person.astype(np.float64) - wins.model)[compared]
     if groups is not None and len(lead):
-        _, unit, sizes = np.unique(groups[known], return_inverse=True, return_counts=True)
+        _, unit, sizes = np.unique(groups[compared], return_inverse=True, return_counts=True)
         lead = np.bincount(unit, weights=lead) / sizes
     p = _short_by(lead, epsilon) if len(lead) >= 2 else None
-    by_model, by_person = (ratio(won, known, Design(groups=groups)) for won in (wins.model, wins.person))
-    return LeftOut(name, int(known.sum()), by_model, by_person, p, False)
+    by_model, by_person = (ratio(won, compared, Design(groups=groups)) for won in (wins.model, wins.person))
+    return LeftOut(name, int(compared.sum()), by_model, by_person, p, False)
 
 
-def _agreement(own: Ratings, others: Sequence[Ratings], measured: bool) -> Ratings:
+def _agreement(values: Ratings, other_ratings: Sequence[Ratings], measured: bool) -> Ratings:
     """Return the agreement with the others who labelled the document, ``[document]``; NaN without others.
 
     It is the mean over other people and items: of equal values, or of squared distances, of which minus the root is
     taken.
     """
-    stack = np.stack(others)
-    both = ~np.isnan(stack) & ~np.isnan(own)
-    each = np.where(both, (stack - own) ** 2 if measured else stack == own, 0.0)
+    stack = np.stack(other_ratings)
+    both = ~np.isnan(stack) & ~np.isnan(values)
+    per_item = np.where(both, (stack - values) ** 2 if measured else stack == values, 0.0)
     size = both.sum(axis=2)
-    per_person = np.divide(each.sum(axis=2), size, out=np.zeros(size.shape), where=size > 0)
+    per_person = np.divide(per_item.sum(axis=2), size, out=np.zeros(size.shape), where=size > 0)
     people = (size > 0).sum(axis=0)
-    mean = np.full(len(own), np.nan)
+    mean = np.full(len(values), np.nan)
     np.divide(per_person.sum(axis=0), people, out=mean, where=people > 0)
     return -np.sqrt(mean) if measured else mean
 

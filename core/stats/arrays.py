@@ -36,12 +36,12 @@ def codes(values: npt.ArrayLike) -> Codes:
     if array.dtype.kind in "biu":
         return np.maximum(array.astype(np.int64), -1)
     numbers = np.asarray(array, dtype=np.float64)
-    known = numbers >= 0
-    whole = numbers[known]
-    if not np.isfinite(whole).all() or (whole != np.floor(whole)).any():
+    has_value = numbers >= 0
+    present = numbers[has_value]
+    if not np.isfinite(present).all() or (present != np.floor(present)).any():
         raise ValueError("expected whole numbers or no value")
     result = np.full(numbers.shape, -1, dtype=np.int64)
-    result[known] = whole.astype(np.int64)
+    result[has_value] = present.astype(np.int64)
     return result
 
 
@@ -53,13 +53,13 @@ def ratings(values: npt.ArrayLike) -> Ratings:
     return array
 
 
-def one_hot(chosen: Codes, labels: int) -> BinaryGrid:
+def one_hot(choices: Codes, labels: int) -> BinaryGrid:
     """Return codes ``[document]`` as a binary grid ``[document, labels]``; a row of -1 for no value.
 
     The macro F1 of a choice is the macro F1 of this grid, so the bootstrap serves both kinds.
     """
-    grid: BinaryGrid = (chosen[:, None] == np.arange(labels)[None, :]).astype(np.int8)
-    grid[chosen < 0] = -1
+    grid: BinaryGrid = (choices[:, None] == np.arange(labels)[None, :]).astype(np.int8)
+    grid[choices < 0] = -1
     return grid
 
 

@@ -53,35 +53,35 @@ def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, design: Design |
     Naeini, Cooper and Hauskrecht 2015 (AAAI) for the error, Brier 1950 (Mon. Weather Rev. 78). ECE depends on the bins
     and is biased upwards for few cases. Raises ValueError for certainties outside 0 to 1.
     """
-    predicted, came = ratings(certainty), codes(right)
-    check_shapes(predicted, came)
+    predicted, outcome = ratings(certainty), codes(right)
+    check_shapes(predicted, outcome)
     if predicted.ndim == 1:
-        predicted, came = predicted[:, None], came[:, None]
-    known = ~np.isnan(predicted) & (came >= 0)
-    sure = predicted[known]
+        predicted, outcome = predicted[:, None], outcome[:, None]
+    compared = ~np.isnan(predicted) & (outcome >= 0)
+    sure = predicted[compared]
     if len(sure) and (sure.min() < 0 or sure.max() > 1):
         raise ValueError("certainties are between 0 and 1")
     design = design or Design()
-    weights = np.where(known, design.weights(len(known))[:, None], 0.0)
+    weights = np.where(compared, design.weights(len(compared))[:, None], 0.0)
     edges = np.linspace(0, 1, BINS + 1)
-    place = np.clip(np.searchsorted(edges, np.nan_to_num(predicted), side="left") - 1, 0, BINS - 1)
+    bin_index = np.clip(np.searchsorted(edges, np.nan_to_num(predicted), side="left") - 1, 0, BINS - 1)
     total = float(weights.sum())
-    found, gaps = [], []
-    for at in range(BINS):
-        own = known & (place == at)
-        share = float(weights[own].sum()) / total if total else 0.0
+    bins, gaps = [], []
+    for index in range(BINS):
+        in_bin = compared & (bin_index == index)
+        share = float(weights[in_bin].sum()) / total if total else 0.0
         if not share:
             continue
-        mean = float((weights[own] * predicted[own]).sum() / weights[own].sum())
-        hit = ratio((own & (came == 1)).sum(axis=1), own.sum(axis=1), design)
-        found.append(Bin(float(edges[at]), float(edges[at + 1]), int(own.sum()), mean, hit))
+        mean = float((weights[in_bin] * predicted[in_bin]).sum() / weights[in_bin].sum())
+        hit = ratio((in_bin & (outcome == 1)).sum(axis=1), in_bin.sum(axis=1), design)
+        bins.append(Bin(float(edges[index]), float(edges[index + 1]), int(in_bin.sum()), mean, hit))
         gaps.append((share, abs(mean - (hit.value or 0.0))))
-    squares = np.where(known, (np.nan_to_num(predicted) - came) ** 2, 0.0)
+    squares = np.where(compared, (np.nan_to_num(predicted) - outcome) ** 2, 0.0)
     return Calibration(
         n=len(sure),
-        excluded=int((~known).sum()),
-        bins=tuple(found),
+        excluded=int((~compared).sum()),
+        bins=tuple(bins),
         ece=sum(share * gap for share, gap in gaps) if gaps else None,
         worst=max(gap for _, gap in gaps) if gaps else None,
-        brier=ratio(squares.sum(axis=1), known.sum(axis=1), design),
+        brier=ratio(squares.sum(axis=1), compared.sum(axis=1), design),
     )

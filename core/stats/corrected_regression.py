@@ -110,12 +110,10 @@ def regression(
     # The verdicts alone are the case in which all documents are reviewed and the labels of people are the model's.
     alone = _Equations(family, everything, everything, np.arange(count), Sample(np.zeros(count), count), groups)
     units = len(np.unique(groups)) if groups is not None else count
-    each = (
-        data.estimates(tuning, wrong, units if sample.complete else min(units, sample.drawn)),
-        alone.estimates(0.0, wrong, units),
-    )
+    corrected = data.estimates(tuning, wrong, units if sample.complete else min(units, sample.drawn))
+    naive = alone.estimates(0.0, wrong, units)
     return Regression(
-        tuple(Coefficient(*found, before[0]) for found, before in zip(*each, strict=True)),
+        tuple(Coefficient(*values, uncorrected) for values, (uncorrected, *_) in zip(corrected, naive, strict=True)),
         tuning,
         int(np.any(everything.predictors != 0, axis=1).sum()),
         int(np.any(human.predictors != 0, axis=1).sum()),
@@ -139,17 +137,17 @@ class _Equations:
         """The values of the reviewed documents with the labels of the model."""
         return self.everything.take(self.reviewed)
 
-    def fitted(self, rows: Rows, at: Numbers) -> tuple[Numbers, Numbers]:
+    def fitted(self, rows: Rows, beta: Numbers) -> tuple[Numbers, Numbers]:
         """Return the expected outcomes and their derivatives."""
-        linear = rows.predictors @ at
+        linear = rows.predictors @ beta
         if self.family == "linear":
             return linear, np.ones_like(linear)
         share: Numbers = 1 / (1 + np.exp(-np.clip(linear, -_FAR, _FAR)))
         return share, share * (1 - share)
 
-    def scores(self, rows: Rows, at: Numbers) -> Numbers:
+    def scores(self, rows: Rows, beta: Numbers) -> Numbers:
         """Return the score of each document, ``[document, coefficient]``."""
-        return np.asarray(rows.predictors * (rows.outcome - self.fitted(rows, at)[0])[:, None])
+        return np.asarray(rows.predictors * (rows.outcome - self.fitted(rows, beta)[0])[:, None])
 
     def parts(self, tuning: float) -> list[tuple[Rows, Numbers]]:
         """Return the rows whose weighted scores sum to 0, with their weights."""
@@ -157,77 +155,77 @@ class _Equations:
         every = np.full(len(self.everything.outcome), tuning)
         return [(self.everything, every), (self.human, weights), (self.model, -tuning * weights)]
 
-    def curvature(self, at: Numbers, tuning: float) -> Numbers:
+    def curvature(self, beta: Numbers, tuning: float) -> Numbers:
         """Return the mean of the derivatives of the weighted scores, with the sign changed."""
-        each = [rows.predictors.T * (weights * self.fitted(rows, at)[1]) @ rows.predictors
+        terms = [rows.predictors.T * (weights * self.fitted(rows, beta)[1]) @ rows.predictors
                 for rows, weights in self.parts(tuning)]  # fmt: skip
-        return np.asarray(np.sum(each, axis=0) / len(self.everything.outcome))
+        return np.asarray(np.sum(terms, axis=0) / len(self.everything.outcome))
 
     def solve(self, tuning: float) -> Numbers:
         """Return the coefficients for this lambda, by Newton's method with shorter steps where needed."""
-        at = np.zeros(self.everything.predictors.shape[1])
+        beta = np.zeros(self.everything.predictors.shape[1])
 
-        def score(where: Numbers) -> Numbers:
-            each = [weights @ self.scores(rows, where) for rows, weights in self.parts(tuning)]
-            return np.asarray(np.sum(each, axis=0) / len(self.everything.outcome))
+        def score(coefficients: Numbers) -> Numbers:
+            terms = [weights @ self.scores(rows, coefficients) for rows, weights in self.parts(tuning)]
+            return np.asarray(np.sum(terms, axis=0) / len(self.everything.outcome))
 
-        now = score(at)
+        now = score(beta)
         for _ in range(_ROUNDS):
             if np.abs(now).max() < _CLOSE:
-                return at
-            step = np.linalg.lstsq(self.curvature(at, tuning), now, rcond=None)[0]
+                return beta
+            step = np.linalg.lstsq(self.curvature(beta, tuning), now, rcond=None)[0]
             for _ in range(_HALVINGS):
-                if np.linalg.norm(score(at + step)) < np.linalg.norm(now):
+                if np.linalg.norm(score(beta + step)) < np.linalg.norm(now):
                     break
                 step = step / 2
-            at = at + step
-            now = score(at)
-            if self.family == "logistic" and np.abs(self.everything.predictors @ at).max() >= _FAR:
+            beta = beta + step
+            now = score(beta)
+            if self.family == "logistic" and np.abs(self.everything.predictors @ beta).max() >= _FAR:
                 break
         raise ValueError("the regression has no finite solution")
 
-    def tuning(self, at: Numbers) -> float:
+    def tuning(self, beta: Numbers) -> float:
         """Return lambda with the smallest sum of relative variances, from 0 to 1."""
-        inverse = np.linalg.pinv(self.curvature(at, 1.0))
-        y, f = (self.sample.estimates(self.scores(rows, at) @ inverse) for rows in (self.human, self.model))
+        inverse = np.linalg.pinv(self.curvature(beta, 1.0))
+        y, f = (self.sample.estimates(self.scores(rows, beta) @ inverse) for rows in (self.human, self.model))
         y, f = y - y.mean(axis=0), f - f.mean(axis=0)
         alone = np.maximum((y**2).sum(axis=0), _NOTHING)
         against = float(((f**2).sum(axis=0) / alone).sum())
         return float(np.clip(((y * f).sum(axis=0) / alone).sum() / against, 0.0, 1.0)) if against > 0 else 0.0
 
-    def covariance(self, at: Numbers, tuning: float, wrong: Rows) -> Numbers:
+    def covariance(self, beta: Numbers, tuning: float, wrong: Rows) -> Numbers:
         """Return the covariance of the coefficients: that of the documents and that of the selection."""
-        inverse = np.linalg.pinv(self.curvature(at, tuning))
-        human, model = self.scores(self.human, at) @ inverse, self.scores(self.model, at) @ inverse
-        every, weights = self.scores(self.everything, at) @ inverse, self.sample.weights
+        inverse = np.linalg.pinv(self.curvature(beta, tuning))
+        human, model = self.scores(self.human, beta) @ inverse, self.scores(self.model, beta) @ inverse
+        every, weights = self.scores(self.everything, beta) @ inverse, self.sample.weights
         corrected = tuning * every
         corrected[self.reviewed] += weights[:, None] * (human - tuning * model)
-        found = human.T * weights @ human
+        covariance = human.T * weights @ human
         if self.groups is not None:  # products of different documents of a group
             _, codes = np.unique(self.groups, return_inverse=True)
-            sums = np.zeros((int(codes.max()) + 1, len(at)))
+            sums = np.zeros((int(codes.max()) + 1, len(beta)))
             np.add.at(sums, codes, corrected)
-            found = found + sums.T @ sums - corrected.T @ corrected
-        found = found / len(every) ** 2
+            covariance = covariance + sums.T @ sums - corrected.T @ corrected
+        covariance = covariance / len(every) ** 2
         if not self.sample.complete:
-            each = self.sample.estimates(human - tuning * model)
-            each = each - each.mean(axis=0)
-            error = self.scores(wrong, at) @ inverse - every
+            deviations = self.sample.estimates(human - tuning * model)
+            deviations = deviations - deviations.mean(axis=0)
+            error = self.scores(wrong, beta) @ inverse - every
             unseen = 0.5 * self.sample.reach**2 * (error.T @ error) / len(error)
-            found = found + (each.T @ each + unseen) / (len(each) * (len(each) - 1))
-        return np.asarray(found)
+            covariance = covariance + (deviations.T @ deviations + unseen) / (len(deviations) * (len(deviations) - 1))
+        return np.asarray(covariance)
 
     def estimates(self, tuning: float, wrong: Rows, units: int) -> list[tuple[Estimate, float, float]]:
         """Return each coefficient with its interval, standard error and p."""
         from scipy.special import stdtr
 
-        at = self.solve(tuning)
-        freedom = max(1, units - len(at))
+        beta = self.solve(tuning)
+        freedom = max(1, units - len(beta))
         quantile = t_quantile(freedom)
-        errors = np.sqrt(np.maximum(np.diagonal(self.covariance(at, tuning, wrong)), 0.0))
-        found = []
-        for value, error in zip(at.tolist(), errors.tolist(), strict=True):
+        errors = np.sqrt(np.maximum(np.diagonal(self.covariance(beta, tuning, wrong)), 0.0))
+        estimates = []
+        for value, error in zip(beta.tolist(), errors.tolist(), strict=True):
             p = 2 * float(stdtr(freedom, -abs(value) / error)) if error > 0 else 1.0
             interval = Interval(value - quantile * error, value + quantile * error)
-            found.append((Estimate(value, interval if error > 0 else None), error, p))
-        return found
+            estimates.append((Estimate(value, interval if error > 0 else None), error, p))
+        return estimates

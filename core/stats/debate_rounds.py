@@ -100,8 +100,8 @@ def vote_of(predicted: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
     values, votes = count_votes(stack)
     if not len(values):
         return result
-    chosen = has_value & ((votes == votes.max(axis=0)).sum(axis=0) == 1)
-    result[chosen] = values[votes.argmax(axis=0)[chosen]]
+    decided = has_value & ((votes == votes.max(axis=0)).sum(axis=0) == 1)
+    result[decided] = values[votes.argmax(axis=0)[decided]]
     return result
 
 
@@ -124,15 +124,15 @@ def rounds(
     debate_rounds: list[Round] = []
     latest_by_group: list[dict[str, Ratings]] = []
     for name, agents in steps:
-        given = {agent: ratings(values) for agent, values in agents.items()}
-        check_shapes(debate.reference, *given.values())
-        latest = next((known for known in latest_by_group if not known.keys().isdisjoint(given)), None)
+        answers = {agent: ratings(values) for agent, values in agents.items()}
+        check_shapes(debate.reference, *answers.values())
+        latest = next((group for group in latest_by_group if not group.keys().isdisjoint(answers)), None)
         if latest is None:
             latest = {}
             latest_by_group.append(latest)
         earlier = dict(latest)
-        latest |= {agent: _latest(values, earlier.get(agent)) for agent, values in given.items()}
-        debate_rounds.append(debate.round(name, earlier, given, latest))
+        latest |= {agent: _latest(values, earlier.get(agent)) for agent, values in answers.items()}
+        debate_rounds.append(debate.round(name, earlier, answers, latest))
     return tuple(debate_rounds)
 
 
@@ -190,20 +190,22 @@ class _Debate:
         return _share_of_cells(right, among, self.reference_design)
 
     def round(
-        self, name: str, earlier: Mapping[str, Ratings], given: Mapping[str, Ratings], latest: Mapping[str, Ratings]
+        self, name: str, earlier: Mapping[str, Ratings], answers: Mapping[str, Ratings], latest: Mapping[str, Ratings]
     ) -> Round:
         """Return a round from values by agent: those before it, those given in it, and the latest ones after it."""
         stack = np.stack(list(latest.values()))
-        known = ~np.isnan(stack)
+        has_value = ~np.isnan(stack)
         right = np.stack([self.right(values) for values in latest.values()])
-        is_complete: Mask = np.all(known, axis=(0, 2))
+        is_complete: Mask = np.all(has_value, axis=(0, 2))
         differs = np.any(stack != stack[:1], axis=(0, 2))
         vote = vote_of(list(latest.values()), measured=self.measured)
-        answered, voted = known & self.has_reference, self.has_reference & np.any(known, axis=0)
+        answered, voted = has_value & self.has_reference, self.has_reference & np.any(has_value, axis=0)
         return Round(
             name=name,
-            agents=tuple(self.agent(agent, earlier.get(agent), given.get(agent), own) for agent, own in latest.items()),
-            asked=int(np.any([_spoken(values) for values in given.values()], axis=0).sum()),
+            agents=tuple(
+                self.agent(agent, earlier.get(agent), answers.get(agent), values) for agent, values in latest.items()
+            ),
+            asked=int(np.any([_spoken(values) for values in answers.values()], axis=0).sum()),
             documents=int(is_complete.sum()),
             unanimous=ratio(is_complete & ~differs, is_complete, self.document_design),
             agreement=self.agreement(stack),
@@ -216,14 +218,14 @@ class _Debate:
             upper_bound=self.accuracy(np.any(right, axis=0), voted),
         )
 
-    def agent(self, name: str, earlier: Ratings | None, given: Ratings | None, latest: Ratings) -> AgentRound:
+    def agent(self, name: str, earlier: Ratings | None, current: Ratings | None, latest: Ratings) -> AgentRound:
         """Return an agent after a round; the values before the round and in the round are None if there are none."""
         accuracy = self.accuracy(self.right(latest), self.has_reference & ~np.isnan(latest))
-        if given is None or earlier is None:
+        if current is None or earlier is None:
             return AgentRound(name, accuracy, 0, 0, 0, 0)
-        was_right, right = self.right(earlier), self.right(given)
-        both = ~np.isnan(earlier) & ~np.isnan(given)
-        changed = both & (earlier != given)
+        was_right, right = self.right(earlier), self.right(current)
+        both = ~np.isnan(earlier) & ~np.isnan(current)
+        changed = both & (earlier != current)
         return AgentRound(
             name,
             accuracy,

@@ -85,29 +85,29 @@ def cues(
     wrong, right = weights[: len(errors)].tocsc(), weights[len(errors) :]
     lead = np.asarray(wrong.mean(axis=0)).ravel() - (np.asarray(right.mean(axis=0)).ravel() if hits else 0.0)
     in_hits, words = right.getnnz(axis=0), vectoriser.get_feature_names_out()
-    found: list[Cue] = []
-    for place in np.lexsort((words, -lead)):
-        rows = tuple(sorted(wrong.indices[wrong.indptr[place] : wrong.indptr[place + 1]].tolist()))
-        if lead[place] <= 0 or len(found) == most:
+    selected: list[Cue] = []
+    for column in np.lexsort((words, -lead)):
+        rows = tuple(sorted(wrong.indices[wrong.indptr[column] : wrong.indptr[column + 1]].tolist()))
+        if lead[column] <= 0 or len(selected) == most:
             break
-        z = _log_odds_z(len(rows), len(errors), int(in_hits[place]), len(hits))
-        word = str(words[place])
-        known = any(rows == one.errors and {*word.split()} & {*one.word.split()} for one in found)
-        if len(rows) >= LEAST and z > least_z and not known:
-            found.append(Cue(word, float(lead[place]), rows, int(in_hits[place])))
-    return tuple(found)
+        z = _log_odds_z(len(rows), len(errors), int(in_hits[column]), len(hits))
+        word = str(words[column])
+        is_duplicate = any(rows == cue.errors and {*word.split()} & {*cue.word.split()} for cue in selected)
+        if len(rows) >= LEAST and z > least_z and not is_duplicate:
+            selected.append(Cue(word, float(lead[column]), rows, int(in_hits[column])))
+    return tuple(selected)
 
 
 def _terms(text: str, without: Collection[str]) -> list[str]:
     """Return the words of a text, and the pairs with only white space or hyphens between them."""
     text = text.lower()
-    found = list(_WORD.finditer(text))
-    kept = [one[0] not in without for one in found]
-    words = [one[0] for one, is_kept in zip(found, kept, strict=True) if is_kept]
-    pairs = zip(pairwise(found), pairwise(kept), strict=True)
+    matches = list(_WORD.finditer(text))
+    keep = [match[0] not in without for match in matches]
+    words = [match[0] for match, is_kept in zip(matches, keep, strict=True) if is_kept]
+    pairs = zip(pairwise(matches), pairwise(keep), strict=True)
     adjacent = (both for both, are_kept in pairs if all(are_kept))
     return words + [
-        f"{one[0]} {other[0]}" for one, other in adjacent if _BETWEEN.fullmatch(text, one.end(), other.start())
+        f"{first[0]} {second[0]}" for first, second in adjacent if _BETWEEN.fullmatch(text, first.end(), second.start())
     ]
 
 
@@ -130,11 +130,11 @@ def by_number(numbers: npt.ArrayLike, wrong: npt.ArrayLike, *, groups: Codes | N
     edges = np.unique(sizes)[1:]
     if len(edges) >= BANDS:
         edges = np.unique(np.quantile(sizes, np.linspace(0, 1, BANDS + 1)[1:-1], method="higher")).astype(np.int64)
-    place = np.searchsorted(edges, sizes, side="right")
-    found = []
-    for band in np.unique(place):
-        own = place == band
-        n = int(own.sum())
-        share = ratio(failed[own], np.ones(n), Design(groups=None if groups is None else groups[own]))
-        found.append(Band(int(sizes[own].min()), int(sizes[own].max()), n, int(failed[own].sum()), share))
-    return tuple(found)
+    band_codes = np.searchsorted(edges, sizes, side="right")
+    bands = []
+    for band in np.unique(band_codes):
+        in_band = band_codes == band
+        n = int(in_band.sum())
+        share = ratio(failed[in_band], np.ones(n), Design(groups=None if groups is None else groups[in_band]))
+        bands.append(Band(int(sizes[in_band].min()), int(sizes[in_band].max()), n, int(failed[in_band].sum()), share))
+    return tuple(bands)

@@ -125,8 +125,8 @@ def newcombe_paired(both: int, gained: int, lost: int, neither: int) -> Interval
     if surplus > 0:
         surplus = max(surplus - n / 2, 0.0)  # his continuity correction of the correlation
     phi = surplus / sqrt(spread) if spread else 0.0
-    found = difference_interval(((both + lost) / n, before), ((both + gained) / n, after), phi, LEVEL)
-    return Interval(max(found.low, -1.0), min(found.high, 1.0))
+    difference = difference_interval(((both + lost) / n, before), ((both + gained) / n, after), phi, LEVEL)
+    return Interval(max(difference.low, -1.0), min(difference.high, 1.0))
 
 
 def combine(
@@ -147,9 +147,10 @@ def difference_interval(
     first: tuple[float, Interval], second: tuple[float, Interval], correlation: float, level: float
 ) -> Interval:
     """Return the interval of ``second`` minus ``first``, each a value with its interval, by ``combine``."""
-    (before, one), (after, two) = first, second
+    (before, before_interval), (after, after_interval) = first, second
     signs = [[1.0, -correlation], [-correlation, 1.0]]
-    return combine([after, -before], [two.low, -one.high], [two.high, -one.low], signs, level)
+    lows, highs = [after_interval.low, -before_interval.high], [after_interval.high, -before_interval.low]
+    return combine([after, -before], lows, highs, signs, level)
 
 
 def normal_quantile(level: float = LEVEL) -> float:

@@ -45,28 +45,28 @@ def dawid_skene(answers: Codes, values: int, *, counts: npt.ArrayLike | None = N
     """
     if answers.ndim != 2 or answers.max(initial=-1) >= values or answers.max(initial=-1) < 0:
         raise ValueError(f"answers [unit, rater] below {values} are needed")
-    given = answers[:, :, None] == np.arange(values)
-    known: Mask = np.any(answers >= 0, axis=1)
-    votes = given.sum(axis=1).astype(np.float64)
-    found = np.divide(votes, votes.sum(axis=1, keepdims=True), out=np.zeros_like(votes), where=known[:, None])
+    indicators = answers[:, :, None] == np.arange(values)
+    has_answer: Mask = np.any(answers >= 0, axis=1)
+    votes = indicators.sum(axis=1).astype(np.float64)
+    posterior = np.divide(votes, votes.sum(axis=1, keepdims=True), out=np.zeros_like(votes), where=has_answer[:, None])
     times = np.ones(len(answers)) if counts is None else np.asarray(counts, dtype=np.float64)
-    shares, confusion = _update(found, given, known, times)
+    shares, confusion = _update(posterior, indicators, has_answer, times)
     for _ in range(_ROUNDS):
         logs = np.log(np.maximum(shares, _LEAST)) + np.einsum(
-            "urk,rtk->ut", given, np.log(np.maximum(np.nan_to_num(confusion), _LEAST))
+            "urk,rtk->ut", indicators, np.log(np.maximum(np.nan_to_num(confusion), _LEAST))
         )
         logs -= logs.max(axis=1, keepdims=True)
-        before, found = found, np.where(known[:, None], np.exp(logs), 0.0)
-        found /= np.maximum(found.sum(axis=1, keepdims=True), _LEAST)
-        shares, confusion = _update(found, given, known, times)
-        if np.abs(found - before).max() < _CLOSE:
+        before, posterior = posterior, np.where(has_answer[:, None], np.exp(logs), 0.0)
+        posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), _LEAST)
+        shares, confusion = _update(posterior, indicators, has_answer, times)
+        if np.abs(posterior - before).max() < _CLOSE:
             break
-    return LatentTruth(np.where(known[:, None], found, np.nan), shares, confusion)
+    return LatentTruth(np.where(has_answer[:, None], posterior, np.nan), shares, confusion)
 
 
-def _update(found: Numbers, given: Mask, known: Mask, times: Numbers) -> tuple[Numbers, Numbers]:
+def _update(posterior: Numbers, indicators: Mask, has_answer: Mask, times: Numbers) -> tuple[Numbers, Numbers]:
     """Return the shares of the values and the confusion matrices for these probabilities of the truth."""
-    counts = np.einsum("ut,urk->rtk", found * times[:, None], given)
-    whole = counts.sum(axis=2, keepdims=True)
-    confusion = np.divide(counts, whole, out=np.full_like(counts, np.nan), where=whole > _NONE)
-    return np.asarray(np.average(found[known], axis=0, weights=times[known])), confusion
+    counts = np.einsum("ut,urk->rtk", posterior * times[:, None], indicators)
+    totals = counts.sum(axis=2, keepdims=True)
+    confusion = np.divide(counts, totals, out=np.full_like(counts, np.nan), where=totals > _NONE)
+    return np.asarray(np.average(posterior[has_answer], axis=0, weights=times[has_answer])), confusion

@@ -57,14 +57,14 @@ class Design:
     Without arguments, documents are independent and represent a larger population. ``groups`` is ``[document]``: equal
     codes mark dependent documents (of one author, thread or product); these groups are then the independent units.
     ``sample`` describes reviewed documents that represent a finite collection, and ``order`` gives the row of each of
-    them. Then the selection alone is random, and groups do not matter. ``known`` is ``[document, variable]``:
+    them. Then the selection alone is random, and groups do not matter. ``auxiliary`` is ``[document, variable]``:
     variables known of every document, reviewed or not, such as its verdict; 0 for a document outside of the population.
     """
 
     groups: Codes | None = None
     sample: Sample | None = None
     order: Codes | None = None
-    known: Numbers | None = None
+    auxiliary: Numbers | None = None
 
     @property
     def plain(self) -> bool:
@@ -90,32 +90,32 @@ class Design:
         """Return the weight of each document, ``[document]``; 0 for one outside the sample."""
         if self.sample is None or self.order is None or self.by_hand:
             return np.ones(documents)
-        found = np.zeros(documents)
-        found[self.order] = self.sample.weights
-        if (known := self._calibration) is not None:
-            weights = found[self.order]
-            gap = known.total - weights @ known.rows
-            factors = 1 + known.rows @ known.inverse @ gap
-            found[self.order] = weights * np.clip(factors, 0.1, 10.0)
-        return found
+        document_weights = np.zeros(documents)
+        document_weights[self.order] = self.sample.weights
+        if (calibration := self._calibration) is not None:
+            weights = document_weights[self.order]
+            gap = calibration.total - weights @ calibration.rows
+            factors = 1 + calibration.rows @ calibration.inverse @ gap
+            document_weights[self.order] = weights * np.clip(factors, 0.1, 10.0)
+        return document_weights
 
     @cached_property
     def _calibration(self) -> _Calibration | None:
         """Return the variables that enough reviewed documents have, with their totals over all documents."""
-        if self.sample is None or self.order is None or self.known is None or self.by_hand or self.sample.complete:
+        if self.sample is None or self.order is None or self.auxiliary is None or self.by_hand or self.sample.complete:
             return None
-        counts = (self.known[self.order] != 0).sum(axis=0)
+        counts = (self.auxiliary[self.order] != 0).sum(axis=0)
         most = np.argsort(-counts, kind="stable")[: max(1, len(self.order) // _PER_VARIABLE)]
         used = most[counts[most] >= _LEAST_KNOWN]
-        rows = self.known[self.order][:, used]
+        rows = self.auxiliary[self.order][:, used]
         inverse: Numbers = np.linalg.pinv(rows.T * self.sample.weights @ rows).astype(np.float64)
-        return _Calibration(rows, inverse, np.asarray(self.known[:, used].sum(axis=0)))
+        return _Calibration(rows, inverse, np.asarray(self.auxiliary[:, used].sum(axis=0)))
 
     def units(self, rows: Mask) -> int:
         """Return the number of independent units among these documents: documents, groups, or random draws."""
         if self.sample is not None and self.order is not None:
-            known = self.sample.draws | self.sample.complete
-            return int((rows[self.order] & known).sum())
+            is_unit = self.sample.draws | self.sample.complete
+            return int((rows[self.order] & is_unit).sum())
         return self._groups_with(rows) if self.groups is not None else int(rows.sum())
 
     @cached_property
@@ -130,16 +130,16 @@ class Design:
     def roots(self, influence: Numbers) -> Numbers:
         """Return rows whose cross product is the covariance, ``[row, metric]``, from ``[document, metric]``."""
         if self.sample is not None and self.order is not None:
-            own = influence[self.order]
-            if (known := self._calibration) is not None:
-                weighted = known.rows.T * self.sample.weights
-                own = own - known.rows @ (known.inverse @ (weighted @ own))
-            each = self.sample.estimates(own) * self.sample.population
-            count = len(each)
-            return np.asarray((each - each.mean(axis=0)) / sqrt(max(1, count * (count - 1))))
+            sampled = influence[self.order]
+            if (calibration := self._calibration) is not None:
+                weighted = calibration.rows.T * self.sample.weights
+                sampled = sampled - calibration.rows @ (calibration.inverse @ (weighted @ sampled))
+            estimates = self.sample.estimates(sampled) * self.sample.population
+            count = len(estimates)
+            return np.asarray((estimates - estimates.mean(axis=0)) / sqrt(max(1, count * (count - 1))))
         if self.groups is None:
             return influence
-        sums = np.stack([np.bincount(self._group_codes, own) for own in influence.T], axis=1)
+        sums = np.stack([np.bincount(self._group_codes, column) for column in influence.T], axis=1)
         used = self._groups_with(np.any(influence != 0, axis=1))
         return np.asarray(sums * sqrt(used / max(1, used - 1)))
 
@@ -201,8 +201,8 @@ def interval(shape: Shape, value: float, spread: Spread) -> Interval | None:
         return spread.wilson(value)
     if shape == "f1":
         slope = 2 / (2 - value) ** 2
-        found = replace(spread, variance=spread.variance * slope**2).wilson(value / (2 - value))
-        return found and Interval(2 * found.low / (1 + found.low), 2 * found.high / (1 + found.high), spread.level)
+        f_star = replace(spread, variance=spread.variance * slope**2).wilson(value / (2 - value))
+        return f_star and Interval(2 * f_star.low / (1 + f_star.low), 2 * f_star.high / (1 + f_star.high), spread.level)
     if spread.variance <= _NOTHING or (shape == "correlation" and abs(value) >= 1 - _NOTHING):
         return None
     half = spread.quantile * sqrt(spread.variance)
@@ -212,7 +212,7 @@ def interval(shape: Shape, value: float, spread: Spread) -> Interval | None:
     return Interval(max(0.0, value - half) if shape == "mean" else value - half, value + half, spread.level)
 
 
-def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, design: Design, *, signed: bool = False) -> Estimate:
+def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, design: Design, *, signed: bool = False) -> Estimate:
     """Return the ratio of two sums over documents, each ``[document]``, with its interval, as of right cells.
 
     Of ``[document, ratio]`` it is the mean of several ratios; those without cells are left out. Cells of a document are
@@ -224,13 +224,13 @@ def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, design: Design, *, signed: 
     96%; of the percentile bootstrap 87 to 96%.) None for both without cells, and without an interval for fewer than two
     units.
     """
-    parts, cells = (np.asarray(side, dtype=np.float64) for side in (part, whole))
+    parts, cells = (np.asarray(side, dtype=np.float64) for side in (numerator, denominator))
     if parts.ndim == 1:
         parts, cells = parts[:, None], cells[:, None]
     weights = design.weights(len(cells))
-    known = weights @ cells > 0
-    parts, cells = parts[:, known], cells[:, known]
-    if not known.any():
+    nonempty = weights @ cells > 0
+    parts, cells = parts[:, nonempty], cells[:, nonempty]
+    if not nonempty.any():
         return Estimate(None, None)
     totals = weights @ cells
     values = weights @ parts / totals
@@ -252,14 +252,14 @@ def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, design: Design, *, signed: 
         most = np.inf if fractions else float(cells.sum())
         return Estimate(value, interval("share", value, Spread(variance, quantile, most, units)))
     half = quantile * sqrt(variance)
-    found = Interval(max(value - half, -1.0), min(value + half, 1.0)) if half > _NOTHING else None
-    return Estimate(value, found)
+    bounded = Interval(max(value - half, -1.0), min(value + half, 1.0)) if half > _NOTHING else None
+    return Estimate(value, bounded)
 
 
 def correlations(roots: Numbers) -> Numbers:
     """Return the correlation matrix of metrics from the roots of their covariance; 0 for one without variance."""
     spread = np.sqrt((roots**2).sum(axis=0))
     scaled = np.divide(roots, spread, out=np.zeros_like(roots), where=spread > _NOTHING)
-    found: Numbers = np.clip(scaled.T @ scaled, -1.0, 1.0)
-    np.fill_diagonal(found, 1.0)
-    return found
+    matrix: Numbers = np.clip(scaled.T @ scaled, -1.0, 1.0)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix

@@ -176,10 +176,10 @@ def nest_averages(values: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     return result
 
 
-def _divide(part: Ratings, whole: Ratings) -> Ratings:
-    """Return part / whole, NaN where the whole is 0."""
-    result = np.full(np.broadcast_shapes(part.shape, whole.shape), np.nan)
-    np.divide(part, whole, out=result, where=whole > 0)
+def _divide(numerator: Ratings, denominator: Ratings) -> Ratings:
+    """Return numerator / denominator, NaN where the denominator is 0."""
+    result = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
+    np.divide(numerator, denominator, out=result, where=denominator > 0)
     return result
 
 
@@ -209,13 +209,13 @@ def _of_ratings(function: Callable[[Ratings, Ratings, Ratings], float | None]) -
     """Return a metric per dimension from a function of three vectors: the reference, the ratings and their weights."""
 
     def compute(s: Samples) -> Ratings:
-        found = np.full((len(s.weights), s.reference.shape[1]), np.nan)
-        for column, (gold, given) in enumerate(zip(s.reference.T, s.predicted.T, strict=True)):
-            known = ~np.isnan(gold)
-            for row, weights in enumerate(s.weights[:, known]):
-                value = function(gold[known], given[known], weights)
-                found[row, column] = np.nan if value is None else value
-        return found
+        values = np.full((len(s.weights), s.reference.shape[1]), np.nan)
+        for column, (gold, predicted) in enumerate(zip(s.reference.T, s.predicted.T, strict=True)):
+            has_gold = ~np.isnan(gold)
+            for row, weights in enumerate(s.weights[:, has_gold]):
+                value = function(gold[has_gold], predicted[has_gold], weights)
+                values[row, column] = np.nan if value is None else value
+        return values
 
     return compute
 
@@ -224,9 +224,9 @@ def _mean_of_cells(cells: Callable[[Ratings, Ratings], Ratings]) -> Callable[[Sa
     """Return a metric per dimension that is the mean of ``cells(reference, predicted)`` over documents."""
 
     def compute(s: Samples) -> Ratings:
-        known = ~np.isnan(s.reference)
-        values = np.where(known, cells(np.nan_to_num(s.reference), s.predicted), 0.0)
-        return _divide(s.weights @ values, s.weights @ known.astype(np.float64))
+        has_gold = ~np.isnan(s.reference)
+        values = np.where(has_gold, cells(np.nan_to_num(s.reference), s.predicted), 0.0)
+        return _divide(s.weights @ values, s.weights @ has_gold.astype(np.float64))
 
     return compute
 
@@ -244,9 +244,9 @@ def _near(reference: Ratings, predicted: Ratings) -> Ratings:
 
 
 def _near_of_all(s: Samples) -> Ratings:
-    known = (~np.isnan(s.reference)).astype(np.float64)
-    right = known * _near(np.nan_to_num(s.reference), s.predicted)
-    return _divide((s.weights @ right).sum(axis=1), (s.weights @ known).sum(axis=1))
+    has_gold = (~np.isnan(s.reference)).astype(np.float64)
+    right = has_gold * _near(np.nan_to_num(s.reference), s.predicted)
+    return _divide((s.weights @ right).sum(axis=1), (s.weights @ has_gold).sum(axis=1))
 
 
 def _matthews(tables: Ratings) -> Ratings:
@@ -384,15 +384,16 @@ METRICS: tuple[Metric, ...] = _registry(
         per_label=True, interval="correlation", averages=("macro",), headline=True,
     ),
     Metric(
-        "mae", "Absolute error", ("rating",), _mean_of_cells(lambda gold, given: np.abs(given - gold)),
+        "mae", "Absolute error", ("rating",), _mean_of_cells(lambda gold, predicted: np.abs(predicted - gold)),
         per_label=True, interval="mean", averages=("macro",), headline=True,
     ),
     Metric(
-        "bias", "Bias", ("rating",), _mean_of_cells(lambda gold, given: given - gold),
+        "bias", "Bias", ("rating",), _mean_of_cells(lambda gold, predicted: predicted - gold),
         per_label=True, interval="signed", averages=("macro",),
     ),
     Metric(
-        "exact", "Exact match", ("rating",), _mean_of_cells(lambda gold, given: (given == gold).astype(np.float64)),
+        "exact", "Exact match", ("rating",),
+        _mean_of_cells(lambda gold, predicted: (predicted == gold).astype(np.float64)),
         per_label=True, interval="share", cases=_rated, averages=("macro",),
     ),
     Metric(
@@ -401,7 +402,7 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     Metric(
         "alpha", "Krippendorff's alpha", ("rating",), _of_ratings(
-            lambda gold, given, weights: krippendorff_alpha(np.column_stack([gold, given]), "ordinal", weights)
+            lambda gold, predicted, weights: krippendorff_alpha(np.column_stack([gold, predicted]), "ordinal", weights)
         ),
         per_label=True, interval="correlation", averages=("macro",), headline=True,
     ),

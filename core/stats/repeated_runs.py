@@ -53,14 +53,14 @@ class Repeated:
 def repeated(scores: Sequence[float | None]) -> Repeated:
     """Return mean, standard deviation and interval of the scores of iterations, None or NaN for an undefined score."""
     values = ratings(np.array(scores, dtype=np.float64))
-    known = values[~np.isnan(values)]
-    n, missing = len(known), len(values) - len(known)
+    defined = values[~np.isnan(values)]
+    n, missing = len(defined), len(values) - len(defined)
     if not n:
         return Repeated(0, missing, None, None, None, None, None)
-    mean, low, high = float(known.mean()), float(known.min()), float(known.max())
+    mean, low, high = float(defined.mean()), float(defined.min()), float(defined.max())
     sd = interval = None
     if n > 1:
-        sd = float(known.std(ddof=1)) if high > low else 0.0
+        sd = float(defined.std(ddof=1)) if high > low else 0.0
         half = t_quantile(n - 1) * sd / float(np.sqrt(n))
         interval = Interval(mean - half, mean + half)
     return Repeated(n, missing, mean, sd, interval, low, high)
@@ -104,19 +104,19 @@ def stability(
     gold = ratings(reference)
     if not predicted:
         raise ValueError("expected at least one iteration")
-    grids = np.stack([ratings(one) for one in predicted])
+    grids = np.stack([ratings(grid) for grid in predicted])
     check_shapes(gold, grids[0])
     if gold.ndim != 2 or gold.shape[1] != len(labels):
         raise ValueError(f"expected [document, {len(labels)} labels], got {gold.shape}")
-    has_gold, known = ~np.isnan(gold), ~np.isnan(grids)
+    has_gold, has_value = ~np.isnan(gold), ~np.isnan(grids)
     right = is_right(gold, grids, measured=measured)
-    cells = _consistency(right, np.all(known, axis=0), has_gold)
+    cells = _consistency(right, np.all(has_value, axis=0), has_gold)
     # Labels without gold do not count for or against the document.
-    whole: Mask = np.all(right | ~has_gold, axis=2)
-    read: Mask = np.all(known | ~has_gold, axis=(0, 2))
-    documents = _consistency(whole, read, np.any(has_gold, axis=1))
-    several = known.sum(axis=0) >= 2
-    least, most = np.where(known, grids, np.inf).min(axis=0), np.where(known, grids, -np.inf).max(axis=0)
+    all_right: Mask = np.all(right | ~has_gold, axis=2)
+    read: Mask = np.all(has_value | ~has_gold, axis=(0, 2))
+    documents = _consistency(all_right, read, np.any(has_gold, axis=1))
+    several = has_value.sum(axis=0) >= 2
+    least, most = np.where(has_value, grids, np.inf).min(axis=0), np.where(has_value, grids, -np.inf).max(axis=0)
     alike = several & (least == most)
     return Stability(
         iterations=len(grids),
@@ -134,17 +134,17 @@ def _consistency(right: Mask, read: Mask, judged: Mask) -> Codes:
     return np.where(judged, np.where(read, places, 3), -1).astype(np.int64)
 
 
-def _counted(places: Codes) -> dict[Consistency, int]:
-    return {name: int((places == place).sum()) for place, name in enumerate(CONSISTENCIES)}
+def _counted(codes: Codes) -> dict[Consistency, int]:
+    return {name: int((codes == code).sum()) for code, name in enumerate(CONSISTENCIES)}
 
 
-def difference_rate(answers: Sequence[Value], asked: int) -> float:
-    """Return (count of the most common answer - count of the second one) / ``asked``, from 0 to 1.
+def difference_rate(answers: Sequence[Value], requests: int) -> float:
+    """Return (count of the most common answer - count of the second one) / ``requests``, from 0 to 1.
 
-    ``asked`` includes unreadable answers, which make a document more ambiguous. 0 if no answer could be read. Raises
-    ValueError for more answers than ``asked`` and for ``asked`` below 1.
+    ``requests`` includes unreadable answers, which make a document more ambiguous. 0 if no answer could be read. Raises
+    ValueError for more answers than ``requests`` and for ``requests`` below 1.
     """
-    if len(answers) > asked or asked < 1:
-        raise ValueError(f"{len(answers)} answers to {asked} requests")
+    if len(answers) > requests or requests < 1:
+        raise ValueError(f"{len(answers)} answers to {requests} requests")
     first, second = (*(count for _, count in Counter(answers).most_common(2)), 0, 0)[:2]
-    return (first - second) / asked
+    return (first - second) / requests

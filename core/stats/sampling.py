@@ -62,17 +62,17 @@ class SamplingRecord:
     how: Literal["drawn"] = "drawn"
 
 
-def draw_sizes(given: npt.ArrayLike, doubted: npt.ArrayLike, even: float) -> Numbers:
+def draw_sizes(predicted: npt.ArrayLike, doubted: npt.ArrayLike, even: float) -> Numbers:
     """Return the size of each document in a draw with probabilities in proportion to size, ``[document]``, sum 1.
 
-    ``given`` is ``[document, label]``: True where the verdict gives the label. ``doubted`` is ``[document, reason]``:
+    ``predicted`` is ``[document, label]``: True where the verdict has the label. ``doubted`` is ``[document, reason]``:
     True where the reason for doubt holds. The part ``even`` (at least MIN_EVEN, at most 1) is spread evenly. A third of
     the rest goes to the documents in doubt and two thirds to those with a label, so that few positives do not escape;
     rarer labels and reasons get more per document. ValueError for another part or without documents.
     """
     if not MIN_EVEN <= even <= 1:
         raise ValueError(f"an even part of {even}, not {MIN_EVEN} to 1")
-    columns = [np.asarray(side, dtype=np.float64) for side in (doubted, given)]
+    columns = [np.asarray(side, dtype=np.float64) for side in (doubted, predicted)]
     if not len(columns[0]):
         raise ValueError("no documents")
     sizes = np.full(len(columns[0]), even / len(columns[0]))
@@ -113,11 +113,11 @@ class Sample:
         """
         rows = np.asarray(order, dtype=np.int64)
         probabilities = np.zeros(len(rows))
-        for frame in {id(one): one for one in sizes if one is not None}.values():
-            drawn = np.array([one is frame for one in sizes], dtype=np.bool_)
-            own = frame[rows]
-            left = frame.sum() - (np.cumsum(own) - own)
-            probabilities[drawn] = np.minimum(1.0, own[drawn] / np.maximum(left[drawn], own[drawn]))
+        for frame in {id(array): array for array in sizes if array is not None}.values():
+            drawn = np.array([array is frame for array in sizes], dtype=np.bool_)
+            row_sizes = frame[rows]
+            remaining = frame.sum() - (np.cumsum(row_sizes) - row_sizes)
+            probabilities[drawn] = np.minimum(1.0, row_sizes[drawn] / np.maximum(remaining[drawn], row_sizes[drawn]))
         return cls(probabilities, population)
 
     @property
@@ -140,9 +140,9 @@ class Sample:
             return np.repeat(values.mean(axis=0, keepdims=True), max(LEAST, self.drawn), axis=0)
         before = np.cumsum(values, axis=0) - values
         shape = (-1,) + (1,) * (values.ndim - 1)
-        own = values[self.draws] / self.probabilities[self.draws].reshape(shape)
-        found: Numbers = (before[self.draws] + own) / self.population
-        return found
+        weighted = values[self.draws] / self.probabilities[self.draws].reshape(shape)
+        estimates: Numbers = (before[self.draws] + weighted) / self.population
+        return estimates
 
     @property
     def complete(self) -> bool:
@@ -160,8 +160,8 @@ class Sample:
         if self.complete:
             return np.ones(self.population)
         after = self.drawn - np.cumsum(self.draws)
-        own = np.divide(1.0, self.probabilities, out=np.zeros(len(self.draws)), where=self.draws)
-        return np.asarray((after + own) / max(1, self.drawn), dtype=np.float64)
+        inverse = np.divide(1.0, self.probabilities, out=np.zeros(len(self.draws)), where=self.draws)
+        return np.asarray((after + inverse) / max(1, self.drawn), dtype=np.float64)
 
     @property
     def reach(self) -> float:
@@ -176,8 +176,8 @@ def share(sample: Sample, z: npt.ArrayLike) -> Estimate:
     """
     if sample.silent:
         return Estimate(None, None)
-    found = sample.estimates(z)
-    return _wilson_estimate(float(found.mean()), found, sample)
+    estimates = sample.estimates(z)
+    return _wilson_estimate(float(estimates.mean()), estimates, sample)
 
 
 def powered(sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float) -> Estimate:
@@ -211,21 +211,21 @@ def more(sample: Sample, width: float, now: Estimate) -> int | None:
     wide = now.interval.high - now.interval.low
     if wide <= width:
         return 0
-    rest = sample.population - len(sample.probabilities)
+    unreviewed = sample.population - len(sample.probabilities)
     drawn = sample.drawn
-    spread = 1 / drawn - 1 / (drawn + rest)  # the variance falls as 1/n - 1/N, to nothing when all are reviewed
-    wanted = spread * (width / wide) ** 2 + 1 / (drawn + rest)
-    return min(rest, ceil(1 / wanted) - drawn)
+    spread = 1 / drawn - 1 / (drawn + unreviewed)  # the variance falls as 1/n - 1/N, to nothing when all are reviewed
+    wanted = spread * (width / wide) ** 2 + 1 / (drawn + unreviewed)
+    return min(unreviewed, ceil(1 / wanted) - drawn)
 
 
-def _wilson_estimate(value: float, found: Numbers, sample: Sample) -> Estimate:
+def _wilson_estimate(value: float, estimates: Numbers, sample: Sample) -> Estimate:
     """Return Wilson's interval with as many cases as give this variance."""
-    count = len(found)
+    count = len(estimates)
     if count < LEAST:
         return Estimate(value, None)
     if sample.complete:
         return Estimate(value, Interval(value, value))
-    squares = float(((found - found.mean()) ** 2).sum()) + 0.5 * sample.reach**2
+    squares = float(((estimates - estimates.mean()) ** 2).sum()) + 0.5 * sample.reach**2
     quantile = t_quantile(count - 1) if count < 1000 else normal_quantile()
     inner = min(max(value, 0.5 / count), 1 - 0.5 / count)  # at 0 and 1 there would be no cases
     cases = inner * (1 - inner) * (count - 1) * count / squares

@@ -56,12 +56,12 @@ def confidence_sequence(
         return [Interval(float(y.mean()), float(y.mean()))]
     if sample.drawn < FIRST:
         return []
-    found = sample.estimates(y - f)
-    count = np.arange(1, len(found) + 1)
-    means = np.cumsum(found) / count
+    estimates = sample.estimates(y - f)
+    count = np.arange(1, len(estimates) + 1)
+    means = np.cumsum(estimates) / count
     may_err = np.ones(len(y)) if unsure is None else np.asarray(unsure, dtype=np.float64)
     reach = np.maximum.accumulate(may_err[sample.draws] / sample.probabilities[sample.draws]) / sample.population
-    variance = (np.cumsum(found**2) - count * means**2 + 0.5 * reach**2) / count
+    variance = (np.cumsum(estimates**2) - count * means**2 + 0.5 * reach**2) / count
     miss = 1 - LEVEL
     scale = (-2 * log(miss) + log(-2 * log(miss) + 1)) / planned  # the paper's rho squared times the variance
     spread = 2 * (count * scale + 1) / (count**2 * scale) * np.log(np.sqrt(count * scale + 1) / miss)

@@ -172,7 +172,7 @@ def queue_draws(documents: int, reviewed: int, repeats: int, *, even: float = DE
             order, sizes = [*order, *drawn], [*sizes, *[frame] * len(drawn)]
         sample = Sample.of_draws(order, sizes, documents)
         variables = np.column_stack([np.ones(documents), given]).astype(np.float64)
-        reviews(reference, given, Design(sample=sample, order=np.array(order), known=variables), table)
+        reviews(reference, given, Design(sample=sample, order=np.array(order), auxiliary=variables), table)
     return table
 
 

@@ -161,7 +161,7 @@ def sampling_design(
     codebook = run.settings.codebook
     variables = [values if codebook.kind == "rating" else given_labels(codebook, values) for values in verdicts]
     known = np.where(represented[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
-    return Design(sample=sample, order=np.searchsorted(rows, order), known=known)
+    return Design(sample=sample, order=np.searchsorted(rows, order), auxiliary=known)
 
 
 def _draws(
@@ -218,8 +218,8 @@ def reviewed_sample(session: ProjectSession, run: RunRow, *others: Grid) -> Revi
     design = sampling_design(session, run, REVIEWED, loaded, *others)
     assert design.sample is not None
     assert design.order is not None
-    assert design.known is not None
-    population: Mask = design.known[:, 0] > 0
+    assert design.auxiliary is not None
+    population: Mask = design.auxiliary[:, 0] > 0
     return ReviewedSample(
         loaded.documents, loaded.reference, loaded.verdicts, design, design.sample, design.order, population
     )

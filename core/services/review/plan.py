@@ -441,7 +441,7 @@ def _simulate(codebook: Codebook, world: _World, plan: Plan, sizes: Grid, seed: 
         rows = order[:reviews]
         known = np.full(truth.shape, np.nan)
         known[rows] = truth[rows]
-        design = Design(sample=Sample.of_draws(rows, [sizes] * len(rows), count), order=rows, known=variables)
+        design = Design(sample=Sample.of_draws(rows, [sizes] * len(rows), count), order=rows, auxiliary=variables)
         interval = scoring.score(codebook.kind, known, world.values, codebook.names, design=design).labels[name]["f1"]
         if interval.interval is not None and interval.interval.high - interval.interval.low <= 2 * plan.points:
             return min(reviews, count)

@@ -71,7 +71,7 @@ def test_sample_is_calibrated_to_known_totals() -> None:
     order = np.array([0, 1, 2, 5, 6, 7])
     verdict = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 0], dtype=np.float64)
     sample = uniform_sample(np.ones(6, dtype=bool), 10)
-    design = Design(sample=sample, order=order, known=verdict[:, None])
+    design = Design(sample=sample, order=order, auxiliary=verdict[:, None])
     weights = design.weights(10)
     assert weights @ verdict == pytest.approx(4)
     assert Design(sample=sample, order=order).weights(10) @ verdict != pytest.approx(4)
