@@ -60,11 +60,16 @@ def read_bytes(path: Path, *, most: int) -> bytes:
 
 
 def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
-    """Return the text of a UTF-8 file without its byte order mark. Raises InputError as ``read_bytes``."""
+    """Return the text of a UTF-8 file as ``decode_text``. Raises InputError as ``read_bytes``."""
+    return decode_text(read_bytes(path, most=most), str(path))
+
+
+def decode_text(content: bytes, name: str, error_type: type[MootError] = InputError) -> str:
+    """Return UTF-8 text without its byte order mark and carriage returns. Raises ``error_type`` for other bytes."""
     try:
-        return read_bytes(path, most=most).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from error
+        raise error_type(f"{name} is not UTF-8 text.", "Save it as UTF-8.") from error
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from core.debate.protocols.panel import AGGREGATOR
 from core.debate.turns import family
 from core.engine import standalone_requests
 from core.errors import InputError, UsageError
-from core.files import read_text
+from core.files import decode_text, read_text
 from core.formatting import format_money, one_line
 from core.ingest.read import read_text_file
 from core.ingest.table import unique_names
@@ -271,10 +271,7 @@ def save(session: ProjectSession, cast: PersonaSet, note: str = "") -> int:
 
 def from_yaml(content: bytes, name: str) -> PersonaSet:
     """Return the persona set in an uploaded file. UsageError for invalid content."""
-    try:
-        return personas.load_yaml(content.decode("utf-8-sig"), where=name)
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{name} is not UTF-8 text.", "Save the personas as UTF-8 YAML.") from error
+    return personas.load_yaml(decode_text(content, name, UsageError), where=name)
 
 
 def with_panel(plan: Plan) -> Plan:

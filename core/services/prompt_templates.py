@@ -13,6 +13,7 @@ from core.debate.context import DebateContext, run_protocol
 from core.debate.turns import Reading, Reply, Request
 from core.documents import Document, Value
 from core.errors import PromptError
+from core.files import decode_text
 from core.llm.streaming import estimate_usage
 from core.prompts import Message, checking
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
@@ -284,10 +285,7 @@ def import_template(session: ProjectSession, slot: Slot, protocol: str, content:
 
     Raises PromptError for a file that is not text or is too long. The editor shows other problems.
     """
-    try:
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise PromptError(f"{name} is not UTF-8 text.", "Save the template as UTF-8 Markdown.") from error
+    text = decode_text(content, name, PromptError)
     if len(text) > MAX_TEMPLATE_CHARACTERS:
         raise PromptError(f"{name} has {len(text):,} characters.", f"A template may have {MAX_TEMPLATE_CHARACTERS:,}.")
     save_draft(session, slot, text, template_status(session, slot, protocol).base)

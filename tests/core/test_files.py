@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import InputError
-from core.files import atomic_write, is_disk_full, read_bytes, read_shared, read_text, replace_shared
+from core.errors import CodebookError, InputError
+from core.files import atomic_write, decode_text, is_disk_full, read_bytes, read_shared, read_text, replace_shared
 
 
 def test_text_is_read_without_byte_order_mark_and_carriage_returns(tmp_path: Path) -> None:
@@ -39,6 +39,8 @@ def test_other_encodings_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xff\xfea")
     with pytest.raises(InputError, match="not UTF-8"):
         read_text(tmp_path / "a.txt")
+    with pytest.raises(CodebookError, match=r"a\.yaml is not UTF-8 text\. Save it as UTF-8\."):
+        decode_text(b"\xff\xfea", "a.yaml", CodebookError)
 
 
 @pytest.mark.parametrize("private", [True, False])

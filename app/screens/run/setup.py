@@ -22,7 +22,7 @@ from core.codebook import Codebook, label_noun
 from core.debate import protocols
 from core.debate.protocol_spec import PRESET, Param, Params, ProtocolSpec
 from core.errors import MootError
-from core.files import shipped_folder
+from core.files import decode_text, shipped_folder
 from core.formatting import format_count, format_price, format_tokens, join_names
 from core.runs import EngineSettings, RunRow, RunSettings
 from core.services import guided_path, prompt_templates
@@ -474,8 +474,7 @@ def _protocol_file(plan: Plan, save: Save) -> None:
         file = st.session_state["protocol-file"]
         if file is not None:
             with error_notices():
-                text = file.getvalue().decode("utf-8-sig", "replace")
-                params = planning.parse_protocol(text, file.name)[1]
+                params = planning.parse_protocol(decode_text(file.getvalue(), file.name), file.name)[1]
                 save(lambda plan: replace(plan, params=params))
 
     st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=load)

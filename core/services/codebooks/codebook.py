@@ -19,7 +19,7 @@ from core import baseline, refi_qda
 from core.codebook import CHOICE_ITEM, COLOURS, Codebook, Label, dump_yaml, is_reserved, load_yaml, normalise
 from core.errors import CodebookError
 from core.export import replacing
-from core.files import MAX_BYTES, read_bytes, shipped_folder
+from core.files import MAX_BYTES, decode_text, read_bytes, shipped_folder
 from core.hashing import digest
 from core.runs import RunSettings
 from core.services.codebooks.diff import LabelChange, compare
@@ -283,10 +283,7 @@ def import_file(content: bytes | str, name: str, before: Codebook | None = None)
     if name.lower().endswith(refi_qda.SUFFIX):
         read = refi_qda.parse_qdc(content, where=name)
     else:
-        try:
-            read = load_yaml(content.decode("utf-8-sig"), where=name).require_labels()
-        except UnicodeDecodeError as error:
-            raise CodebookError(f"{name} is not UTF-8 text.", "Save the codebook as UTF-8 YAML.") from error
+        read = load_yaml(decode_text(content, name, CodebookError), where=name).require_labels()
     return adopt(read, before) if before is not None else read
 
 
