@@ -23,7 +23,12 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  * @property {number | null} n
  * @property {number | null} cost
  */
-/** @typedef {{ rows: Version[], metric: string }} HistoryData */
+/**
+ * @typedef {object} HistoryData
+ * @property {Version[]} rows
+ * @property {string} metric
+ * @property {string} use The command that makes a version the one of new runs, empty to offer none.
+ */
 
 const INDENT = 14;
 
@@ -57,7 +62,7 @@ export default function (component) {
       el("td", "number", version.n ? formatMoney(version.cost) : ""),
       el("td", { className: "note ellipsis", title: note }, note),
       withRuns && el("td", { className: "muted runs ellipsis", title: runs }, runs),
-      actionsCell(version, setTriggerValue),
+      actionsCell(version, data.use, setTriggerValue),
     );
   });
   root.replaceChildren(el("table", "", el("tr", "", ...head), ...rows));
@@ -72,15 +77,15 @@ function nameCell({ label, parent, depth, is_draft }) {
   return cell;
 }
 
-/** @param {Version} version @param {(name: string, value: string) => void} notify */
-function actionsCell({ name, label, is_default, is_draft, is_open }, notify) {
+/** @param {Version} version @param {string} use @param {(name: string, value: string) => void} notify */
+function actionsCell({ name, label, is_default, is_draft, is_open }, use, notify) {
   const action = (/** @type {string} */ text, /** @type {string} */ trigger) =>
     button({ className: "button ghost", ariaLabel: `${text}: ${label}` }, () => notify(trigger, name), text);
   const cell = el("td", "number");
   const uses = "The runs of this project use it";
   if (is_default) cell.append(el("span", { className: "badge", title: uses }, "default"));
   else if (is_draft) cell.append(el("span", "badge run", "draft"));
-  else cell.append(action("Promote", "promote"));
+  else if (use) cell.append(action(use, "use"));
   if (!is_draft && !is_open) cell.append(" ", action("Edit", "open"));
   return cell;
 }

@@ -18,6 +18,7 @@ from core.services.codebooks.diff import LabelChange, Piece, compare
 from core.services.lab import lessons
 from core.services.project_session import ProjectSession
 
+SAVE_HELP = "Saves a new version, which new runs use. Earlier runs keep theirs."
 DRAFT = 0
 """Number of the draft among the versions."""
 SHOWN = 6  # versions in the table

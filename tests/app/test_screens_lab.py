@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from streamlit.util import calc_hash
 
+from app.widgets.codebook_versions import SAVE_HELP
 from core.codebook import Kind
 from core.documents import Document
 from core.errors import MootError, UsageError
@@ -69,7 +70,7 @@ def test_protocol_and_sample_stay_while_another_page_is_visited(filled: ProjectS
     assert (at.selectbox(key="lab-protocol").value, at.selectbox(key="lab-sample").value) == ("single", 40)
 
 
-def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> None:
+def test_definition_is_edited_tested_and_saved(filled: ProjectSession) -> None:
     label = BOOK.labels[1]
     codebooks.save(filled, codebooks.change_label(BOOK, label.id, description="A friendly word does not count."))
     at = open_page("lab")
@@ -84,10 +85,15 @@ def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> Non
     at.run()
     assert "0 replies reused" in html(at)
     at.text_input(key="lab_note").set_value("only rudeness").run()
-    at.button(key="lab-promote").click().run()
-    assert "Definitions v3 are the project" in html(at)
+    save = at.button(key="lab-save-definitions")
+    assert (save.label, save.help) == ("Save as v3", SAVE_HELP)
+    save.click().run()
+    assert "Saved as v3" in html(at)
     assert codebooks.history(filled)[0].note == "only rudeness"
-    assert at.button(key="lab-promote").disabled
+    save = at.button(key="lab-save-definitions")
+    assert (save.label, save.disabled) == ("Save as v4", True)
+    on_codebook = open_page("codebook").button(key="codebook-save")
+    assert (on_codebook.label, on_codebook.help) == (save.label, save.help)
 
 
 def test_edited_label_is_kept_while_another_view_is_shown(filled: ProjectSession) -> None:

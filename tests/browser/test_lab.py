@@ -39,7 +39,7 @@ def wait_for_result(page: Page, text: str) -> None:
     page.locator(".trial-results .summary").wait_for()
 
 
-def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> None:
+def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> None:
     from playwright.sync_api import expect
 
     # without its keywords, the definition breaks some of the twenty documents; the test starts by itself
@@ -66,14 +66,15 @@ def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> 
     page.keyboard.press("Escape")
     expect(page.locator(".document-drawer")).not_to_be_visible()
 
-    # promotion does not require a score of the held-out split
+    # saving does not require a score of the held-out split
     page.get_by_text("scored 0 times").wait_for()
     page.get_by_role("textbox", name="Note for v2").fill("fewer words")
     page.get_by_role("textbox", name="Note for v2").press("Tab")
-    page.get_by_role("button", name="Promote draft as v2").click()
-    page.get_by_text("Definitions v2 are the project's default").wait_for()
+    page.get_by_role("button", name="Save as v2").click()
+    page.get_by_text("Saved as v2").wait_for()
+    page.get_by_role("button", name="Restore: v1").wait_for()
 
-    # the next run uses the promoted version
+    # the next run uses the saved version
     visit(page, "Run")
     pilot = page.get_by_role("spinbutton", name="Pilot")
     pilot.fill("3")

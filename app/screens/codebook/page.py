@@ -82,6 +82,7 @@ def top(session: ProjectSession, status: CodebookStatus) -> None:
             type="primary" if status.dirty else "secondary",
             disabled=not status.dirty,
             key="codebook-save",
+            help=codebook_versions.SAVE_HELP,
         ):
             if reason := _rejected(book):
                 state.set_notice("error", "Not saved: a field is invalid", reason)

@@ -11,7 +11,7 @@ from app.screens.lab.prompt import note_field, version_history
 from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices
-from app.widgets.codebook_versions import accepted_lessons, changes, pieces
+from app.widgets.codebook_versions import SAVE_HELP, accepted_lessons, changes, pieces
 from app.widgets.elements import discard_popover, heading, line, literal, saved, segments
 from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel
@@ -51,7 +51,7 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
         version_history(
             history.codebook_history(session), kind=now.codebook.kind, opened="" if now.dirty else version,
             key="lab-versions-definitions", run_name=session.run_name, on_open=partial(_open_version, session),
-            on_promote=partial(_promote_version, session),
+            use="" if now.dirty else "Restore", on_use=partial(_restore, session),
         )  # fmt: skip
         _foot(session, now)
 
@@ -87,28 +87,26 @@ def _discard(session: ProjectSession) -> None:
     LabState.problem.reset()
 
 
-def promote_button(session: ProjectSession) -> None:
-    """Draw the button that saves the draft as the version for new runs."""
+def save_button(session: ProjectSession) -> None:
+    """Draw the button that saves the draft as a version."""
     now = codebooks.codebook_status(session)
-    name = f"draft as v{now.next_version}" if now.dirty else f"v{now.saved.version if now.saved else 0}"
     st.button(
-        f"Promote {name}", type="primary", disabled=not now.dirty, key="lab-promote", on_click=_promoted,
-        args=(session,),
-        help="Use it in new runs" if now.dirty else "This is already the project's default",
+        f"Save as v{now.next_version}", type="primary" if now.dirty else "secondary", disabled=not now.dirty,
+        key="lab-save-definitions", on_click=_save, args=(session,), help=SAVE_HELP,
     )  # fmt: skip
 
 
-def _promoted(session: ProjectSession) -> None:
+def _save(session: ProjectSession) -> None:
     with error_notices():
         version = codebooks.save(session, codebooks.codebook_status(session).codebook, state.lab.note)
         LabState.note.reset()
-        state.set_notice("ok", f"Definitions v{version} are the project's default", "New runs use this version.")
+        state.set_notice("ok", f"Saved as v{version}", "New runs use it. Earlier runs keep their version.")
 
 
-def _promote_version(session: ProjectSession, name: str) -> None:
+def _restore(session: ProjectSession, name: str) -> None:
     with error_notices():
         made = codebooks.restore(session, int(name.removeprefix("v")))
-        state.set_notice("ok", f"{name} is the project's default again, as v{made}")
+        state.set_notice("ok", f"{name} is the newest again, as v{made}")
 
 
 def _open_version(session: ProjectSession, name: str) -> None:

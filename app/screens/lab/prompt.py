@@ -55,7 +55,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
             rows, kind=codebooks.codebook_status(session).codebook.kind, opened=now.base.name,
             key=f"lab-versions-{slot.slot}", run_name=session.run_name,
             on_open=lambda name: _reset(session, slot, known[name]),
-            on_promote=lambda name: promote(session, plan, slot, known[name]),
+            use="Promote", on_use=lambda name: promote(session, plan, slot, known[name]),
         )  # fmt: skip
         _foot(session, plan, now, versions)
 
@@ -204,11 +204,13 @@ def version_history(
     key: str,
     run_name: Callable[[str], str],
     on_open: Callable[[str], None],
-    on_promote: Callable[[str], None],
+    use: str,
+    on_use: Callable[[str], None],
 ) -> None:
     """Draw the versions; ``opened`` is the version in the editor, ``run_name`` returns the name of a run.
 
-    The callbacks get the name of the chosen version.
+    ``use`` is the command that makes a version the one of new runs, empty to offer none. The callbacks get the name of
+    the chosen version.
     """
 
     def act(trigger: str, action: Callable[[str], None]) -> None:
@@ -220,9 +222,10 @@ def version_history(
         data={
             "rows": [_version(row, opened, run_name) for row in rows],
             "metric": "Share correct" if kind == "rating" else "Macro F1",
+            "use": use,
         },
         on_open_change=lambda: act("open", on_open),
-        on_promote_change=lambda: act("promote", on_promote),
+        on_use_change=lambda: act("use", on_use),
     )
 
 

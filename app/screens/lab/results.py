@@ -221,7 +221,7 @@ def _look(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
 
 def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     if slot is None:
-        definitions.promote_button(session)
+        definitions.save_button(session)
         return
     now = prompt_templates.template_status(session, slot, plan.protocol)
     version = "draft" if now.changed else now.base.label
