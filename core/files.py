@@ -79,7 +79,7 @@ def atomic_write(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     The file is in the folder of the target, so that the replacement is atomic, and is synced to disk before. Only its
     owner can read a ``private`` file.
     """
-    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    part = path.with_name(f".moot-{secrets.token_hex(8)}.part")  # short, because the target's name may be long
     mode = 0o600 if private else 0o666
     try:
         with open(part, "x+b", opener=lambda name, flags: os.open(name, flags, mode)) as file:

@@ -70,11 +70,18 @@ def test_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_file_with_the_longest_name_is_written(tmp_path: Path) -> None:
+    path = tmp_path / ("\u8a55" * 85)  # 255 bytes
+    with atomic_write(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+
+
 def test_write_does_not_follow_a_link_with_the_name_of_the_temporary_file(tmp_path: Path, monkeypatch: Any) -> None:
     target = tmp_path / "target.txt"
     target.write_text("precious", encoding="utf-8")
     monkeypatch.setattr("core.files.secrets.token_hex", lambda _size: "0")
-    (tmp_path / ".a.txt.0.part").symlink_to(target)
+    (tmp_path / ".moot-0.part").symlink_to(target)
     with pytest.raises(FileExistsError), atomic_write(tmp_path / "a.txt") as file:
         file.write(b"new")
     assert target.read_text(encoding="utf-8") == "precious"

@@ -388,9 +388,7 @@ def target(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(
-    "name", ["project.duckdb.lock", ".project.duckdb.lock.json.0.part", "project.duckdb.lock.json"]
-)
+@pytest.mark.parametrize("name", ["project.duckdb.lock", ".moot-0.part", "project.duckdb.lock.json"])
 def test_symlinks_next_to_a_project_do_not_redirect_its_notes(path, target, name, monkeypatch):
     monkeypatch.setattr("core.files.secrets.token_hex", lambda _size: "0")
     path.with_name(name).symlink_to(target)
@@ -475,7 +473,7 @@ def test_symlinks_next_to_a_project_do_not_redirect_its_reply_log(path, target, 
         with pytest.raises(ProjectError):
             asyncio.run(project.turn_store.commit(reply))
         log.unlink()
-        log.with_name(f".{log.name}.0.part").symlink_to(target)
+        log.with_name(".moot-0.part").symlink_to(target)
         writer = ReplyLog(log)
         writer.append(reply)
         with pytest.raises(FileExistsError):
