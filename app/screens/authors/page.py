@@ -95,7 +95,10 @@ def _consent(session: ProjectSession, current: labelling.AuthorLabelling) -> Non
 
 def _write(session: ProjectSession, current: labelling.AuthorLabelling, author: str) -> None:
     left, right = st.columns((1, 1.15), gap="small")
-    submission = next((one for one in current.submissions(author) if one.document_id == state.authors.document), None)
+    submission = next(
+        (submission for submission in current.submissions(author) if submission.document_id == state.authors.document),
+        None,
+    )
     with left:
         _composer(session, author)
         _sent(submission)
@@ -129,8 +132,8 @@ def _composer(session: ProjectSession, author: str) -> None:
                 st.rerun()
         masked = labelling.mask_text(session, text)
         if masked.counts:  # below the button, which must not move while it is clicked
-            found = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])
-            notice("info", f"{found} will be masked", masked.text)
+            kinds = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])
+            notice("info", f"{kinds} will be masked", masked.text)
         if state.authors.chat:
             line(labelling.model_notice(settings.model))
 
@@ -139,12 +142,12 @@ def _send(session: ProjectSession, author: str, text: str) -> None:
     """Store the text, prepare its questions, and in a chat get the model's reply."""
     before = state.authors.messages if state.authors.chat else ()
     conversation = state.authors.conversation if before else ""
-    made = labelling.submit(session, author, text, conversation=conversation, before=before)
-    state.authors.sent(made.document_id, made.conversation)
-    if state.authors.chat and made.text:
-        messages = (*before, Message("author", made.text))
+    submission = labelling.submit(session, author, text, conversation=conversation, before=before)
+    state.authors.sent(submission.document_id, submission.conversation)
+    if state.authors.chat and submission.text:
+        messages = (*before, Message("author", submission.text))
         state.authors.messages = messages
-        state.authors.messages = (*messages, labelling.reply_in_chat(session, made))
+        state.authors.messages = (*messages, labelling.reply_in_chat(session, submission))
 
 
 def _sent(submission: Submission | None) -> None:
@@ -166,21 +169,21 @@ def _messages(messages: Iterable[Message]) -> None:
 def _questions(session: ProjectSession, current: labelling.AuthorLabelling, submission: Submission) -> None:
     """Draw the next question, and the labels with their effects."""
     question = current.next_question(submission)
-    answered = [effect for one in submission.questions if (effect := current.learned.effects.get(one.id))]
+    answered = [effect for question in submission.questions if (effect := current.learned.effects.get(question.id))]
     if question is not None:
         feature = current.feature(question.item)
-        place = f"{len(answered) + 1} of {len(submission.questions)}"
-        with panel(feature.name if feature else "Question", place, key="authors-question"):
+        progress = f"{len(answered) + 1} of {len(submission.questions)}"
+        with panel(feature.name if feature else "Question", progress, key="authors-question"):
             _ask(session, question, submission.author)
     if not answered:
         return
     rows = []
     for effect in answered:
         feature = current.feature(effect.question.item)
-        given = effect.answer.choice or effect.answer.abstention or "not now"
+        answer = effect.answer.choice or effect.answer.abstention or "not now"
         change = ", unchanged" if effect.loss is None else f" → {format_number(effect.after, 2)}"
         uncertainty = f"{format_number(effect.before, 2)}{change}"
-        rows.append((feature.name if feature else "", given, effect.question.predicted or "nothing", uncertainty))
+        rows.append((feature.name if feature else "", answer, effect.question.predicted or "nothing", uncertainty))
     with panel("Labels", "your answers and their effect", key="authors-labels"):
         table(("Label", "Your answer", "Predicted", "Uncertainty"), rows)
         if question is None:
@@ -190,20 +193,20 @@ def _questions(session: ProjectSession, current: labelling.AuthorLabelling, subm
 def _suggestion(session: ProjectSession, submission: Submission) -> None:
     """Draw the recommendation after a text, if there is one."""
     with error_boxes():
-        entry = labelling.recommend(session, submission)
-        if entry is None:
+        recommendation = labelling.recommend(session, submission)
+        if recommendation is None:
             return
         reactions = labelling.load_labelling(session).reactions(submission.document_id)
         with panel("Suggestion", "your reaction improves the choice of labels", key="authors-suggestion"):
-            st.html(f'<div class="moot-line"><b>{escape(entry.name)}</b></div>')
-            st.text(entry.text)
+            st.html(f'<div class="moot-line"><b>{escape(recommendation.name)}</b></div>')
+            st.text(recommendation.text)
             with st.container(horizontal=True, gap="small"):
                 st.button("Show me", key="authors-click", on_click=labelling.react, args=(session, submission))
-                if not any(one.helpful is not None for one in reactions):
+                if not any(reaction.helpful is not None for reaction in reactions):
                     for words, key, helpful in (("Helpful", "helpful", True), ("Not helpful", "unhelpful", False)):
                         arguments = (session, submission, helpful)
                         st.button(words, key=f"authors-{key}", on_click=labelling.react, args=arguments)
-            if clicks := sum(one.helpful is None for one in reactions):
+            if clicks := sum(reaction.helpful is None for reaction in reactions):
                 line(f"Opened {clicks} times." if clicks > 1 else "Opened once.")
 
 
@@ -218,14 +221,14 @@ def _annotate(session: ProjectSession, current: labelling.AuthorLabelling) -> No
     if not by or group in files.OWN_GROUPS:
         line("Enter your name and a group, such as people or experts. You guess what the author answered.")
         return
-    found = labelling.next_for_annotator(current, by, group)
-    if found is None:
+    asked = labelling.next_for_annotator(current, by, group)
+    if asked is None:
         notice("ok", "No questions left", "You have answered all questions of other authors.")
         return
     with panel("Conversation", "the five latest messages", key="authors-context"):
-        _messages(found.source.shown)
+        _messages(asked.source.shown)
     with panel("What did the author answer?", key="authors-annotation"):
-        _ask(session, found.question, by, group)
+        _ask(session, asked.question, by, group)
 
 
 # -- one question
@@ -249,19 +252,19 @@ def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTH
             )  # fmt: skip
 
     def draw() -> None:
-        left = reads_until - time.time()
-        if is_waiting and left <= 0:
+        remaining = reads_until - time.time()
+        if is_waiting and remaining <= 0:
             st.rerun()
-        _draw_question(question, give, left)
+        _draw_question(question, give, remaining)
 
     (st.fragment(draw, run_every=TICK) if is_waiting else draw)()
 
 
-def _draw_question(question: Question, give: Callable[..., None], left: float) -> None:
-    """Draw the question with its buttons, which are disabled for the ``left`` seconds."""
+def _draw_question(question: Question, give: Callable[..., None], remaining: float) -> None:
+    """Draw the question with its buttons, which are disabled for the ``remaining`` seconds."""
     key = f"authors-{question.id}"
     st.text(question.text)
-    waiting = left > 0
+    waiting = remaining > 0
     for number, option in enumerate(question.options, start=1):
         st.button(
             literal(option), key=f"{key}-{number}", width="stretch", disabled=waiting, shortcut=str(number),
@@ -275,14 +278,14 @@ def _draw_question(question: Question, give: Callable[..., None], left: float) -
             on_click=lambda: give(str(st.session_state.get(word_key, ""))),
         )  # fmt: skip
     with st.container(horizontal=True, gap="small"):
-        for place, abstention in enumerate(question.abstentions, start=len(question.options) + 1):
+        for position, abstention in enumerate(question.abstentions, start=len(question.options) + 1):
             st.button(
-                abstention.capitalize(), key=f"{key}-{place}", disabled=waiting, shortcut=str(place),
+                abstention.capitalize(), key=f"{key}-{position}", disabled=waiting, shortcut=str(position),
                 on_click=give, kwargs={"abstention": abstention},
             )  # fmt: skip
         st.button("Not now", key=f"{key}-later", type="tertiary", on_click=give, kwargs={"declined": True})
     if waiting:
-        line(f"Take your time to read. You can answer in {format_count(int(left) + 1, 'second')}.")
+        line(f"Take your time to read. You can answer in {format_count(int(remaining) + 1, 'second')}.")
     elif question.options:
         line(f"Keys 1 to {len(question.options) + len(question.abstentions)} answer.")
 
@@ -300,8 +303,8 @@ def _settings(session: ProjectSession) -> None:
     left, right = st.columns(2, gap="small")
     with left, panel("Model and questions", key="authors-settings"):
         plan = planning.load_plan(session)
-        known = (one.spec for one in (*plan.models, planning.DEFAULT_ROLE_MODEL))
-        specs = list(dict.fromkeys((now.model, *known)))
+        planned = (role_model.spec for role_model in (*plan.models, planning.DEFAULT_ROLE_MODEL))
+        specs = list(dict.fromkeys((now.model, *planned)))
         st.selectbox(
             "Model", specs, accept_new_options=True, **field("model"),
             help="connection/model. It filters, predicts, writes questions and chats.",

@@ -22,46 +22,50 @@ ARMS = {"selector": "Selected labels", "keywords": "Keyword baseline"}
 
 
 def draw(session: ProjectSession) -> None:
-    found = report.author_report(session)
-    made = found.collection
-    excluded = ", ".join(f"{count} {rule}" for rule, count in made.excluded.items()) or "none excluded"
-    seconds = format_duration(made.seconds) if made.seconds is not None else MISSING
+    results = report.author_report(session)
+    collection = results.collection
+    excluded = ", ".join(f"{count} {rule}" for rule, count in collection.excluded.items()) or "none excluded"
+    seconds = format_duration(collection.seconds) if collection.seconds is not None else MISSING
     metric_strip(
         [
-            Metric("Texts", text=f"{made.texts:,}", notes=(excluded,)),
-            Metric("Questions", text=f"{made.asked:,}", notes=(f"by {format_count(made.authors, 'author')}",)),
-            Metric("Completion", made.completion, notes=(format_interval(made.completion.interval),)),
-            Metric("Abstentions", made.abstention, notes=(format_interval(made.abstention.interval),)),
+            Metric("Texts", text=f"{collection.texts:,}", notes=(excluded,)),
+            Metric(
+                "Questions", text=f"{collection.asked:,}", notes=(f"by {format_count(collection.authors, 'author')}",)
+            ),
+            Metric("Completion", collection.completion, notes=(format_interval(collection.completion.interval),)),
+            Metric("Abstentions", collection.abstention, notes=(format_interval(collection.abstention.interval),)),
             Metric("Time per answer", text=seconds, notes=("median, reading time included",)),
         ]
     )
     comparison_panel(session)
     left, right = st.columns(2, gap="small")
     with left:
-        _labels(found)
-        _clicks(found)
+        _labels(results)
+        _clicks(results)
     with right:
-        _predictivity(session, found)
+        _predictivity(session, results)
         _export(session)
 
 
-def _labels(found: report.AuthorReport) -> None:
+def _labels(results: report.AuthorReport) -> None:
     with panel("Labels", "what authors were asked", key="authors-features"):
         rows = [
             (
-                one.name,
-                f"{one.asked:,}",
-                f"{one.answered:,}",
-                f"{one.abstained:,}",
-                share_html(one.accuracy),
-                format_number(one.uncertainty, 2),
+                feature.name,
+                f"{feature.asked:,}",
+                f"{feature.answered:,}",
+                f"{feature.abstained:,}",
+                share_html(feature.accuracy),
+                format_number(feature.uncertainty, 2),
             )
-            for one in found.features
+            for feature in results.features
         ]
         table(("Label", "Asked", "Answered", "Abstained", "Predicted right", "Uncertainty"), rows)
         line("Abstentions are counted separately. They are not used as answers.")
         learned = [
-            (one.name, answer, ", ".join(words)) for one in found.features for answer, words in one.keywords.items()
+            (feature.name, answer, ", ".join(words))
+            for feature in results.features
+            for answer, words in feature.keywords.items()
         ]
         if learned:
             with st.expander("Words that the predictors learned"):
@@ -70,32 +74,32 @@ def _labels(found: report.AuthorReport) -> None:
 
 def comparison_panel(session: ProjectSession) -> None:
     """Draw the table of annotators against authors, and the button that lets a model answer, once authors have."""
-    found = report.author_report(session)
-    if not found.collection.answered:
+    results = report.author_report(session)
+    if not results.collection.answered:
         return
     with panel("Annotators against authors", "on the same questions", key="authors-comparison"):
-        if found.groups:
+        if results.groups:
             rows = [
                 (
-                    one.group,
-                    f"{one.labels:,}",
-                    share_html(one.accuracy),
-                    estimate_html(one.kappa, 2),
-                    format_number(one.kl_meaning, 2),
-                    format_number(one.kl_position, 2),
-                    format_number(one.seconds, 1),
-                    _cost(one),
+                    group.group,
+                    f"{group.labels:,}",
+                    share_html(group.accuracy),
+                    estimate_html(group.kappa, 2),
+                    format_number(group.kl_meaning, 2),
+                    format_number(group.kl_position, 2),
+                    format_number(group.seconds, 1),
+                    _cost(group),
                 )
-                for one in found.groups
+                for group in results.groups
             ]
             table(
                 ("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/answer", "Cost/answer"),
                 rows,
             )
             strata = [
-                (one.group, f"{stratum.agreeing} agree", f"{stratum.questions:,}", share_html(stratum.accuracy))
-                for one in found.groups
-                for stratum in one.strata
+                (group.group, f"{stratum.agreeing} agree", f"{stratum.questions:,}", share_html(stratum.accuracy))
+                for group in results.groups
+                for stratum in group.strata
             ]
             with st.expander("By number of agreeing annotators"):
                 table(("Annotators", "Agreement", "Questions", "Accuracy"), strata)
@@ -112,26 +116,26 @@ def _cost(group: GroupReport) -> str:
     return "–" if group.cost_usd is None and group.seconds is None else format_money(group.cost_usd)
 
 
-def _predictivity(session: ProjectSession, found: report.AuthorReport) -> None:
-    if not found.groups and not found.predictivity:
+def _predictivity(session: ProjectSession, results: report.AuthorReport) -> None:
+    if not results.groups and not results.predictivity:
         return
     with panel("Predictivity", "which earlier labels predict the next answer", key="authors-predictivity"):
-        if found.predictivity:
+        if results.predictivity:
             rows = [
                 (
-                    one.source,
-                    f"{one.predictions:,}",
-                    _share_markup(one.accuracy, one.interval),
-                    format_percent(one.deviation, 1),
-                    ", ".join(f"{n}: {format_percent(share)}" for n, share in one.by_same.items()),
+                    row.source,
+                    f"{row.predictions:,}",
+                    _share_markup(row.accuracy, row.interval),
+                    format_percent(row.deviation, 1),
+                    ", ".join(f"{n}: {format_percent(share)}" for n, share in row.by_same.items()),
                 )
-                for one in found.predictivity
+                for row in results.predictivity
             ]
             table(("Earlier labels by", "Predictions", "Accuracy", "Std", "Same conversation"), rows)
             line(
-                f"Predicted by {found.predictivity_model} from five earlier answers of the same author, three repeats. "
-                "Last column: accuracy by how many of the five come from the same conversation, on too few predictions "
-                "for intervals."
+                f"Predicted by {results.predictivity_model} from five earlier answers of the same author, three "
+                "repeats. Last column: accuracy by how many of the five come from the same conversation, on too few "
+                "predictions for intervals."
             )
         else:
             line("Not run yet. It predicts answers of authors who answered more than five questions.")
@@ -145,8 +149,8 @@ def _share_markup(share: float | None, interval: list[float] | None) -> Markup:
 def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callable[..., int]) -> None:
     """Draw a choice of model and a button that runs work with it, with progress."""
     left, right = st.columns([2, 1], vertical_alignment="bottom")
-    known = dict.fromkeys(("builtin/lexical", labelling.load_settings(session).model))
-    spec = left.selectbox("Model", list(known), key=f"{key}-model", accept_new_options=True)
+    specs = dict.fromkeys(("builtin/lexical", labelling.load_settings(session).model))
+    spec = left.selectbox("Model", list(specs), key=f"{key}-model", accept_new_options=True)
     if right.button(label, key=key, width="stretch"):
         with error_boxes():
             bar = st.progress(0.0, label)
@@ -154,26 +158,26 @@ def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callabl
             def progress(done: int, of: int) -> None:
                 bar.progress(min(1.0, done / max(1, of)), f"{done:,} of {of:,}")
 
-            made = work(session, str(spec), progress=progress)
-            st.toast(f"{format_count(made, unit)} by {literal(str(spec))}")
+            count = work(session, str(spec), progress=progress)
+            st.toast(f"{format_count(count, unit)} by {literal(str(spec))}")
             st.rerun()
 
 
-def _clicks(found: report.AuthorReport) -> None:
+def _clicks(results: report.AuthorReport) -> None:
     with panel("Suggestions", "click-through rate, by day", key="authors-clicks"):
-        if not any(one.impressions for one in found.clicks):
+        if not any(row.impressions for row in results.clicks):
             line("Nothing was suggested yet. Suggestions need a catalogue (Settings) and the warm-up answers.")
             return
         rows = [
             (
-                one.day or "All days",
-                ARMS[one.arm],
-                f"{one.impressions:,}",
-                f"{one.clicks:,}",
-                _share_markup(one.rate, one.interval),
+                row.day or "All days",
+                ARMS[row.arm],
+                f"{row.impressions:,}",
+                f"{row.clicks:,}",
+                _share_markup(row.rate, row.interval),
             )
-            for one in found.clicks
-            if one.impressions or not one.day
+            for row in results.clicks
+            if row.impressions or not row.day
         ]
         table(("Day (UTC)", "Chosen by", "Impressions", "Clicks", "Rate"), rows)
         line("Rates of one author, and of more clicks than impressions, have no interval.")

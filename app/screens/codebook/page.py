@@ -48,7 +48,7 @@ def main() -> None:
     left, middle, right = st.columns((0.92, 1.75, 1.5), gap="small")
     with left:
         label = labels(session, fields, status)
-        whole(fields, status)
+        shared_settings(fields, status)
         history(session, status)
     with middle:
         if label is not None:
@@ -116,8 +116,8 @@ def compare(session: ProjectSession) -> None:
 
     def restore(number: int) -> None:
         with error_boxes():
-            made = codebooks.restore(session, number)
-            state.set_notice("ok", f"v{number} is the newest again, as v{made}")
+            version = codebooks.restore(session, number)
+            state.set_notice("ok", f"v{number} is the newest again, as v{version}")
             st.rerun()
 
     codebook_versions.comparison(codebooks.history(session), status.codebook if status.dirty else None, restore)
@@ -189,7 +189,7 @@ def add_label(fields: Fields) -> None:
     fields.do(edit)
 
 
-def whole(fields: Fields, status: CodebookStatus) -> None:
+def shared_settings(fields: Fields, status: CodebookStatus) -> None:
     """Draw the settings that all labels share."""
     book = status.codebook
     with panel("All labels", key="whole"):
@@ -235,9 +235,9 @@ def history(session: ProjectSession, status: CodebookStatus) -> None:
     """Draw the versions, and a note for the next version."""
     with panel("Versions", key="versions"):
         rows = [("draft", format_count(status.count, "change"), "now")] if status.dirty else []
-        for one in codebooks.history(session):
-            note = one.note or format_count(len(one.codebook.labels), label_noun(one.codebook.kind))
-            rows.append((f"v{one.version}", note, format_date(one.at)))
+        for version in codebooks.history(session):
+            note = version.note or format_count(len(version.codebook.labels), label_noun(version.codebook.kind))
+            rows.append((f"v{version.version}", note, format_date(version.at)))
         codebook_versions.version_rows(rows)
         if status.dirty:
             st.text_input(f"Note for v{status.next_version}", key=NOTE, placeholder="Summary of the changes")
@@ -258,14 +258,14 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
                 f"<span>id {escape(label.id)}, {since}</span></div>",
                 width="stretch",
             )
-            place = book.labels.index(label)
+            index = book.labels.index(label)
 
             def move(by: int) -> None:
                 fields.do(lambda now: codebooks.move_label(now, label.id, by))
 
             last = len(book.labels) - 1
-            icon_button("arrow_upward", "Move up", "label-up", move, -1, disabled=place == 0)
-            icon_button("arrow_downward", "Move down", "label-down", move, 1, disabled=place == last)
+            icon_button("arrow_upward", "Move up", "label-up", move, -1, disabled=index == 0)
+            icon_button("arrow_downward", "Move down", "label-down", move, 1, disabled=index == last)
             # The key closes it after a deletion. Otherwise a second click would delete the next label, too.
             key = f"label-delete-open-{label.id}"
             with icon_popover("delete", "Delete the label", key):
@@ -304,16 +304,16 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
                 "Document", 1, total, key=with_value(CodebookState.document.key, number), label_visibility="collapsed",
                 width=134, icon=":material/article:", help="Row number of the document in the file",
             )  # fmt: skip
-            _, found = overview.document_page(session, offset=number - 1, limit=1)
-            document = found[0] if found else None
+            _, documents = overview.document_page(session, offset=number - 1, limit=1)
+            document = documents[0] if documents else None
         if not book.labels:
             line("Add a label to see the prompt.")
             return
         try:
             protocol = planning.load_plan(session).protocol
-            own = prompt_templates.promoted_templates(session)
+            templates = prompt_templates.promoted_templates(session)
             against = since.codebook if since else None
-            shown = keyword_matches.preview(book, document, protocol, against, own)
+            shown = keyword_matches.preview(book, document, protocol, against, templates)
         except MootError as error:
             error_box(error)
             return

@@ -53,20 +53,20 @@ WORDS: dict[Outcome, str] = {
 
 def main() -> None:
     session = context.require_project()
-    known = run_data.ranked_runs(session)
-    runs = [run for run in known if run.verdicts]
+    all_runs = run_data.ranked_runs(session)
+    runs = [run for run in all_runs if run.verdicts]
     if len(runs) < 2:
         words = "Two runs on the same documents can be compared: another protocol, model or prompt."
-        words += f" {len(runs)} of {len(known)} runs have a verdict." if len(known) > 1 else ""
+        words += f" {len(runs)} of {len(all_runs)} runs have a verdict." if len(all_runs) > 1 else ""
         layout.empty_page("Compare", "Nothing to compare yet", words, {"Open Run": "run"}, sign="bars")
         return
     with layout.header("Compare", "all runs are compared with the first one", key="compare-head"):
-        chosen = _runs(runs)
-    if len(chosen) < 2:
+        selected = _runs(runs)
+    if len(selected) < 2:
         st.caption("Choose a second run of the same codebook.")
         return
-    ids = tuple(run.run_id for run in chosen)
-    references = available_references(session, chosen[0].run_id)
+    ids = tuple(run.run_id for run in selected)
+    references = available_references(session, selected[0].run_id)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="compare-basis"):
         offered = {name: count for name, count in references.items() if not name.startswith("run:")}
         reference = reference_picker(offered, key="compare-reference")
@@ -76,28 +76,28 @@ def main() -> None:
             "equivalent, or the second not inferior.",
         )  # fmt: skip
     margin = points / 100 if points else None
-    found = compare.comparison(session, ids, reference, margin)
+    comparison = compare.comparison(session, ids, reference, margin)
     if reference == latent_truth.LATENT:
         st.caption(latent_truth.warning(session))
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
-            sentences(*_summary(found))
-        _downloads(session, ids, reference, found, margin)
-    pair = _select_pair(chosen, found)
+            sentences(*_summary(comparison))
+        _downloads(session, ids, reference, comparison, margin)
+    pair = _select_pair(selected, comparison)
     compared = [session.run(id) for id in (pair.first, pair.second)]
-    on = coverage.of_shared(session, compared, reference).describe(reference)
+    basis = coverage.of_shared(session, compared, reference).describe(reference)
     left, right = st.columns([1.5, 1], gap="small")
     with right:
         with layout.panel("Settings that differ", key="compare-settings"):
-            run_differences(chosen)
-        _cost(found, coverage.of_shared(session, chosen, reference).describe(reference))
+            run_differences(selected)
+        _cost(comparison, coverage.of_shared(session, selected, reference).describe(reference))
         _significance(pair)
         title = f"{compared[1].title} against {compared[0].title}"
-        label = _label_differences(pair, chosen[0].settings.codebook.kind, on, title)
+        label = _label_differences(pair, selected[0].settings.codebook.kind, basis, title)
     with left:
-        _score_table(found)
-        _documents(session, compare.outcomes(session, pair.first, pair.second, reference), label, on)
-    document_drawer(session, compared, chosen[0].settings.codebook, key="compare-drawer")
+        _score_table(comparison)
+        _documents(session, compare.outcomes(session, pair.first, pair.second, reference), label, basis)
+    document_drawer(session, compared, selected[0].settings.codebook, key="compare-drawer")
 
 
 def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
@@ -115,29 +115,28 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
         others = [run for run in same.values() if run.run_id != looked.run_id]
         others.sort(key=lambda run: (run.documents < looked.documents, run.experiment_id == looked.experiment_id))
         begin = [*(run.run_id for run in others[:1]), looked.run_id]
-    chosen = st.multiselect(
+    ids = st.multiselect(
         "Runs", list(same), default=begin, format_func=lambda id: run_words(by_id[id]), max_selections=MOST,
         label_visibility="collapsed", placeholder="Runs of one codebook", key="compare-runs", width=620,
     )  # fmt: skip
-    state.compare.runs = tuple(chosen)
-    layout.write_url(runs=",".join(chosen) or None)
-    return [by_id[id] for id in chosen]
+    state.compare.runs = tuple(ids)
+    layout.write_url(runs=",".join(ids) or None)
+    return [by_id[id] for id in ids]
 
 
 def _downloads(
-    session: ProjectSession, ids: Sequence[str], reference: Reference, found: Comparison, margin: float | None
+    session: ProjectSession, ids: Sequence[str], reference: Reference, comparison: Comparison, margin: float | None
 ) -> None:
     with st.container(horizontal=True, horizontal_alignment="right", width="content"):
         name = f"{session.name}-{'-'.join(ids)}"
 
         def report() -> str:
-            whole = comparison_report(session, ids, reference, margin)
-            return json.dumps(whole, indent=2, ensure_ascii=False)
+            return json.dumps(comparison_report(session, ids, reference, margin), indent=2, ensure_ascii=False)
 
         download("JSON", report, f"{name}.json", "application/json", type="tertiary", key="compare-json")
         download(
             "CSV",
-            lambda: csv_text.to_csv(_score_rows(found)),
+            lambda: csv_text.to_csv(_score_rows(comparison)),
             f"{name}.csv",
             "text/csv",
             type="tertiary",
@@ -145,30 +144,30 @@ def _downloads(
         )
 
 
-def _select_pair(chosen: Sequence[RunRow], found: Comparison) -> Pair:
+def _select_pair(selected: Sequence[RunRow], comparison: Comparison) -> Pair:
     """Show a selector if there are several pairs, and return the selected pair."""
-    second = chosen[1].run_id
-    if len(found.pairs) > 1:
-        titles = {run.run_id: literal(f"{run.title} against {chosen[0].title}") for run in chosen[1:]}
+    second = selected[1].run_id
+    if len(comparison.pairs) > 1:
+        titles = {run.run_id: literal(f"{run.title} against {selected[0].title}") for run in selected[1:]}
         second = st.pills(
             "against the first", list(titles), default=second, format_func=titles.__getitem__, required=True,
             label_visibility="collapsed", key="compare-second",
         )  # fmt: skip
-    return next(pair for pair in found.pairs if pair.second == second)
+    return next(pair for pair in comparison.pairs if pair.second == second)
 
 
 @st.fragment
-def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> None:
+def _documents(session: ProjectSession, outcomes: Outcomes, label: str, basis: str) -> None:
     """Draw the documents by outcome, only those on ``label`` if one is clicked."""
-    counts = each.counts
-    words = f"on {label}" if label in each.names else ""
-    with layout.panel("Documents", words, counted=on, key="compare-documents"):
+    counts = outcomes.counts
+    words = f"on {label}" if label in outcomes.names else ""
+    with layout.panel("Documents", words, counted=basis, key="compare-documents"):
         kinds = st.pills(
             "outcome", list(OUTCOMES), default=[kind for kind in CHANGED if counts[kind]] or ["wrong"],
             format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}", selection_mode="multi",
             label_visibility="collapsed", key="compare-kinds",
         )  # fmt: skip
-        rows, total = compare.outcome_page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
+        rows, total = compare.outcome_page(session, outcomes, cast(list[Outcome], kinds), label=label, limit=SHOWN)
         if not rows:
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
             return
@@ -190,7 +189,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
         )
 
 
-OWN: dict[str, tuple[Callable[[ComparedRun], float | None], Callable[[float | None], str]]] = {
+RUN_ROWS: dict[str, tuple[Callable[[ComparedRun], float | None], Callable[[float | None], str]]] = {
     "documents": (lambda column: column.scores.n, lambda value: f"{value or 0:,.0f}"),
     "unresolved or failed, of the whole run": (
         lambda column: (column.run.unresolved + column.run.failed) / column.run.ended if column.run.ended else None,
@@ -206,58 +205,60 @@ OWN: dict[str, tuple[Callable[[ComparedRun], float | None], Callable[[float | No
 """Rows of the table below the metrics: the value of a run, and the value as text."""
 
 
-def _summary(found: Comparison) -> list[str]:
+def _summary(comparison: Comparison) -> list[str]:
     """Return the differences between the runs as sentences."""
-    titles = {column.run.run_id: column.run.title for column in found.columns}
-    lines = [pair.sentence for pair in found.pairs]
-    lines += [f"{titles[pair.second]}: {pair.equivalence.sentence}" for pair in found.pairs if pair.equivalence]
-    if found.several is not None:
-        lines.append(replace(found.several, names=tuple(titles[id] for id in found.several.names)).sentence())
+    titles = {column.run.run_id: column.run.title for column in comparison.columns}
+    lines = [pair.sentence for pair in comparison.pairs]
+    lines += [f"{titles[pair.second]}: {pair.equivalence.sentence}" for pair in comparison.pairs if pair.equivalence]
+    if comparison.several is not None:
+        lines.append(replace(comparison.several, names=tuple(titles[id] for id in comparison.several.names)).sentence())
     return lines
 
 
-def _score_rows(found: Comparison) -> list[dict[str, Any]]:
+def _score_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the table: metrics as rows, runs and the ends of the intervals as columns."""
-    columns = {column.run.run_id: column for column in found.columns}
+    columns = {column.run.run_id: column for column in comparison.columns}
     lines: list[dict[str, Any]] = []
-    for metric in _defined_metrics(found):
+    for metric in _defined_metrics(comparison):
         line: dict[str, Any] = {"metric": metric.name}
         for id, column in columns.items():
             line |= estimate_data(column.scores[metric.key], id, f"{id}_")
         lines.append(line)
     return lines + [
-        {"metric": name, **{id: value(column) for id, column in columns.items()}} for name, (value, _) in OWN.items()
+        {"metric": name, **{id: value(column) for id, column in columns.items()}}
+        for name, (value, _) in RUN_ROWS.items()
     ]
 
 
-def _defined_metrics(found: Comparison) -> list[Metric]:
+def _defined_metrics(comparison: Comparison) -> list[Metric]:
     """Return the metrics that at least one run has."""
     return [
         metric
-        for metric in metrics(found.columns[0].scores.kind)
-        if any(column.scores[metric.key].value is not None for column in found.columns)
+        for metric in metrics(comparison.columns[0].scores.kind)
+        if any(column.scores[metric.key].value is not None for column in comparison.columns)
     ]
 
 
-def _score_table(found: Comparison) -> None:
+def _score_table(comparison: Comparison) -> None:
     """Draw the table of metrics with their intervals."""
     rows = [
-        [metric.name, *(estimate_html(column.scores[metric.key]) for column in found.columns)]
-        for metric in _defined_metrics(found)
+        [metric.name, *(estimate_html(column.scores[metric.key]) for column in comparison.columns)]
+        for metric in _defined_metrics(comparison)
     ]
     rows += [
-        [name.capitalize(), *(form(value(column)) for column in found.columns)] for name, (value, form) in OWN.items()
+        [name.capitalize(), *(form(value(column)) for column in comparison.columns)]
+        for name, (value, form) in RUN_ROWS.items()
     ]
     sub = "on the same documents for every run, with 95% intervals"
     with layout.panel("Scores", sub, key="compare-columns"):
-        table(["Metric", *(column.run.title for column in found.columns)], rows)
+        table(["Metric", *(column.run.title for column in comparison.columns)], rows)
 
 
-def _cost(found: Comparison, on: str) -> None:
-    """Draw quality and cost; ``on`` describes the shared documents, on which the quality of each run is measured."""
-    unit = found.columns[0].unit
+def _cost(comparison: Comparison, basis: str) -> None:
+    """Draw quality and cost; ``basis`` describes the shared documents, on which the quality of each run is measured."""
+    unit = comparison.columns[0].unit
     sub = "green: no other run scores as well at a lower cost"
-    with layout.panel("Quality and cost", sub, counted=on, key="compare-cost"):
+    with layout.panel("Quality and cost", sub, counted=basis, key="compare-cost"):
         rows = [
             {
                 "name": column.run.title,
@@ -266,14 +267,14 @@ def _cost(found: Comparison, on: str) -> None:
                 "efficient": column.efficient,
                 "words": column.run.settings.protocol,
             }
-            for column in found.columns
+            for column in comparison.columns
         ]
-        metric = main_metric(found.columns[0].scores.kind)
+        metric = main_metric(comparison.columns[0].scores.kind)
         charts.frontier(rows, key="compare-frontier", unit=unit, quality=metric.name)
 
 
-def _label_differences(pair: Pair, kind: Kind, on: str, title: str) -> str:
-    """Draw differences per label with intervals and return the clicked label; ``on`` describes the documents."""
+def _label_differences(pair: Pair, kind: Kind, basis: str, title: str) -> str:
+    """Draw differences per label with intervals and return the clicked label; ``basis`` describes the documents."""
     measure, noun = "share off by less than a point" if kind == "rating" else "F1", label_noun(kind)
     drawn, without = [], []
     for test in pair.labels:
@@ -287,7 +288,7 @@ def _label_differences(pair: Pair, kind: Kind, on: str, title: str) -> str:
         tone = {"better": "right", "worse": "wrong"}.get(test.verdict, "")
         drawn.append({"name": test.name, **points, "words": words, "tone": tone})
     sub = f"difference in {measure}, 95% interval"
-    with layout.panel(title, sub, note=f"click a {noun}", counted=on, key="compare-labels"):
+    with layout.panel(title, sub, note=f"click a {noun}", counted=basis, key="compare-labels"):
         if not drawn:
             st.caption(f"No {noun} is present in the reference of the shared documents.")
             return ""
@@ -303,24 +304,24 @@ def _significance(pair: Pair) -> None:
     gained, lost = pair.documents.only_second, pair.documents.only_first
     left_out = f", {pair.scores.excluded:,} left out" if pair.scores.excluded else ""
     main_p = format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING
-    found = [
+    results = [
         ("Shared documents with a reference", f"{pair.scores.n:,}{left_out}"),
         ("Exact matches of one run only", f"{gained:,} gained, {lost:,} lost"),
         ("McNemar's test on documents", _mcnemar_words(pair.documents)),
         ("Test of the main score", main_p),
     ]
     if pair.documents.groups is not None:
-        found.append(("Independent groups", f"{pair.documents.groups:,}"))
+        results.append(("Independent groups", f"{pair.documents.groups:,}"))
     if pair.equivalence is not None:
-        found.append(("Equivalence", pair.equivalence.sentence))
+        results.append(("Equivalence", pair.equivalence.sentence))
     if (odds := pair.discordance.odds_ratio).value is not None:
-        found.append(("Odds ratio, gained to lost documents", format_estimate(odds, digits=2)))
+        results.append(("Odds ratio, gained to lost documents", format_estimate(odds, digits=2)))
     over = [test.sentence().rstrip(".") for test in (pair.paired, pair.welch) if test is not None]
-    found += [("Over iterations, in points", words) for words in over]
+    results += [("Over iterations, in points", words) for words in over]
     if pair.effect_size is not None:
-        found.append(("Hedges' g over iterations", format_number(pair.effect_size, 2)))
+        results.append(("Hedges' g over iterations", format_number(pair.effect_size, 2)))
     with layout.panel("Significance", "", key="compare-tests"):
-        facts(found)
+        facts(results)
         if pair.welch is not None:
             st.caption(
                 "Iterations of different runs are independent: if the t-tests differ, use Welch's. Hedges' g restates "
@@ -334,9 +335,9 @@ def _mcnemar_words(test: McNemar) -> str:
     """Return the result of McNemar's test as text."""
     if test.p is None:
         return "no document to compare"
-    how = "exact" if test.exact else f"χ² = {test.statistic:.2f}"
+    method = "exact" if test.exact else f"χ² = {test.statistic:.2f}"
     verdict = f"a significant {test.direction}" if test.significant() else "not significant"
-    return f"{format_p_value(test.p)} ({how}): {verdict}"
+    return f"{format_p_value(test.p)} ({method}): {verdict}"
 
 
 main()

@@ -143,7 +143,9 @@ def _by_column(draft: ImportDraft, kind: str, codebook: Codebook | None, keep: K
         if kind != "label" and len(names) == 1:
             sources = [replace(source, rater=GOLD_RATER) for source in sources]
         elif kind != "label":
-            sources = [replace(one, rater=one.column) if one.rater == GOLD_RATER else one for one in sources]
+            sources = [
+                replace(source, rater=source.column) if source.rater == GOLD_RATER else source for source in sources
+            ]
         _map(keep, gold=tuple(sources))
 
     st.multiselect(
@@ -160,9 +162,13 @@ def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
 
     def change(rater: str, label: str, column: str) -> None:
         def map_label(draft: ImportDraft) -> ImportDraft:
-            others = [one for one in draft.mapping.gold if (one.rater, label_name(one, codebook)) != (rater, label)]
-            chosen = [GoldSource(column, "label", label, rater)] if column else []
-            return _mapped(draft, gold=(*others, *chosen))
+            others = [
+                source
+                for source in draft.mapping.gold
+                if (source.rater, label_name(source, codebook)) != (rater, label)
+            ]
+            added = [GoldSource(column, "label", label, rater)] if column else []
+            return _mapped(draft, gold=(*others, *added))
 
         keep(map_label)
 
@@ -196,9 +202,9 @@ def label_name(source: GoldSource, codebook: Codebook) -> str:
 
 def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook | None, keep: Keep) -> None:
     """Draw gold cells that are not understood, with their count, and ask for their meaning."""
-    known = {text.strip().casefold(): value for text, value in draft.mapping.value_map.items()}
-    left = [one for one in built.unknown_gold if one.value.strip().casefold() not in known]
-    rows = [(one.value, _where(one)) for one in left[:MAX_UNKNOWN]]
+    value_map = {text.strip().casefold(): value for text, value in draft.mapping.value_map.items()}
+    unmapped = [unknown for unknown in built.unknown_gold if unknown.value.strip().casefold() not in value_map]
+    rows = [(unknown.value, _where(unknown)) for unknown in unmapped[:MAX_UNKNOWN]]
     rows += [(text, "your choice") for text in draft.mapping.value_map]
     if not rows:
         return
@@ -206,7 +212,7 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
     by_label = any(source.kind == "label" for source in draft.mapping.gold)
     problem = "outside the rating scale" if rating else "neither present nor absent" if by_label else "not a label"
     st.html(
-        f'<div class="moot-fieldname">Values that are {problem} <small>{len(left):,} '
+        f'<div class="moot-fieldname">Values that are {problem} <small>{len(unmapped):,} '
         "left; without a meaning they are not used as gold</small></div>"
     )
 
@@ -214,7 +220,7 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
 
     def set_meaning(text: str, choice: str) -> None:
         def change(draft: ImportDraft) -> ImportDraft:
-            values = {one: value for one, value in draft.mapping.value_map.items() if one != text}
+            values = {cell: value for cell, value in draft.mapping.value_map.items() if cell != text}
             if choice in meanings[text]:
                 values[text] = meanings[text][choice]
             return _mapped(draft, value_map=values)
@@ -227,8 +233,8 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
         if not meanings[text]:
             continue
         shown = "No gold"
-        if (folded := text.strip().casefold()) in known:
-            shown = next((title for title, meaning in meanings[text].items() if meaning == known[folded]), shown)
+        if (folded := text.strip().casefold()) in value_map:
+            shown = next((title for title, meaning in meanings[text].items() if meaning == value_map[folded]), shown)
         titles = ["No gold", *meanings[text]]
         options = {**bound(f"map-value-{number}", shown, partial(set_meaning, text)), "label_visibility": "collapsed"}
         name = f"Meaning of value {number + 1}"

@@ -37,14 +37,14 @@ MAX_WIDE_BARS = 14
 
 def show(session: ProjectSession, codebook: Codebook | None) -> None:
     """Draw the overview of a project with documents."""
-    found = service.load_overview(session, codebook)
-    rejected = sum(one.counts["rejected"] for one in found.imports)
-    raters = f" by {len(found.raters)} raters" if len(found.raters) > 1 else ""
+    overview = service.load_overview(session, codebook)
+    rejected = sum(import_.counts["rejected"] for import_ in overview.imports)
+    raters = f" by {len(overview.raters)} raters" if len(overview.raters) > 1 else ""
     figures = (
-        (found.documents, plural(found.documents, "document"), ""),
-        (found.with_gold, f"with gold{raters}", ""),
+        (overview.documents, plural(overview.documents, "document"), ""),
+        (overview.with_gold, f"with gold{raters}", ""),
         (rejected, f"rejected {plural(rejected, 'row')}", "bad" if rejected else ""),
-        (len(found.imports), plural(len(found.imports), "import"), ""),
+        (len(overview.imports), plural(len(overview.imports), "import"), ""),
     )
     cells = "".join(f'<span class="{tone}"><b>{count:,}</b>{words}</span>' for count, words, tone in figures)
     st.html(f'<div class="moot-account">{cells}</div>')
@@ -58,12 +58,12 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
             _documents(session, codebook, search)
         _cooccurrence(session, codebook)
     with right:
-        distribution_charts(found.gold, found.words, found.with_gold)
+        distribution_charts(overview.gold, overview.words, overview.with_gold)
         _languages(session)
-        if not found.gold:
+        if not overview.gold:
             words = "Map gold columns to evaluate runs against them, or review documents by hand."
             notice("info", "No gold labels", words)
-    _imports(session, found.imports)
+    _imports(session, overview.imports)
     runs = run_data.ranked_runs(session)
     run = selected_run(runs) if runs else None
     shown = run.settings.codebook if run else codebook or Codebook()
@@ -94,8 +94,8 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
         key="data-table",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        place = f"{first + 1:,} to {first + len(documents):,} of {total:,}"
-        st.html(f'<div class="moot-line q">{place}</div>', width="content")
+        position = f"{first + 1:,} to {first + len(documents):,} of {total:,}"
+        st.html(f'<div class="moot-line q">{position}</div>', width="content")
         st.space("stretch")
         pagination(-(-total // PAGE_SIZE), key=PAGE_NUMBER, width=320)
 
@@ -142,22 +142,22 @@ def _languages(session: ProjectSession) -> None:
 def _imports(session: ProjectSession, imports: Sequence[Import]) -> None:
     """Draw every import, with a download of its rejected rows."""
     with panel("Imports", key="imports"):
-        for one in imports:
-            with st.container(horizontal=True, vertical_alignment="center", key=f"import-{one.id}"):
-                added, repeated, rejected = (one.counts[name] for name in ("documents", "repeated", "rejected"))
+        for import_ in imports:
+            with st.container(horizontal=True, vertical_alignment="center", key=f"import-{import_.id}"):
+                added, repeated, rejected = (import_.counts[name] for name in ("documents", "repeated", "rejected"))
                 counts = [format_count(added, "document")]
                 counts += [f"{repeated:,} existed already"] if repeated else []
                 counts += [f"{rejected:,} rejected"] if rejected else []
-                reasons = f"<br>{escape('; '.join(first_rejected(session, one)))}" if rejected else ""
+                reasons = f"<br>{escape('; '.join(first_rejected(session, import_)))}" if rejected else ""
                 st.html(
-                    f'<div class="moot-line"><b>{escape(one.file_name) or "unnamed"}</b> {format_timestamp(one.at)}: '
-                    f"{', '.join(counts)}<span class=q>{reasons}</span></div>",
+                    f'<div class="moot-line"><b>{escape(import_.file_name) or "unnamed"}</b> '
+                    f"{format_timestamp(import_.at)}: {', '.join(counts)}<span class=q>{reasons}</span></div>",
                     width="stretch",
                 )
                 if rejected:
-                    content = partial(service.rejected_rows_csv, session, one.id)
-                    key = f"data-rejected-{one.id}"
-                    download("Rejected rows", content, f"rejected-{one.id}.csv", "text/csv", key=key)
+                    content = partial(service.rejected_rows_csv, session, import_.id)
+                    key = f"data-rejected-{import_.id}"
+                    download("Rejected rows", content, f"rejected-{import_.id}.csv", "text/csv", key=key)
 
 
 # -- charts and tables that the preview of an import shares
@@ -172,7 +172,7 @@ def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_go
     if words.bins:
         caption = f"{words.minimum:,} to {words.maximum:,} words, median {words.median:,.0f}"
         with panel("Text length", caption, key="length-panel"):
-            rows = [{"from": each.start, "to": each.stop, "count": each.count} for each in words.bins]
+            rows = [{"from": bin.start, "to": bin.stop, "count": bin.count} for bin in words.bins]
             charts.draw(_lengths(rows), rows, key="length-chart")
 
 
@@ -212,9 +212,9 @@ def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str
     data = [rater_mean(name, rows) for name in colours]
     across = charts.scale_beside_text(charts.text_width(data), (0, most))
     tip = charts.tooltip(name="Label", mean=("Mean of the raters", ".1%"))
-    own = charts.tooltip(name="Label", rater="Rater", **COUNTS)
+    rater_tip = charts.tooltip(name="Label", rater="Rater", **COUNTS)
     ticks = alt.Chart(charts.inline_data(rows)).mark_tick(thickness=2, size=17, color=shade["tx"])
-    marks = ticks.encode(x=alt.X("share:Q", scale=across, axis=None), y=_down(colours), tooltip=own)
+    marks = ticks.encode(x=alt.X("share:Q", scale=across, axis=None), y=_down(colours), tooltip=rater_tip)
     return charts.styled(_named_bars(data, colours, across, tip) + marks, _row(colours) * len(colours))
 
 
@@ -230,13 +230,13 @@ def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], a
     """Return bars from 0 to ``end`` with names at the left; ``words`` follow ``most`` if given, else the bar's end."""
     shade = palette.colours()
     base = alt.Chart(charts.inline_data([{**row, "at": row.get("most", row["end"])} for row in rows]))
-    own = alt.Scale(domain=list(colours), range=[colour or shade["tx3"] for colour in colours.values()])
+    colour_scale = alt.Scale(domain=list(colours), range=[colour or shade["tx3"] for colour in colours.values()])
     down = _down(colours)
     bars = base.mark_bar(size=min(15, _row(colours) - 4), cornerRadiusEnd=2).encode(
         x=alt.X("end:Q", scale=across, axis=None),
         y=down,
         tooltip=list(tip),
-        color=alt.Color("name:N", scale=own, legend=None),
+        color=alt.Color("name:N", scale=colour_scale, legend=None),
     )
     words = base.mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"]).encode(
         x=alt.X("at:Q", scale=across, axis=None), y=down, text="words:N"

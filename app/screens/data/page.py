@@ -129,18 +129,18 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
         words = "Only gold of the raters in this mapping is replaced, on documents whose row has these columns."
         notice("info", "Texts, runs and reviews stay", words)
         dropped: list[str] = []
-        if others := importing.other_raters(session, draft):
+        if other_raters := importing.other_raters(session, draft):
             dropped = st.multiselect(
-                "Delete the gold of", others, placeholder="no other rater", key="data-map-gold-drop",
+                "Delete the gold of", other_raters, placeholder="no other rater", key="data-map-gold-drop",
                 help="Gold of raters outside this mapping stays, unless you choose them here.",
             )  # fmt: skip
         if preview is not None:
             gold = gold_counts(preview.profile.gold, preview.codebook)
             overview.distribution_charts(gold, LengthSummary(), preview.built.with_gold)
-    chosen = bool(draft.mapping.gold or dropped)
+    has_change = bool(draft.mapping.gold or dropped)
     replace_now = actions.button(
-        "Replace the gold", type="primary", key="data-map-gold-submit", disabled=preview is None or not chosen,
-        help=None if chosen else "Choose gold columns, or a rater whose gold is deleted",
+        "Replace the gold", type="primary", key="data-map-gold-submit", disabled=preview is None or not has_change,
+        help=None if has_change else "Choose gold columns, or a rater whose gold is deleted",
     )  # fmt: skip
     if replace_now and preview is not None:
         replaced = importing.replace_gold(session, preview, dropped)
@@ -267,20 +267,21 @@ class ImportPage:
             return
         cells = iter(st.columns(3))
 
-        def reread(part: str, chosen: str) -> None:
+        def reread(part: str, value: str) -> None:
             try:
-                self.keep(lambda draft: importing.read_again(draft, self.codebook, **{part: chosen or None}))
+                self.keep(lambda draft: importing.read_again(draft, self.codebook, **{part: value or None}))
             except MootError as error:
                 remedy = f"{error.remedy} The preview still shows the previous settings."
                 state.set_notice("error", error.message, remedy)
 
-        def choice(part: str, options: Sequence[str], found: str) -> None:
-            chosen = getattr(draft.options, part)
+        def choice(part: str, options: Sequence[str], detected: str) -> None:
+            value = getattr(draft.options, part)
+            automatic = f"{DELIMITERS.get(detected, detected)} (detected)"
             next(cells).selectbox(
-                part.capitalize(), ["", *dict.fromkeys([*options, *filter(None, [chosen])])],
-                format_func=lambda one: DELIMITERS.get(one, one) or f"{DELIMITERS.get(found, found)} (detected)",
+                part.capitalize(), ["", *dict.fromkeys([*options, *filter(None, [value])])],
+                format_func=lambda option: DELIMITERS.get(option, option) or automatic,
                 accept_new_options=part in ("encoding", "delimiter"),
-                **bound(f"read-{part}", chosen or "", partial(reread, part)),
+                **bound(f"read-{part}", value or "", partial(reread, part)),
             )  # fmt: skip
 
         if table.encoding:
@@ -334,11 +335,11 @@ class ImportPage:
         if session is not None and not count and self.draft.destination == "add":
             return
 
-        def change(chosen: importing.Destination) -> None:
+        def change(destination: importing.Destination) -> None:
             reset_widgets(*DataState.GOLD_WIDGETS)
-            codebook = None if chosen == "new" or session is None else codebooks.editor_codebook(session)
+            codebook = None if destination == "new" or session is None else codebooks.editor_codebook(session)
             mapping = importing.propose_mapping(self.draft.table, codebook)
-            self.keep(lambda draft: replace(draft, destination=chosen, mapping=mapping))
+            self.keep(lambda draft: replace(draft, destination=destination, mapping=mapping))
 
         options = list(DESTINATIONS) if session is not None and count else ["add", "new"] if session else ["new"]
         caption = f"{session.name} has {format_count(count, 'document')}" if session is not None else ""
@@ -364,15 +365,18 @@ class ImportPage:
 
 def pending_import_notices(pending: Sequence[PendingImport]) -> None:
     """Draw a notice for each file that was read in this project and not imported, in this or another tab."""
-    for one in pending:
-        status = "is being imported" if one.job is not None else "is not imported yet"
-        with st.container(horizontal=True, vertical_alignment="center", key=f"pending-{one.id}"):
-            notice("info", f"{one.draft.name} {status}", f"Read {format_date(one.read_at)}.")
-            st.button("Continue", key=f"pending-open-{one.id}", on_click=context.select_pending_import, args=(one,))
-            if one.job is None:
+    for pending_import in pending:
+        status = "is being imported" if pending_import.job is not None else "is not imported yet"
+        with st.container(horizontal=True, vertical_alignment="center", key=f"pending-{pending_import.id}"):
+            notice("info", f"{pending_import.draft.name} {status}", f"Read {format_date(pending_import.read_at)}.")
+            st.button(
+                "Continue", key=f"pending-open-{pending_import.id}",
+                on_click=context.select_pending_import, args=(pending_import,),
+            )  # fmt: skip
+            if pending_import.job is None:
                 st.button(
-                    "Discard", key=f"pending-remove-{one.id}", type="tertiary",
-                    on_click=context.pending_imports().remove, args=(one.id,),
+                    "Discard", key=f"pending-remove-{pending_import.id}", type="tertiary",
+                    on_click=context.pending_imports().remove, args=(pending_import.id,),
                 )  # fmt: skip
 
 

@@ -35,11 +35,11 @@ def main() -> None:
         run = run_picker(runs, key="export-run")
     left, right = st.columns([1, 1.9], gap="medium")
     with left:
-        chosen = _format()
-        others = [] if chosen.one_run else _others(run, runs)
+        format = _format()
+        others = [] if format.one_run else _others(run, runs)
         _contents(session, run, others)
     with right:
-        _preview(session, run, chosen, others)
+        _preview(session, run, format, others)
     _bundle(session)
     _query(session)
 
@@ -74,13 +74,13 @@ def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
     runs = [session.run(run_id) for run_id in (run.run_id, *others)]
     with layout.panel("Contents", "" if others else run_date(run), key="export-contents"):
         rows = [
-            (f"Rows of {len(runs)} runs" if others else "Documents", sum(one.documents for one in runs)),
-            ("with a verdict", sum(one.verdicts for one in runs)),
-            ("unresolved", sum(one.unresolved for one in runs)),
-            ("failed", sum(one.failed for one in runs)),
-            ("not started", sum(one.documents - one.ended for one in runs)),
-            *((name, sum(export.count_reviews(session, one, status) for one in runs)) for status, name in REVIEWS),
-            ("Debate turns", sum(one.turns for one in runs)),
+            (f"Rows of {len(runs)} runs" if others else "Documents", sum(run.documents for run in runs)),
+            ("with a verdict", sum(run.verdicts for run in runs)),
+            ("unresolved", sum(run.unresolved for run in runs)),
+            ("failed", sum(run.failed for run in runs)),
+            ("not started", sum(run.documents - run.ended for run in runs)),
+            *((name, sum(export.count_reviews(session, run, status) for run in runs)) for status, name in REVIEWS),
+            ("Debate turns", sum(run.turns for run in runs)),
         ]
         facts([(name, f"{count:,}") for name, count in rows if count or name[0].isupper()])
         st.caption(
@@ -90,21 +90,21 @@ def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
 
 
 def _preview(session: ProjectSession, run: RunRow, format: export.Format, others: list[str]) -> None:
-    chosen = format.name
-    name = export.file_name(session, run.run_id, chosen)
+    format_name = format.name
+    name = export.file_name(session, run.run_id, format_name)
     with layout.panel("Preview", name, key="export-preview") as head:
         with head:
             if format.guide is not None:
                 download(
-                    "README", lambda: export.guide(session, run.run_id, chosen, others=others),
+                    "README", lambda: export.guide(session, run.run_id, format_name, others=others),
                     f"{name.rpartition('.')[0]}.README.md", "text/markdown", type="tertiary", icon="description",
                     help="Origin of the labels, and the meaning of each column", key="export-guide",
                 )  # fmt: skip
             download(
-                "Download", lambda: export.export_bytes(session, run.run_id, chosen, others=others), name,
+                "Download", lambda: export.export_bytes(session, run.run_id, format_name, others=others), name,
                 format.download_type, type="primary", key="export-download",
             )  # fmt: skip
-        shown = export.preview(session, run.run_id, chosen, others=others)
+        shown = export.preview(session, run.run_id, format_name, others=others)
         if isinstance(shown, str):
             st.code(shown or "No turns yet.", language=None, height=460, wrap_lines=True)
         else:
@@ -116,7 +116,7 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
             )
             if format.guide is not None:
                 facts(export.column_meanings(session, run.run_id, others=others))
-        if files := export.zipped_files(session, run.run_id, chosen):
+        if files := export.zipped_files(session, run.run_id, format_name):
             st.caption(f"The download is a zip with {literal(join_names(files))}.")
 
 

@@ -33,22 +33,22 @@ def main() -> None:
     with layout.header("For your paper", key="manuscript-head"):
         run = run_picker(runs, key="manuscript-run")
         reference = reference_picker(available_references(session, run.run_id), key="manuscript-reference")
-    found = manuscript.build(session, run, reference)
+    paper = manuscript.build(session, run, reference)
     with st.container(horizontal=True, gap="small", key="manuscript-downloads"):
-        _downloads(session, run.run_id, found)
+        _downloads(session, run.run_id, paper)
         if st.button("Regression", icon=":material/show_chart:", key="manuscript-regression",
                      help="A mean, trend or regression on the labels, corrected by your reviews"):  # fmt: skip
             _regression(session, run)
     with st.container(border=True, key="manuscript-text"):
-        _preview(found)
+        _preview(paper)
 
 
-def _downloads(session: ProjectSession, run_id: str, found: Manuscript) -> None:
+def _downloads(session: ProjectSession, run_id: str, paper: Manuscript) -> None:
     base = urljoin(st.context.url or "", "/")  # the file is read elsewhere: its links need the whole address
     for form, title in _FORMS.items():
-        content, name = partial(manuscript.write, found, form, base=base), f"{run_id}-manuscript{SUFFIXES[form]}"
+        content, name = partial(manuscript.write, paper, form, base=base), f"{run_id}-manuscript{SUFFIXES[form]}"
         download(title, content, name, _MEDIA[form], key=f"manuscript-{form}")
-    download("BibTeX", found.bibtex, "moot.bib", "application/x-bibtex", key="manuscript-bibtex")
+    download("BibTeX", paper.bibtex, "moot.bib", "application/x-bibtex", key="manuscript-bibtex")
     download(
         "Design file", lambda: manuscript.design_file(session, session.run(run_id)), f"{run_id}-design.csv", "text/csv",
         help="For R and Python: each document with its selection probability, weight, reviewed values and verdicts",
@@ -56,8 +56,8 @@ def _downloads(session: ProjectSession, run_id: str, found: Manuscript) -> None:
     )  # fmt: skip
 
 
-def _preview(found: Manuscript) -> None:
-    for title, blocks in found.sections.items():
+def _preview(paper: Manuscript) -> None:
+    for title, blocks in paper.sections.items():
         heading(title)
         for block in blocks:
             match block:
@@ -69,7 +69,7 @@ def _preview(found: Manuscript) -> None:
                 case Table():
                     st.html(manuscript.html_table(block, css="moot-estimate"))
     heading("References")
-    st.code(found.bibtex, language=None, wrap_lines=True)
+    st.code(paper.bibtex, language=None, wrap_lines=True)
 
 
 # -- regressions
@@ -92,24 +92,24 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
         help="Labels, and columns of the file with numbers, dates or few different texts",
     )  # fmt: skip
     formula = corrected_regression.Formula(outcome, tuple(predictors), family)
-    kept = corrected_regression.kept(session, run)
+    saved = corrected_regression.kept(session, run)
     keep = partial(corrected_regression.keep, session, run)
     with error_boxes():
-        found = corrected_regression.analyse(session, run, formula)
-        table = Table(*corrected_regression.table(found), caption=str(formula))
+        analysis = corrected_regression.analyse(session, run, formula)
+        table = Table(*corrected_regression.table(analysis), caption=str(formula))
         st.html(manuscript.html_table(table, css="moot-estimate"))
         st.html(
-            f'<div class="moot-remark q">{escape(found.sentence)}. Errors of the model do not bias the estimates; '
+            f'<div class="moot-remark q">{escape(analysis.sentence)}. Errors of the model do not bias the estimates; '
             "those of the verdicts alone are shown for comparison.</div>"
         )
-        if st.button("Add to the paper", type="primary", key="regression-add", disabled=formula in kept,
-                     on_click=keep, args=([*kept, formula],)):  # fmt: skip
+        if st.button("Add to the paper", type="primary", key="regression-add", disabled=formula in saved,
+                     on_click=keep, args=([*saved, formula],)):  # fmt: skip
             st.rerun()
-    for place, one in enumerate(kept):
+    for index, saved_formula in enumerate(saved):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.text(f"In the paper: {one} ({one.family})")
-            if st.button("Remove", type="tertiary", key=f"regression-remove-{place}",
-                         on_click=keep, args=([other for other in kept if other != one],)):  # fmt: skip
+            st.text(f"In the paper: {saved_formula} ({saved_formula.family})")
+            if st.button("Remove", type="tertiary", key=f"regression-remove-{index}",
+                         on_click=keep, args=([other for other in saved if other != saved_formula],)):  # fmt: skip
                 st.rerun()
 
 

@@ -50,8 +50,8 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
     about, key, buttons = st.columns((2.4, 1.9, 2.6), vertical_alignment="center", wrap=False)
     badges = badge_html(DIALECTS.get(entry.dialect, entry.dialect)) + (badge_html("yours", "run") if entry.own else "")
     limits = models.connection_limits(workspace, name)
-    known = {title.lower(): getattr(limits, part) for part, title in LIMITS.items()}
-    shown = ", ".join(f"{value:,} {title}" for title, value in known.items() if value)
+    values = {title.lower(): getattr(limits, part) for part, title in LIMITS.items()}
+    shown = ", ".join(f"{value:,} {title}" for title, value in values.items() if value)
     at_most = f'<span class="moot-line q xs">At most {shown}</span>' if shown else ""
     about.html(
         f'<div class="moot-connection"><b>{escape(name)}{badges}</b>'
@@ -86,8 +86,8 @@ def _key_html(entry: ConnectionEntry) -> str:
         case "needless":
             return '<span class="q">On this machine; usually needs no key</span>'
         case "none":
-            where = f" in <code>{escape(entry.key_name)}</code>" if entry.key_name else " for this address"
-            return f'<span class="warn">No key</span>{where}'
+            location = f" in <code>{escape(entry.key_name)}</code>" if entry.key_name else " for this address"
+            return f'<span class="warn">No key</span>{location}'
 
 
 def _key_form(workspace: Workspace, entry: ConnectionEntry) -> None:
@@ -142,7 +142,7 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
 
     MiniLM is offered where ``advice`` has a reason for vectors.
     """
-    chosen, installed = workspace.models.vectors, models.minilm_installed()
+    vectors_spec, installed = workspace.models.vectors, models.minilm_installed()
     line(
         "The classifier learns faster with vectors of the texts. The built-in model compares texts with the "
         "definitions of the labels, besides looking for their words."
@@ -152,23 +152,23 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
     st.text_input(
         "Text vectors", placeholder="none; for example ollama/nomic-embed-text", label_visibility="collapsed",
         help="minilm, or connection/model for the embeddings endpoint of a connection; empty for none",
-        **bound("text-vectors", chosen, lambda spec: use(spec.strip())),
+        **bound("text-vectors", vectors_spec, lambda spec: use(spec.strip())),
     )  # fmt: skip
-    if not advice.needed and not chosen:
+    if not advice.needed and not vectors_spec:
         line("Vectors would change little for this codebook.", "q")
-    elif not chosen:
+    elif not vectors_spec:
         line(f"Vectors would help here. {' '.join(advice.needed)}")
-    if installed and chosen != models.MINILM:
+    if installed and vectors_spec != models.MINILM:
         st.button("Use MiniLM", key="use-minilm", on_click=use, args=(models.MINILM,))
     if advice.foreign:
         line("MiniLM knows English only: choose a multilingual model of a connection.", "q")
     elif advice.needed and not installed:
         line("MiniLM is not installed. It takes 90 MB and then works offline. Install it with:", "q")
         st.code("moot install-minilm", language=None)
-    if chosen and st.button("Test vectors", key="test-vectors"):
+    if vectors_spec and st.button("Test vectors", key="test-vectors"):
         with error_boxes(), st.spinner("Computing a vector …"):
             width, seconds = models.try_vectors(workspace)
-            notice("ok", f"{chosen} works", f"{width:,} numbers in {seconds:.1f} s.")
+            notice("ok", f"{vectors_spec} works", f"{width:,} numbers in {seconds:.1f} s.")
 
 
 # -- tests
@@ -192,28 +192,28 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
         notice("warn", f"{name} answers, but lists no model", "Load a model there, or type its name for a role.")
     if test.probe is not None:
         probe_notice(test.probe)
-        known = models.known_capabilities(workspace, test.probe.role_model)
-        if known is not None and (words := capabilities(known)):
+        detected = models.known_capabilities(workspace, test.probe.role_model)
+        if detected is not None and (words := capabilities(detected)):
             line(f"{test.probe.role_model.model}: {', '.join(words)}.", "q")
     elif listed.cards:
         count = format_count(len(listed.cards), "model")
         notice("ok", f"{name} answers and lists {count}", "Choose a model to test it.")
     names = list(listed.names if test.model in listed.names else filter(None, (test.model, *listed.names)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        chosen = st.selectbox(
+        model = st.selectbox(
             f"Model at {name}", names, index=names.index(test.model) if test.model else None,
             placeholder="Choose or type a model", accept_new_options=True, key=f"testmodel-{name}",
             label_visibility="collapsed", width=230,
         )  # fmt: skip
-        simple = st.button("Test model", key=f"ask-{name}", disabled=not chosen)
+        simple = st.button("Test model", key=f"ask-{name}", disabled=not model)
         full = st.button(
-            "Detect capabilities", key=f"examine-{name}", disabled=not chosen,
+            "Detect capabilities", key=f"examine-{name}", disabled=not model,
             help="Five tiny requests: format, seed, log probabilities, a JSON schema, reasoning, context",
         )  # fmt: skip
-        if (simple or full) and chosen:
-            with st.spinner(f"Testing {literal(chosen)} …"):
-                probe = _probe(workspace, name, chosen, capabilities=full)
-            state.models.set_test(name, ConnectionTest(listed, chosen, probe))
+        if (simple or full) and model:
+            with st.spinner(f"Testing {literal(model)} …"):
+                probe = _probe(workspace, name, model, capabilities=full)
+            state.models.set_test(name, ConnectionTest(listed, model, probe))
             st.rerun()
         if st.button("Close", key=f"close-{name}", type="tertiary"):
             state.models.set_test(name, None)

@@ -102,15 +102,15 @@ class _RoleFields:
 
     def options(self, part: str, label: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
         """Return the arguments of a widget."""
-        own = bound(f"role-{self.role.name}-{part}", value, change)
-        return {"label": f"{label} of the {self.role.title}", "label_visibility": "collapsed", **own}
+        binding = bound(f"role-{self.role.name}-{part}", value, change)
+        return {"label": f"{label} of the {self.role.title}", "label_visibility": "collapsed", **binding}
 
     def sampled(self, part: str, label: str, *, empty: Any = None) -> dict[str, Any]:
         """Return the arguments of a widget for a sampling setting; ``empty`` is shown for None."""
 
         def change(value: Any) -> None:
-            chosen = {part: None if value == empty else value}
-            self.keep(lambda stored: {"sampling": Sampling.model_validate(stored.sampling.model_dump() | chosen)})
+            changes = {part: None if value == empty else value}
+            self.keep(lambda stored: {"sampling": Sampling.model_validate(stored.sampling.model_dump() | changes)})
 
         value = getattr(self.role_model.sampling, part)
         shown = empty if value is None else value
@@ -191,22 +191,24 @@ def _note(workspace: Workspace, role_model: RoleModel, entries: Sequence[models.
     else:
         status = f"Listed by {escape(entry.name)}"
     price = format_token_price(models.priced(workspace, role_model)) if role_model.model else ""
-    known = models.known_capabilities(workspace, role_model)
-    return " · ".join(filter(None, [status, price, *map(escape, capabilities(known) if known is not None else ())]))
+    detected = models.known_capabilities(workspace, role_model)
+    return " · ".join(
+        filter(None, [status, price, *map(escape, capabilities(detected) if detected is not None else ())])
+    )
 
 
-def capabilities(known: models.ModelCapabilities) -> list[str]:
+def capabilities(detected: models.ModelCapabilities) -> list[str]:
     """Return the capabilities of a model in a few words each."""
     words = [
-        f"context {known.context:,} tokens" if known.context else "",
-        "reasons" if known.reasons else "",
-        SEED_SUPPORT[known.seed],
-        SCHEMA_SUPPORT.get(known.schema, ""),
-        "gives log probabilities" if known.logprobs else "",
-        REPLY_FORMAT[known.in_format],
-        f"rejects {', '.join(sorted(known.refused_params))}" if known.refused_params else "",
-        f"at most {known.most_tokens:,} tokens per reply" if known.most_tokens else "",
-        "does not accept system messages" if known.no_system else "",
+        f"context {detected.context:,} tokens" if detected.context else "",
+        "reasons" if detected.reasons else "",
+        SEED_SUPPORT[detected.seed],
+        SCHEMA_SUPPORT.get(detected.schema, ""),
+        "gives log probabilities" if detected.logprobs else "",
+        REPLY_FORMAT[detected.in_format],
+        f"rejects {', '.join(sorted(detected.refused_params))}" if detected.refused_params else "",
+        f"at most {detected.most_tokens:,} tokens per reply" if detected.most_tokens else "",
+        "does not accept system messages" if detected.no_system else "",
     ]
     return [word for word in words if word]
 
@@ -218,15 +220,17 @@ def presets(plan: Plan, save: Save) -> None:
     """Draw the popover with the saved presets and the form that saves another one."""
     help = "Saved models and settings of all roles"
     with st.popover("Presets", icon=":material/bookmark:", key="presets", help=help):
-        known = models.model_presets()
-        if not known:
+        saved = models.model_presets()
+        if not saved:
             line("No presets yet. A preset saves the model and settings of each role for all projects.", "q")
-        for name, preset in known.items():
+        for name, preset in saved.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 help = f"Use the models of {literal(name)}"
                 if st.button(literal(name), key=f"preset-{name}", help=help, width="stretch"):
                     save(partial(models.apply_preset, role_models=preset))
-                    specs = dict.fromkeys(one.spec for one in (preset.default_model, *preset.role_models.values()))
+                    specs = dict.fromkeys(
+                        role_model.spec for role_model in (preset.default_model, *preset.role_models.values())
+                    )
                     state.set_notice("ok", f"Preset {name} is in use", ", ".join(specs))
                     st.rerun()
                 if icon_button("delete", f"Delete {literal(name)}", f"unpreset-{name}"):
@@ -255,19 +259,19 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
         return
     with st.container(border=True, key="recommendations"):
         heading("Recommendations from your runs")
-        if known := model_scores(session, runs):
-            _scores_table(known)
-        found = recommend_models(session, runs, tuple(role.name for role in roles))
+        if results := model_scores(session, runs):
+            _scores_table(results)
+        recommended = recommend_models(session, runs, tuple(role.name for role in roles))
         titles: dict[str, list[str]] = {}
-        for one in found:
-            titles.setdefault(one.sentence, []).append(one.title)
+        for recommendation in recommended:
+            titles.setdefault(recommendation.sentence, []).append(recommendation.title)
         lines = (
             f'<div class="moot-line"><b>{escape(join_names(names))}:</b> {escape(sentence)}</div>'
             for sentence, names in titles.items()
         )
-        if found:
+        if recommended:
             st.html("".join(lines))
-        useful = [one for one in found if one.model is not None]
+        useful = [recommendation for recommendation in recommended if recommendation.model is not None]
         if not useful:
             return
         apply = partial(apply_recommendations, found=useful)
@@ -281,11 +285,17 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
             line("These models are in use." if applied else "Based on the gold labels of your own texts.", "q xs")
 
 
-def _scores_table(known: Sequence[ModelScores]) -> None:
+def _scores_table(results: Sequence[ModelScores]) -> None:
     keys = ("macro_recall", "macro_precision", "macro_f1")
     shown = [metric for metric in metrics("multilabel") if metric.key in keys]
     rows = [
-        (one.spec, one.title, one.run_id, f"{one.scores.n:,}", *(estimate_html(one.scores[each.key]) for each in shown))
-        for one in known
+        (
+            result.spec,
+            result.title,
+            result.run_id,
+            f"{result.scores.n:,}",
+            *(estimate_html(result.scores[metric.key]) for metric in shown),
+        )
+        for result in results
     ]
     text_table(("Model", "Role", "Run", "Documents", *(metric.name for metric in shown)), rows)

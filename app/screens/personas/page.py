@@ -66,9 +66,9 @@ def main() -> None:
         _sources(session, job)
         _task(session, status.personas)
     with middle:
-        chosen = _groups(session, status.personas)
+        edited = _groups(session, status.personas)
     with right:
-        _editor(session, status.personas, chosen)
+        _editor(session, status.personas, edited)
         _history(session, status)
 
 
@@ -106,8 +106,8 @@ def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
             open_page("run")
 
 
-def _size(found: PersonaSet) -> str:
-    return f"{format_count(len(found.members), 'persona')} in {format_count(len(found.groups), 'group')}"
+def _size(persona_set: PersonaSet) -> str:
+    return f"{format_count(len(persona_set.members), 'persona')} in {format_count(len(persona_set.groups), 'group')}"
 
 
 # -- sources and generation
@@ -147,8 +147,8 @@ def _generation(session: ProjectSession) -> None:
     left, right = st.columns(2, wrap=False, vertical_alignment="bottom")
     groups = left.number_input("Groups", 1, 12, key=with_default(GROUPS, 4), help="Maximum number of groups.")
     help = "Maximum number of personas in a group."
-    each = right.number_input("Personas per group", 1, 12, key=with_default(PER_GROUP, 3), help=help)
-    specs = list(dict.fromkeys(one.spec for one in (*plan.models, planning.DEFAULT_ROLE_MODEL)))
+    per_group = right.number_input("Personas per group", 1, 12, key=with_default(PER_GROUP, 3), help=help)
+    specs = list(dict.fromkeys(role_model.spec for role_model in (*plan.models, planning.DEFAULT_ROLE_MODEL)))
     spec = st.selectbox(
         "Model", specs, key="persona-maker", accept_new_options=True,
         help="connection/model. The built-in model copies sentences.",
@@ -158,7 +158,9 @@ def _generation(session: ProjectSession) -> None:
     elif st.button("Generate personas", type="primary", icon=":material/groups:", width="stretch"):
         with error_boxes():
             role_model = RoleModel.parse(str(spec), sampling=plan.default_model.sampling)
-            state.personas.job = personas.start(session, codebook, role_model, groups=int(groups), dimensions=int(each))
+            state.personas.job = personas.start(
+                session, codebook, role_model, groups=int(groups), dimensions=int(per_group)
+            )
             st.rerun()
 
 
@@ -166,10 +168,10 @@ def _finish(session: ProjectSession, job: Job[personas.GeneratedPersonas]) -> No
     """Save the generated personas as the draft, or set an error notice, and rerun the page."""
     state.personas.job = None
     with error_notices():
-        made = job.result()
-        personas.save_draft(session, made.made.persona_set)
+        generated = job.result()
+        personas.save_draft(session, generated.made.persona_set)
         state.codebook.note_draft_saved()
-        state.set_notice("ok", made.words, " ".join(made.made.notes) or "Check the draft, then save it.")
+        state.set_notice("ok", generated.words, " ".join(generated.made.notes) or "Check the draft, then save it.")
     st.rerun()
 
 
@@ -190,21 +192,21 @@ def _task(session: ProjectSession, current: PersonaSet) -> None:
 def _groups(session: ProjectSession, current: PersonaSet) -> str:
     """Draw the groups with their personas and return the name of the edited persona."""
     names = [member.persona.name for member in current.members]
-    chosen = state.personas.persona if state.personas.persona in names else names[0]
+    edited = state.personas.persona if state.personas.persona in names else names[0]
 
     def add(group: str) -> None:
         _edit(session, lambda now: personas.add_persona(now, group))
 
-    for place, group in enumerate(current.groups):
+    for index, group in enumerate(current.groups):
         size = format_count(len(group.personas), "persona")
-        with panel(group.name, size, key=f"persona-group-{place}") as head:
+        with panel(group.name, size, key=f"persona-group-{index}") as head:
             with head:
-                icon_button("add", "Add a persona", f"persona-add-{place}", add, group.name)
+                icon_button("add", "Add a persona", f"persona-add-{index}", add, group.name)
             line(group.characteristics, "q xs")
             for persona in group.personas:
                 st.button(
                     literal(persona.name), key=f"persona-{persona.name}", width="stretch",
-                    type="secondary" if persona.name == chosen else "tertiary",
+                    type="secondary" if persona.name == edited else "tertiary",
                     on_click=PersonasState.persona.set, args=(persona.name,),
                 )  # fmt: skip
                 line(persona.dimension or "No evaluation dimension yet", "q xs")
@@ -216,7 +218,7 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
             add(name)
 
     st.text_input("Add a group", key=NEW_GROUP, on_change=add_group, placeholder="Group name, such as Patients")
-    return str(chosen)
+    return str(edited)
 
 
 def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
@@ -260,15 +262,15 @@ def _evidence(persona: Persona, sources: dict[str, str]) -> None:
 
 def _quote_html(quote: Quote, text: str) -> str:
     """Return a quotation as escaped HTML. A quotation that is not in its source is marked."""
-    where = escape(quote.source or "no source")
+    source = escape(quote.source or "no source")
     if not quote.supported:
-        return f'<div class="moot-line"><span class="bad">not in {where}</span> "{escape(quote.words)}"</div>'
+        return f'<div class="moot-line"><span class="bad">not in {source}</span> "{escape(quote.words)}"</div>'
     if not text:
-        return f'<div class="moot-line">{where} (not in this project): "{escape(quote.words)}"</div>'
+        return f'<div class="moot-line">{source} (not in this project): "{escape(quote.words)}"</div>'
     start, end = max(0, quote.start - CONTEXT_CHARACTERS), quote.end + CONTEXT_CHARACTERS
     before, after = text[start : quote.start], text[quote.end : end]
     return (
-        f'<div class="moot-line q">{where}: {"… " if start else ""}{escape(before)}'
+        f'<div class="moot-line q">{source}: {"… " if start else ""}{escape(before)}'
         f"<b>{escape(text[quote.start : quote.end])}</b>{escape(after)}{' …' if end < len(text) else ''}</div>"
     )
 
@@ -282,7 +284,10 @@ def _history(session: ProjectSession, status: personas.PersonaStatus) -> None:
         versions = personas.history(session)
         if versions:
             version_rows(
-                [(f"v{one.version}", one.note or _size(one.personas), format_date(one.at)) for one in versions]
+                [
+                    (f"v{version.version}", version.note or _size(version.personas), format_date(version.at))
+                    for version in versions
+                ]
             )
         else:
             line("No version yet. Panel runs use the default personas.", "q xs")
@@ -291,10 +296,10 @@ def _history(session: ProjectSession, status: personas.PersonaStatus) -> None:
     run = personas.last_panel(session)
     if run is not None:
         with panel("Cost per group", run.title, key="persona-costs"):
-            for one in personas.costs(session, run):
-                turns, tokens = format_count(one.turns, "turn"), f"{one.tokens:,} tokens"
-                text = f"{turns}, {tokens} ({one.per_document:,.0f} per document), {format_price(one.cost_usd)}"
-                st.html(f'<div class="moot-line"><b>{escape(one.name)}</b> <span class="q">{text}</span></div>')
+            for group in personas.costs(session, run):
+                turns, tokens = format_count(group.turns, "turn"), f"{group.tokens:,} tokens"
+                text = f"{turns}, {tokens} ({group.per_document:,.0f} per document), {format_price(group.cost_usd)}"
+                st.html(f'<div class="moot-line"><b>{escape(group.name)}</b> <span class="q">{text}</span></div>')
 
 
 main()

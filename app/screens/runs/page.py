@@ -54,13 +54,13 @@ def main() -> None:
     rows = leaderboard(session, reference)
     shown = _table(session, rows)
     selected = [row for id in state.runs.selected for row in shown if row.run.run_id == id]
-    chosen = sorted(selected, key=lambda row: not row.run.details.pinned)  # the others are compared with the first
-    _actions(session, chosen)
+    ordered = sorted(selected, key=lambda row: not row.run.details.pinned)  # the others are compared with the first
+    _actions(session, ordered)
     left, right = st.columns([1.1, 1], gap="small")
     with left:
         _frontier(shown)
     with right:
-        _details(session, chosen, reference)
+        _details(session, ordered, reference)
 
 
 def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
@@ -138,9 +138,9 @@ def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: st
         state.runs.undo = done
 
 
-def _actions(session: ProjectSession, chosen: Sequence[LeaderboardRow]) -> None:
+def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> None:
     """Draw the actions on the selected runs, and undo of the last deletion."""
-    runs = [row.run for row in chosen]
+    runs = [row.run for row in selected]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="runs-actions"):
         if not runs:
             line("Select runs to open or compare them. J and K move, X selects, Enter opens, R renames, P pins.")
@@ -186,8 +186,8 @@ def _undo(session: ProjectSession) -> None:
 
 def _set_status(session: ProjectSession, runs: Sequence[RunRow], status: str) -> None:
     changes = {run.run_id: run.details.model_copy(update={"status": status}) for run in runs}
-    what = {"deleted": "deleted", "archived": "archived", "": "restored"}[status]
-    _change(session, changes, f"{format_count(len(runs), 'run')} {what}.")
+    verb = {"deleted": "deleted", "archived": "archived", "": "restored"}[status]
+    _change(session, changes, f"{format_count(len(runs), 'run')} {verb}.")
     state.runs.clear_selection()
 
 
@@ -212,12 +212,12 @@ def _open_in_lab(session: ProjectSession, run: RunRow) -> None:
 
 def _frontier(rows: Sequence[LeaderboardRow]) -> None:
     """Draw quality against cost."""
-    known = [row for row in rows if row.main is not None]
+    scored = [row for row in rows if row.main is not None]
     with layout.panel("Quality and cost", "green: no other run scores as well at a lower cost", key="runs-cost"):
-        if not known:
+        if not scored:
             line("No run has been scored against this reference.")
             return
-        unit = cost_unit([row.cost for row in known])
+        unit = cost_unit([row.cost for row in scored])
         points = [
             {
                 "name": row.run.title,
@@ -226,26 +226,26 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
                 "efficient": row.efficient,
                 "words": ", ".join(filter(None, (row.configuration[heading] for heading in table.ALWAYS))),
             }
-            for row in known
+            for row in scored
         ]
-        charts.frontier(points, key="runs-frontier", unit=unit, quality=known[0].metric.name)
+        charts.frontier(points, key="runs-frontier", unit=unit, quality=scored[0].metric.name)
 
 
-def _details(session: ProjectSession, chosen: Sequence[LeaderboardRow], reference: Reference) -> None:
+def _details(session: ProjectSession, selected: Sequence[LeaderboardRow], reference: Reference) -> None:
     """Draw the configuration of the selected run, or the differences between several."""
-    runs = [row.run for row in chosen]
+    runs = [row.run for row in selected]
     if not runs:
         with layout.panel("Details", key="runs-details"):
             line("The results and settings of the selected run, or what differs between two or more.")
     elif len(runs) == 1:
-        _one_run(session, chosen[0])
+        _one_run(session, selected[0])
     else:
         with layout.panel(f"{runs[1].title} against {runs[0].title}", key="runs-details"):
             if _comparable(runs) and all(run.verdicts for run in runs):
                 for pair in compare.comparison(session, [run.run_id for run in runs[:MOST_COMPARED]], reference).pairs:
                     line(pair.sentence)
-            results = [table.results(row) for row in chosen]
-            run_differences(runs, [(name, " → ".join(one[name] for one in results)) for name in results[0]])
+            results = [table.results(row) for row in selected]
+            run_differences(runs, [(name, " → ".join(result[name] for result in results)) for name in results[0]])
 
 
 def _one_run(session: ProjectSession, row: LeaderboardRow) -> None:
@@ -259,7 +259,7 @@ def _one_run(session: ProjectSession, row: LeaderboardRow) -> None:
         parts = table.parts_that_differ(row.configuration)
         facts([*table.results(row).items(), *((heading, row.configuration[heading]) for heading in parts)])
         st.multiselect(
-            "Tags", sorted({tag for one in session.runs() for tag in one.details.tags}), accept_new_options=True,
+            "Tags", sorted({tag for run in session.runs() for tag in run.details.tags}), accept_new_options=True,
             placeholder="Add a tag",
             **bound(f"runs-tags-{run.run_id}", list(details.tags), lambda tags: change(tags=tuple(tags))),
         )  # fmt: skip

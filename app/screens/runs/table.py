@@ -62,8 +62,8 @@ def _run_data(row: LeaderboardRow, usual: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _configuration_cell(text: str, usual: str) -> dict[str, Any]:
-    known = set(usual.split(", "))
-    parts = [[part, part not in known] for part in text.split(", ")] if text else []
+    usual_parts = set(usual.split(", "))
+    parts = [[part, part not in usual_parts] for part in text.split(", ")] if text else []
     return {"parts": parts, "value": _count(text), "title": text}
 
 
@@ -90,8 +90,8 @@ def _figures(row: LeaderboardRow) -> dict[str, Any]:
     }
 
 
-def _estimate(one: Estimate) -> dict[str, Any]:
-    return _number(one.value, format_estimate(one))
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return _number(estimate.value, format_estimate(estimate))
 
 
 def _number(value: float | None, text: str, tone: str = "") -> dict[str, Any]:
