@@ -30,68 +30,68 @@ PEOPLE: dict[People, str] = {"experts": "experts", "trained": "trained annotator
 
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     rows = comparable_runs(session, run)
-    found = model_scores(session, rows, reference)
-    scored = {one.run_id for one in found}
-    each = [coverage.of_run(session, row, reference) for row in rows if row.run_id in scored]
-    on = coverage.merge(each).describe(reference) if each else ""
+    results = model_scores(session, rows, reference)
+    scored = {result.run_id for result in results}
+    coverages = [coverage.of_run(session, row, reference) for row in rows if row.run_id in scored]
+    basis = coverage.merge(coverages).describe(reference) if coverages else ""
     left, right = st.columns([1, 1.2], gap="small")
     with left:
-        _recommendations(found, recommend_models(session, rows, tuple(run.settings.role_models), reference), on)
+        _recommendations(results, recommend_models(session, rows, tuple(run.settings.role_models), reference), basis)
     with right:
         sub = "can the model replace human annotators?"
         with layout.panel("Alternative annotator test", sub, key="models-alt-test"):
-            chosen = st.selectbox(
+            kind = st.selectbox(
                 "The annotators are", list(PEOPLE), index=1, format_func=PEOPLE.__getitem__, key="models-people-kind",
                 help="The model may be worse than a person by this share of the documents, because it costs less: "
                 + ", ".join(f"{EPSILONS[kind]:g} for {name}" for kind, name in PEOPLE.items()),
             )  # fmt: skip
-            test = alt_test.may_replace(session, run, EPSILONS[chosen])
+            test = alt_test.may_replace(session, run, EPSILONS[kind])
             _alternative_test(test, alt_test.describe_coverage(session, run))
         _drift(session, run)
 
 
-def _recommendations(found: Sequence[ModelScores], advised: Sequence[Recommendation], on: str) -> None:
+def _recommendations(results: Sequence[ModelScores], advised: Sequence[Recommendation], basis: str) -> None:
     """Draw the scores of each model and the recommendation for each role."""
     sub = "macro scores of each model's own lists, in its latest run with this codebook"
-    with layout.panel("Model per role", sub, counted=on, key="models-roles"):
+    with layout.panel("Model per role", sub, counted=basis, key="models-roles"):
         rows = [
             {
-                "name": one.spec,
-                "role": one.role,
-                "title": one.title,
-                "run": one.run_id,
-                **estimate_data(one.scores["macro_precision"], "precision", "precision_"),
-                **estimate_data(one.scores["macro_recall"], "recall", "recall_"),
-                "n": one.scores.n,
+                "name": result.spec,
+                "role": result.role,
+                "title": result.title,
+                "run": result.run_id,
+                **estimate_data(result.scores["macro_precision"], "precision", "precision_"),
+                **estimate_data(result.scores["macro_recall"], "recall", "recall_"),
+                "n": result.scores.n,
             }
-            for one in found
-            if one.scores["macro_precision"].value is not None and one.scores["macro_recall"].value is not None
+            for result in results
+            if result.scores["macro_precision"].value is not None and result.scores["macro_recall"].value is not None
         ]
         if rows:
             charts.draw(charts.scatter(rows), rows, key="models-profiles")
         titles: dict[str, list[str]] = {}  # several roles often have the same advice
-        for one in advised:
-            titles.setdefault(one.sentence, []).append(one.title)
+        for recommendation in advised:
+            titles.setdefault(recommendation.sentence, []).append(recommendation.title)
         lines = "".join(
             f"<span><b>{escape(', '.join(named))}:</b> {escape(sentence)}</span>" for sentence, named in titles.items()
         )
         st.html(f'<div class="moot-sentences">{lines}</div>')
 
 
-def _alternative_test(test: Alternative, on: str) -> None:
+def _alternative_test(test: Alternative, basis: str) -> None:
     line(test.sentence)
     if test.people:
-        layout.counted(on)
+        layout.counted(basis)
         rows = [
             [
-                one.person,
-                f"{one.n:,}",
-                share_html(one.model_wins, 0),
-                share_html(one.person_wins, 0),
-                MISSING if one.p is None else f"{one.p:.3f}",
-                "yes" if one.replaceable else "no",
+                row.person,
+                f"{row.n:,}",
+                share_html(row.model_wins, 0),
+                share_html(row.person_wins, 0),
+                MISSING if row.p is None else f"{row.p:.3f}",
+                "yes" if row.replaceable else "no",
             ]
-            for one in test.people
+            for row in test.people
         ]
         table(["Person left out", "n", "Model", "Person", "p", "Replaceable"], rows)
         st.caption(
@@ -103,20 +103,20 @@ def _alternative_test(test: Alternative, on: str) -> None:
 
 def _drift(session: ProjectSession, run: RunRow) -> None:
     """Draw the results of the canary runs."""
-    found = model_drift.drifts(session, run)
-    on = coverage.merge([one.counted for one in found]).describe() if found else ""
-    with layout.panel("Drift", "canary documents, repeated later", counted=on, key="models-drift") as head:
+    drifts = model_drift.drifts(session, run)
+    basis = coverage.merge([drift.counted for drift in drifts]).describe() if drifts else ""
+    with layout.panel("Drift", "canary documents, repeated later", counted=basis, key="models-drift") as head:
         with head:
             if run.verdicts and st.button("Check for drift", key="models-canaries", icon=":material/replay:"):
-                made = model_drift.start_canary_run(session, run)
-                session.start_or_resume(made.run_id)
-                started = f"{format_count(made.documents, 'canary document')} started"
-                state.set_notice("ok", started, f"In the run {made.title}.")
+                canary_run = model_drift.start_canary_run(session, run)
+                session.start_or_resume(canary_run.run_id)
+                started = f"{format_count(canary_run.documents, 'canary document')} started"
+                state.set_notice("ok", started, f"In the run {canary_run.title}.")
                 st.rerun()
-        if not found:
+        if not drifts:
             st.caption(
                 "Providers can change a model without notice. Repeat some documents from time to time: a change beyond "
                 "the difference between iterations is drift."
             )
             return
-        facts([(one.later, one.sentence) for one in found])
+        facts([(drift.later, drift.sentence) for drift in drifts])

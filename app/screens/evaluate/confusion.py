@@ -22,35 +22,35 @@ SHOWN = 50  # number of documents of a cell on one page
 
 
 @st.fragment
-def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:
+def confusion_panel(session: ProjectSession, evaluation: EvaluationReport, debate: DebateEffect) -> None:
     """Draw the matrices and the documents in the selected cell."""
-    codebook = found.run.settings.codebook
-    reference = reference_names(found.reference).noun
+    codebook = evaluation.run.settings.codebook
+    reference = reference_names(evaluation.reference).noun
     with layout.panel(
         "Confusion matrix",
         f"rows: {reference}, columns: verdict; shares of the row",
         note="click a cell to read its documents",
-        counted=found.coverage.describe(found.reference),
+        counted=evaluation.coverage.describe(evaluation.reference),
         key="evaluate-confusion",
     ):
         if codebook.kind == "choice":
-            _choice_matrix(found, reference)
+            _choice_matrix(evaluation, reference)
         else:
-            _label_matrices(found, reference)
-        place = st.container()
+            _label_matrices(evaluation, reference)
+        column = st.container()
         if debate.flip_table is not None:
-            left, place = st.columns([1, 1.15], gap="medium")
+            left, column = st.columns([1, 1.15], gap="medium")
             with left:
-                flips.flip_table(debate.flip_table, codebook, debate.titles, noun(found.run))
-        with place:
-            _cases(session, found, debate)
+                flips.flip_table(debate.flip_table, codebook, debate.titles, noun(evaluation.run))
+        with column:
+            _cases(session, evaluation, debate)
 
 
-def _label_matrices(found: EvaluationReport, reference: str) -> None:
+def _label_matrices(evaluation: EvaluationReport, reference: str) -> None:
     """Draw a 2x2 matrix for each label. A click selects a cell."""
     labels = []
-    for label in label_data(found.run.settings.codebook):
-        counts = found.scores.counts[label["name"]]
+    for label in label_data(evaluation.run.settings.codebook):
+        counts = evaluation.scores.counts[label["name"]]
         note = f"{counts.positives:,} present" if counts.positives else "none present"
         labels.append({**label, "note": note, **{cell: getattr(counts, cell) for cell in scores.CELLS}})
     _CONFUSION_MATRIX(
@@ -65,33 +65,35 @@ def _cell_clicked() -> None:
         state.evaluate.cell = (str(clicked[0]), str(clicked[1]))
 
 
-def _choice_matrix(found: EvaluationReport, reference: str) -> None:
+def _choice_matrix(evaluation: EvaluationReport, reference: str) -> None:
     """Draw the matrix of all labels. A click selects a cell."""
-    labels = {label.name: label.id for label in found.run.settings.codebook.labels}
-    true, said = charts.confusion_heatmap(found.scores.confusion, list(labels), reference, key="evaluate-matrix")
-    if true and said:
-        state.evaluate.cell = (labels[true], labels[said])
+    labels = {label.name: label.id for label in evaluation.run.settings.codebook.labels}
+    true, predicted = charts.confusion_heatmap(
+        evaluation.scores.confusion, list(labels), reference, key="evaluate-matrix"
+    )
+    if true and predicted:
+        state.evaluate.cell = (labels[true], labels[predicted])
 
 
-def _picked(found: EvaluationReport) -> tuple[str, str] | None:
+def _picked(evaluation: EvaluationReport) -> tuple[str, str] | None:
     """Return the selected cell, else a cell with many errors. None without errors.
 
     The default is the largest error cell (single choice) or the larger error cell of the label with most errors.
     """
-    names = {label.id: label.name for label in found.run.settings.codebook.labels}
+    names = {label.id: label.name for label in evaluation.run.settings.codebook.labels}
     cell = state.evaluate.cell
-    choice = found.run.settings.codebook.kind == "choice"
+    choice = evaluation.run.settings.codebook.kind == "choice"
     if cell is not None and cell[0] in names and cell[1] in (names if choice else scores.CELLS):
         return cell
     if choice:
         wrong = [
-            (count, true, said)
-            for true, line in zip(names, found.scores.confusion, strict=True)
-            for said, count in zip(names, line, strict=True)
-            if true != said and count
+            (count, true, predicted)
+            for true, line in zip(names, evaluation.scores.confusion, strict=True)
+            for predicted, count in zip(names, line, strict=True)
+            if true != predicted and count
         ]
         return max(wrong)[1:] if wrong else None
-    counts = {id: found.scores.counts[name] for id, name in names.items()}
+    counts = {id: evaluation.scores.counts[name] for id, name in names.items()}
     worst = max(counts, key=lambda id: counts[id].fn + counts[id].fp)
     fn, fp = counts[worst].fn, counts[worst].fp
     if not fn + fp:
@@ -99,32 +101,32 @@ def _picked(found: EvaluationReport) -> tuple[str, str] | None:
     return worst, "fn" if fn >= fp else "fp"
 
 
-def _cases(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:
-    cell = _picked(found)
+def _cases(session: ProjectSession, evaluation: EvaluationReport, debate: DebateEffect) -> None:
+    cell = _picked(evaluation)
     if cell is None:
         st.caption("There are no errors. Click a cell to read its documents.")
         return
-    labels = {label.id: label for label in found.run.settings.codebook.labels}
+    labels = {label.id: label for label in evaluation.run.settings.codebook.labels}
     label = labels[cell[0]]
-    says = reference_names(found.reference).says
-    if found.run.settings.codebook.kind == "choice":
+    says = reference_names(evaluation.reference).says
+    if evaluation.run.settings.codebook.kind == "choice":
         ids = list(labels)
-        total = found.scores.confusion[ids.index(cell[0])][ids.index(cell[1])]
-        said_true, said = label.name, labels[cell[1]].name
-        head = said_true if said_true == said else f"{said_true} as {said}"
+        total = evaluation.scores.confusion[ids.index(cell[0])][ids.index(cell[1])]
+        true, predicted = label.name, labels[cell[1]].name
+        head = true if true == predicted else f"{true} as {predicted}"
     else:
-        total = getattr(found.scores.counts[label.name], cell[1])
-        said_true, said = ("present" if value else "absent" for value in scores.CELLS[cell[1]])
+        total = getattr(evaluation.scores.counts[label.name], cell[1])
+        true, predicted = ("present" if value else "absent" for value in scores.CELLS[cell[1]])
         head = f"{label.name}, {cell[1].upper()}"
     pages = max(1, -(-total // SHOWN))
     number = st.pagination(pages, key="evaluate-case-page") if pages > 1 else 1
     rows = scores.cell_documents(
-        session, found.run, *cell, reference=found.reference, offset=(number - 1) * SHOWN, limit=SHOWN
+        session, evaluation.run, *cell, reference=evaluation.reference, offset=(number - 1) * SHOWN, limit=SHOWN
     )
     document_list(
         [{"id": row.document_id, "excerpt": excerpt(row.text), "role": row.error_by} for row in rows],
         title=head,
-        note=f"{format_count(total, 'document')} where {says} {said_true} and the verdict says {said}",
+        note=f"{format_count(total, 'document')} where {says} {true} and the verdict says {predicted}",
         heading="error introduced by" if any(row.error_by for row in rows) else "",
         roles=debate.titles,
         key="evaluate-cases",

@@ -42,7 +42,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     _groups(session, run, reference)
     result = effect_of(session, run, reference)
     unit = noun(run)
-    on_run, on_debate, on_rounds = (
+    run_basis, debate_basis, rounds_basis = (
         count(session, run, reference).describe(reference)
         for count in (coverage.of_run, coverage.of_debate, coverage.of_rounds)
     )
@@ -55,22 +55,22 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     left, right = st.columns([1.75, 1], gap="small")
     with left:
         if result.flip_table is not None:
-            _steps(result, unit, on_debate)
-        _rounds(result.rounds, result.titles, on_rounds)
+            _steps(result, unit, debate_basis)
+        _rounds(result.rounds, result.titles, rounds_basis)
         if result.critic is not None and not result.rounds:  # beside the bound it would leave the left side empty
             _critic(result.critic)
     with right:
-        _bound(result.upper_bound, on_run)
+        _bound(result.upper_bound, run_basis)
         if result.critic is not None and result.rounds:
             _critic(result.critic)
-    _panels(result, on_rounds)
+    _panels(result, rounds_basis)
 
 
-def _steps(result: DebateEffect, noun: str, on: str) -> None:
+def _steps(result: DebateEffect, noun: str, basis: str) -> None:
     flip_table = result.flip_table
     assert flip_table is not None
     sub = f"{format_count(flip_table.cells, noun)} with a reference"
-    with layout.panel("Contribution by step", sub, counted=on, key="debate-steps"):
+    with layout.panel("Contribution by step", sub, counted=basis, key="debate-steps"):
         rows = [[result.titles[flip_table.roles[0]], share_html(flip_table.shares[0]), *[""] * 7]]
         for step, share in zip(flip_table.steps, flip_table.shares[1:], strict=True):
             price = result.prices[step.role]
@@ -95,12 +95,12 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
         if any(result.prices[step.role].net > 0 for step in flip_table.steps):
             heads += [f"Cost {gained}", f"Tokens {gained}"]
         table(heads, [row[: len(heads)] for row in rows])
-        whole, notes = result.prices["whole"], []
+        total, notes = result.prices["whole"], []
         if any(step.gain.value == 0 and step.gain.interval is None for step in flip_table.steps):
             notes.append("A step that changed nothing has no interval: nothing shows how far off its gain may be.")
-        if whole.cost_usd is None:
+        if total.cost_usd is None:
             notes.append("The price of a model is unknown, so costs are given in tokens.")
-        elif whole.net <= 0:
+        elif total.net <= 0:
             notes.append(f"The debate gained no {noun} on balance, so there is no cost per {noun} gained.")
         if notes:
             st.caption(" ".join(notes))
@@ -119,8 +119,8 @@ def _critic(critic: Objections) -> None:
         facts(rows)
 
 
-def _bound(bound: Bound, on: str) -> None:
-    with layout.panel("Upper bound", "the best of all agents", counted=on, key="debate-bound"):
+def _bound(bound: Bound, basis: str) -> None:
+    with layout.panel("Upper bound", "the best of all agents", counted=basis, key="debate-bound"):
         if bound.at_first.value is None:
             st.caption("No agent gave a list of its own on a document with a reference.")
             return
@@ -137,52 +137,52 @@ def _bound(bound: Bound, on: str) -> None:
         st.caption(words)
 
 
-def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> None:
-    if not found:
+def _rounds(rounds: tuple[Round, ...], agents: Mapping[str, str], basis: str) -> None:
+    if not rounds:
         return
     rows: list[dict[str, Any]] = []
-    for one in found:
-        for name, share in zip(SERIES, (one.vote, one.mean, one.upper_bound, one.unanimous), strict=True):
-            rows.append({"step": one.name, "series": name, **estimate_data(share)})
-    with layout.panel("Rounds", "agreement and accuracy, round by round", counted=on, key="debate-rounds"):
+    for round_ in rounds:
+        for name, share in zip(SERIES, (round_.vote, round_.mean, round_.upper_bound, round_.unanimous), strict=True):
+            rows.append({"step": round_.name, "series": name, **estimate_data(share)})
+    with layout.panel("Rounds", "agreement and accuracy, round by round", counted=basis, key="debate-rounds"):
         charts.draw(charts.lines(rows, SERIES), rows, key="debate-rounds-chart")
         table = [
             {
-                "round": one.name,
+                "round": round_.name,
                 "agent": agents.get(agent.agent, agent.agent),
                 "accuracy": _percent(agent.accuracy),
                 "kept": agent.kept,
                 "corrected": agent.to_right,
                 "regressed": agent.to_wrong,
             }
-            for one in found
-            for agent in one.agents
+            for round_ in rounds
+            for agent in round_.agents
         ]
         right = {"accuracy": st.column_config.TextColumn(alignment="right")}
         st.dataframe(table, hide_index=True, key="debate-rounds-table", column_config=right)
 
-        def agreement(one: Round) -> str:
+        def agreement(round_: Round) -> str:
             pairs = [
                 f"{agents.get(a, a)} and {agents.get(b, b)} agree on {_percent(share)}"
-                for a, b, share in one.consecutive
+                for a, b, share in round_.consecutive
             ]
-            return "; ".join([f"{_percent(one.with_majority)} of the agents agree with the majority", *pairs])
+            return "; ".join([f"{_percent(round_.with_majority)} of the agents agree with the majority", *pairs])
 
         lines = []
-        for text, group in groupby(found, key=agreement):
-            names = [one.name for one in group]
+        for text, group in groupby(rounds, key=agreement):
+            names = [round_.name for round_ in group]
             lines.append(f"{' to '.join(dict.fromkeys((names[0], names[-1])))}: {text}.")
         sentences(*lines)
 
 
-def _panels(result: DebateEffect, on: str) -> None:
+def _panels(result: DebateEffect, basis: str) -> None:
     for family, dimensions in result.panels.items():
         title = f"{family.capitalize()}s before and after"
-        with layout.panel(title, "ratings from 0 to 1", counted=on, key=f"debate-panel-{family}"):
+        with layout.panel(title, "ratings from 0 to 1", counted=basis, key=f"debate-panel-{family}"):
             rows = []
-            for name, one in dimensions.items():
-                pairs = [(getattr(one.before, key), getattr(one.after, key)) for key in ("spearman", "kendall")]
-                pairs.append((one.alpha_before, one.alpha_after))
+            for name, effect in dimensions.items():
+                pairs = [(getattr(effect.before, key), getattr(effect.after, key)) for key in ("spearman", "kendall")]
+                pairs.append((effect.alpha_before, effect.alpha_after))
                 rows.append([name, *(estimate_html(side) for pair in pairs for side in pair)])
             heads = [f"{name} {when}" for name in ("Spearman", "Kendall", "Alpha") for when in ("before", "after")]
             table(["Dimension", *heads], rows)
@@ -192,8 +192,8 @@ def _percent(share: Estimate) -> str:
     return format_estimate(share, percent=True, digits=1)
 
 
-def _format_share(found: Estimate) -> str:
-    return "none" if found.value is None else _percent(found)
+def _format_share(share: Estimate) -> str:
+    return "none" if share.value is None else _percent(share)
 
 
 # -- groups of a panel
@@ -212,12 +212,12 @@ def _groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             titles = {measure: NAMES[measure] for measure in MEASURES}
             measure = segments("measure", titles, default="spearman", key="styles-measure")
         default = evaluate(session, run, reference).first_scored
-        chosen = pick(run.settings.codebook, key="styles-dimension", default=default)
-        result = panel_ablation.styles(session, run, chosen, reference)
+        label_id = pick(run.settings.codebook, key="styles-dimension", default=default)
+        result = panel_ablation.styles(session, run, label_id, reference)
         if result is None:
             return
         layout.counted(result.counted.describe(reference))
-        rows = [_row(one, result, measure) for one in result.parts]
+        rows = [_row(part, result, measure) for part in result.parts]
         if any(row["after"] is not None or row["before"] is not None for row in rows):
             charts.draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")
         else:
@@ -225,13 +225,13 @@ def _groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         sentences(result.sentence)
 
 
-def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
-    before, after = one.before[measure], one.after[measure]
-    gain = result.gains.get(one.group, {}).get(measure) if one.style == "full" else None
+def _row(part: Part, result: Styles, measure: str) -> dict[str, Any]:
+    before, after = part.before[measure], part.after[measure]
+    gain = result.gains.get(part.group, {}).get(measure) if part.style == "full" else None
     return {
-        "group": one.group,
-        "style": f"{STYLES[one.style]} ({result.runs[one.style]})",
-        "colour": LANES[one.style],
+        "group": part.group,
+        "style": f"{STYLES[part.style]} ({result.runs[part.style]})",
+        "colour": LANES[part.style],
         **estimate_data(before, "before", "before_"),
         **estimate_data(after, "after"),
         "words": f"{format_number(before.value, 2)} → {format_estimate(after, digits=2)}",
@@ -264,13 +264,13 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> charts.Spec:
     )  # fmt: skip
     base = alt.Chart(frame).encode(**lane)
     marks = base.encode(color=colour, tooltip=tip)
-    known = marks.transform_filter("isValid(datum.after)").mark_point(filled=True, size=85, opacity=1)
+    after = marks.transform_filter("isValid(datum.after)").mark_point(filled=True, size=85, opacity=1)
     spans = marks.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3, opacity=0.4)
     first = marks.transform_filter("isValid(datum.before)").mark_point(size=75, strokeWidth=1.6, opacity=1)
     chart = alt.layer(
         spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q"),
         first.encode(x=alt.X("before:Q", scale=across)),
-        known.encode(x=x),
+        after.encode(x=x),
         charts.text_layer(base, room),
     )
     return charts.styled(chart, 24 * len(rows) + 70)

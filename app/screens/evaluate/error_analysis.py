@@ -33,24 +33,24 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the errors of one label and the documents with them."""
     codebook = run.settings.codebook
     labels = {label.id: label.name for label in codebook.labels}
-    chosen = pick(codebook, key="errors-label", default=evaluate(session, run, reference).first_scored)
-    found = of_label(session, run, chosen, reference)
-    side, word = _findings(found, codebook.kind, reference)
-    on = found.counted.describe(reference)
+    label_id = pick(codebook, key="errors-label", default=evaluate(session, run, reference).first_scored)
+    errors = of_label(session, run, label_id, reference)
+    side, word = _findings(errors, codebook.kind, reference)
+    basis = errors.counted.describe(reference)
     containing = f"containing “{word}”" if word else ""
-    with layout.panel("Documents", containing, counted=on, key="errors-documents") as head:
+    with layout.panel("Documents", containing, counted=basis, key="errors-documents") as head:
         with head:
             only = ALL
-            if found.iterations > 1:
+            if errors.iterations > 1:
                 only = segments("filter", [ALL, CONSISTENT], default=ALL, key="errors-only")
             if st.button("Edit the definition", key="errors-define", icon=":material/edit:", type="tertiary"):
-                state.codebook.select_label(chosen)
+                state.codebook.select_label(label_id)
                 open_page("codebook")
         rows, total = documents(
-            session, run, chosen, reference, side=side, consistent=only == CONSISTENT, word=word, limit=SHOWN
+            session, run, label_id, reference, side=side, consistent=only == CONSISTENT, word=word, limit=SHOWN
         )
         if not rows:
-            st.caption(f"No such errors on {literal(labels[chosen])}.")
+            st.caption(f"No such errors on {literal(labels[label_id])}.")
             return
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
         document_list(
@@ -58,7 +58,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
                 {"id": row.document_id, "excerpt": " ".join([*(f"[{tag}]" for tag in row.tags), excerpt(row.text)])}
                 for row in rows
             ],
-            title=labels[chosen],
+            title=labels[label_id],
             note=f"{format_count(total, 'document')}, most frequent errors first{more}",
             key="errors-cases",
         )
@@ -67,21 +67,21 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Side, str]:
     """Draw cue words and shares of errors. Return the side and the cue word selected to filter the documents."""
     word = ""
-    on = result.counted.describe(reference)
+    basis = result.counted.describe(reference)
     left, right = st.columns([1.2, 1], gap="small")
     sub = "more frequent in these errors than in correct documents"
-    with left, layout.panel("Cue words", sub, counted=on, key="errors-cues"):
+    with left, layout.panel("Cue words", sub, counted=basis, key="errors-cues"):
         sides = SIDES[kind]
-        counts = {one.side: one for one in result.sides}
-        titles = {name: f"{NAMES[kind == 'rating'][name]} {counts[name].wrong:,}" for name in sides}
-        most = max(sides, key=lambda name: counts[name].wrong)
+        by_side = {errors.side: errors for errors in result.sides}
+        titles = {name: f"{NAMES[kind == 'rating'][name]} {by_side[name].wrong:,}" for name in sides}
+        most = max(sides, key=lambda name: by_side[name].wrong)
         side = segments("side", titles, default=most, key="errors-side")
-        found = counts[side]
+        errors = by_side[side]
         again = "Repeat the run to see which errors are consistent."
         if result.iterations > 1:
-            again = f"{found.consistent:,} of them in all {result.iterations} iterations."
+            again = f"{errors.consistent:,} of them in all {result.iterations} iterations."
         st.caption(f"{sides[side].capitalize()}. {again}")
-        if found.cues:
+        if errors.cues:
             rows = [
                 {
                     "name": cue.word,
@@ -89,7 +89,7 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
                     "words": f"{format_count(len(cue.errors), 'error')}, {cue.hits:,} correct",
                     "colour": "wrong",
                 }
-                for cue in found.cues
+                for cue in errors.cues
             ]
             word = charts.bars(rows, key=f"errors-words-{side}", unit="TF-IDF difference", share=False, select=True)
         else:
@@ -97,12 +97,12 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
                 "No word occurs in two of these errors and in a larger share of them than of the correct documents."
             )
     with right:
-        with layout.panel("By length", "error rate by number of words", counted=on, key="errors-length"):
+        with layout.panel("By length", "error rate by number of words", counted=basis, key="errors-length"):
             _bands(result.by_length, "words", key="errors-length-chart")
         if result.by_labels:
-            with layout.panel("By number of labels", "present in the reference", counted=on, key="errors-labels"):
+            with layout.panel("By number of labels", "present in the reference", counted=basis, key="errors-labels"):
                 _bands(result.by_labels, "labels", key="errors-labels-chart")
-        with layout.panel("By error type", "as set in Review", counted=on, key="errors-tags"):
+        with layout.panel("By error type", "as set in Review", counted=basis, key="errors-tags"):
             if result.tags:
                 facts([(tag, f"{count:,}") for tag, count in result.tags.items()])
             else:

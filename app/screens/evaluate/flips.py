@@ -90,20 +90,24 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
     drop = f"({step} < {NARROW_STEP} ? datum.drop : 0)"
 
     def text(rows: Rows, **mark: Any) -> Any:
-        own: dict[str, Any] = {name: alt.ExprRef(f"datum.{name}") for name in ("align", "dx", "fontSize", "fontWeight")}
-        own |= {"text": alt.ExprRef(lines), "lineHeight": LINE, "limit": alt.ExprRef(f"datum.cut ? {step} * 3 / 4 : 0")}
-        own |= {"dy": alt.ExprRef(f"{drop} - {LINE} * (length({lines}) - 1)")}
-        return alt.Chart(inline_data(rows)).mark_text(**own, **mark).encode(x=x, y=y, color=fill)
+        style: dict[str, Any] = {
+            name: alt.ExprRef(f"datum.{name}") for name in ("align", "dx", "fontSize", "fontWeight")
+        }
+        style["text"] = alt.ExprRef(lines)
+        style["limit"] = alt.ExprRef(f"datum.cut ? {step} * 3 / 4 : 0")
+        style["dy"] = alt.ExprRef(f"{drop} - {LINE} * (length({lines}) - 1)")
+        marks = alt.Chart(inline_data(rows)).mark_text(lineHeight=LINE, **style, **mark)
+        return marks.encode(x=x, y=y, color=fill)
 
     notes = [
         _word(0, TOP + 14, "correct", shade["tx2"], align="left", dx=BAR / 2 + 8),
         _word(0, height - 9, "incorrect", shade["tx2"], align="left", dx=-BAR / 2),
     ]
     for bar in bars:
-        place = {"align": bar["align"], "dx": bar["dx"]}
-        notes.append(_word(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, cut=True, **place))
-        notes.append(_word(bar["x"], 25, bar["share"], shade["tx2"], fontSize=11.5, **place))
-        notes.append(_word(bar["x"], 41, bar["interval"], shade["tx2"], fontSize=11.5, **place))
+        alignment = {"align": bar["align"], "dx": bar["dx"]}
+        notes.append(_word(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, cut=True, **alignment))
+        notes.append(_word(bar["x"], 25, bar["share"], shade["tx2"], fontSize=11.5, **alignment))
+        notes.append(_word(bar["x"], 41, bar["interval"], shade["tx2"], fontSize=11.5, **alignment))
     tip = tooltip(name="Role", right="Correct", wrong="Incorrect", interval="Share correct, 95% interval")
     marks = alt.Chart(inline_data(bars)).encode(x=x, tooltip=tip)
     opacity = alt.Opacity("opacity:Q", scale=None)
@@ -126,28 +130,28 @@ def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:
     shade = palette.colours()
     flows: Rows = []
     texts: Rows = []
-    for place, tally in enumerate(step.total for step in flips.steps):
-        kept = TOP + tally.kept_right * scale
+    for index, tally in enumerate(step.total for step in flips.steps):
+        kept_end = TOP + tally.kept_right * scale
         before, after = (TOP + right * scale + GAP for right in (tally.right_before, tally.right_after))
         bottom = TOP + flips.cells * scale + GAP - tally.kept_wrong * scale
         for start, end, width, colour, opacity in (
             (TOP, TOP, tally.kept_right * scale, "bg3", 1.0),
             (bottom, bottom, tally.kept_wrong * scale, "line2", 0.6),
-            (kept, after, tally.regressed and max(tally.regressed * scale, THINNEST), "wrong", 0.62),
-            (before, kept, tally.corrected and max(tally.corrected * scale, THINNEST), "right", 0.62),
+            (kept_end, after, tally.regressed and max(tally.regressed * scale, THINNEST), "wrong", 0.62),
+            (before, kept_end, tally.corrected and max(tally.corrected * scale, THINNEST), "right", 0.62),
         ):
             for at in (piece / CURVE for piece in range(CURVE + 1)):
                 edge = start + (end - start) * at * at * (3 - 2 * at)
-                row = {"flow": f"{place} {colour}", "x": place + at, "y": edge, "y2": edge + width}
+                row = {"flow": f"{index} {colour}", "x": index + at, "y": edge, "y2": edge + width}
                 flows.append({**row, "fill": shade[colour], "opacity": opacity})
         if tally.regressed:
             words = f"{tally.regressed:,} regressed"
-            texts.append(_word(place + 0.7, after - 25, words, shade["wrong"], fontWeight=600))
+            texts.append(_word(index + 0.7, after - 25, words, shade["wrong"], fontWeight=600))
         if tally.corrected:
             words = f"{tally.corrected:,} corrected"
-            texts.append(_word(place + 0.3, before - 1, words, shade["right"], fontWeight=600))
+            texts.append(_word(index + 0.3, before - 1, words, shade["right"], fontWeight=600))
         if not tally.regressed and not tally.corrected:
-            texts.append(_word(place + 0.5, TOP + 16, "no changes", shade["tx2"], drop=18))
+            texts.append(_word(index + 0.5, TOP + 16, "no changes", shade["tx2"], drop=18))
     return flows, texts
 
 
@@ -162,15 +166,15 @@ def _bars(flips: FlipTable, titles: Mapping[str, str], scale: float) -> Rows:
     rights = [totals[0].right_before, *(total.right_after for total in totals)]
     colours = palette.colours()
     rows = []
-    for place, (role, right, share) in enumerate(zip(flips.roles, rights, flips.shares, strict=True)):
-        align, dx = ("left", -BAR / 2) if place == 0 else ("right", BAR / 2) if place == len(totals) else ("center", 0)
+    for index, (role, right, share) in enumerate(zip(flips.roles, rights, flips.shares, strict=True)):
+        align, dx = ("left", -BAR / 2) if index == 0 else ("right", BAR / 2) if index == len(totals) else ("center", 0)
         low, wrong = TOP + right * scale + GAP, flips.cells - right
         rows.append(
             {
                 "name": titles.get(role, role), "fill": palette.role_colour(role, colours),
                 "share": f"{format_percent(share.value, 1)} correct" if share.value is not None else "",
                 "interval": format_interval(share.interval, "percent", digits=1),
-                "right": f"{right:,}", "wrong": f"{wrong:,}", "align": align, "dx": dx, "x": place,
+                "right": f"{right:,}", "wrong": f"{wrong:,}", "align": align, "dx": dx, "x": index,
                 "y": TOP, "y2": TOP + max(right * scale, 0.5), "low": low, "low2": low + max(wrong * scale, THINNEST),
             }
         )  # fmt: skip

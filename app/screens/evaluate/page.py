@@ -49,19 +49,19 @@ def main() -> None:
     name = session.run_name(run.run_id)
     version = f"codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
     facts = [name, "" if version in name else version, run_date(run)]  # a name may contain the version
-    known = available_references(session, run.run_id)
+    references = available_references(session, run.run_id)
     with layout.header("Evaluate", ", ".join(filter(None, facts)), key="evaluate-head"):
         run_picker(runs, key="evaluate-run")
-        reference = reference_picker(known, key="evaluate-reference")
-        if known[reference]:
+        reference = reference_picker(references, key="evaluate-reference")
+        if references[reference]:
             _downloads(session, run, reference)
-    if not known[reference]:
-        _no_reference(known)
+    if not references[reference]:
+        _no_reference(references)
         return
-    found = evaluate(session, run, reference)
-    _key_numbers(found)
-    if not found.n:
-        _no_scored_documents(found)
+    evaluation = evaluate(session, run, reference)
+    _key_numbers(evaluation)
+    if not evaluation.n:
+        _no_scored_documents(evaluation)
         return
     key = with_default(EvaluateState.tab.key, "scores")
     tab = segments("analysis", EvaluateState.TABS, key=key, persist_state="session")
@@ -76,9 +76,9 @@ def main() -> None:
         case "models":
             annotators.draw(session, run, reference)
         case _ if run.settings.codebook.kind == "rating":
-            _ratings(session, found)
+            _ratings(session, evaluation)
         case _:
-            _scores(session, found)
+            _scores(session, evaluation)
     document_drawer(session, [run], run.settings.codebook, key="evaluate-drawer")
     session.prefetcher.submit_latest(lambda: report.prefetch_tabs(session, run, reference))
 
@@ -98,8 +98,8 @@ def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:
     return (f"over {defined} of {format_count(len(scores.labels), 'dimension')}; the others {why}",)
 
 
-def _no_reference(known: dict[Reference, int]) -> None:
-    other = "nothing is reviewed yet" if not known["reviewed"] else "none of this run's documents is reviewed"
+def _no_reference(references: dict[Reference, int]) -> None:
+    other = "nothing is reviewed yet" if not references["reviewed"] else "none of this run's documents is reviewed"
     words = f"The file has no gold column for these documents and {other}."
     layout.empty(
         "No reference to compare with",
@@ -110,11 +110,11 @@ def _no_reference(known: dict[Reference, int]) -> None:
     )
 
 
-def _no_scored_documents(found: EvaluationReport) -> None:
+def _no_scored_documents(evaluation: EvaluationReport) -> None:
     """Draw the empty state of a run without a document that has both a verdict and a reference."""
-    noun = reference_names(found.reference).noun
+    noun = reference_names(evaluation.reference).noun
     advice = "Decide unresolved documents in Review, or start a run with other models or definitions."
-    if set(found.coverage.left_out) == {"failed"}:
+    if set(evaluation.coverage.left_out) == {"failed"}:
         advice = "Their debates failed: retry them on Run."
     layout.empty(
         "No verdict to score",
@@ -141,24 +141,24 @@ def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> No
             st.download_button(label, make, name, mime, on_click="ignore", width="stretch")
 
 
-def _key_numbers(found: EvaluationReport) -> None:
-    scores = found.scores
-    is_estimate = found.basis.design == "sample"  # weighted, so not a count of these documents
-    documents = f"estimated from {found.n:,}" if is_estimate else f"{{right}} of {found.n:,}"
+def _key_numbers(evaluation: EvaluationReport) -> None:
+    scores = evaluation.scores
+    is_estimate = evaluation.basis.design == "sample"  # weighted, so not a count of these documents
+    documents = f"estimated from {evaluation.n:,}" if is_estimate else f"{{right}} of {evaluation.n:,}"
     captions = {"subset_accuracy": documents, "accuracy": f"{scores.cells:,} labels"}
     if scores.kind == "choice":
         captions = {"accuracy": documents}
     numbers = []
     for metric in metrics(scores.kind):
         if metric.headline:
-            right = round((scores[metric.key].value or 0.0) * found.n)
+            right = round((scores[metric.key].value or 0.0) * evaluation.n)
             note = captions.get(metric.key, "").format(right=f"{right:,}")
             number = score_metric(metric, scores[metric.key], note)
             if scores.kind == "rating":
                 undefined = _undefined_dimensions(scores, metric.key.removeprefix("macro_"))
                 number = replace(number, notes=(*number.notes, *undefined))
             numbers.append(number)
-    counted = found.coverage
+    counted = evaluation.coverage
     reasons: dict[coverage.Reason, tuple[str, str, str]] = {
         "unresolved": ("unresolved", "unres", "by the debate"),
         "failed": ("failed", "wrong", "by the provider"),
@@ -170,63 +170,64 @@ def _key_numbers(found: EvaluationReport) -> None:
         if count := counted.left_out.get(reason):
             notes.append(strong(f"{count:,} {words}", tone) + f" {text}")
     if without := counted.count("no_reference"):
-        missing = reference_names(found.reference).missing
+        missing = reference_names(evaluation.reference).missing
         notes.append(f"not counted: {format_count(without, 'document')} without {missing}")
     excluded = sum(counted.left_out.values()) - without
     main = main_metric(scores.kind)
-    if excluded and (strict := found.strict.get(main.key)) is not None and strict.value is not None:
+    if excluded and (strict := evaluation.strict.get(main.key)) is not None and strict.value is not None:
         notes.append(f"{main.name} {format_estimate(strict)} with these as wrong")
-    share = f" ({format_percent(excluded / (found.n + excluded))})" if excluded else ""
+    share = f" ({format_percent(excluded / (evaluation.n + excluded))})" if excluded else ""
     notes = notes or ["All documents are scored."]
     metric_strip([*numbers, Metric("Left out", text=f"{excluded:,}{share}", notes=tuple(notes))])
 
 
-def _scores(session: ProjectSession, found: EvaluationReport) -> None:
-    run, reference = found.run, found.reference
+def _scores(session: ProjectSession, evaluation: EvaluationReport) -> None:
+    run, reference = evaluation.run, evaluation.reference
     debate = effect_of(session, run, reference)
     roles = role_scores(session, run, reference)
     left, right = st.columns([1.06, 1], gap="small") if debate.flip_table is not None else (st.container(), None)
-    on = found.describe_basis()
+    basis = evaluation.describe_basis()
     with left:
         sub = "line: value, light bar: 95% interval"
-        with layout.panel("Scores per label", sub, counted=on, key="evaluate-bars") as head:
+        with layout.panel("Scores per label", sub, counted=basis, key="evaluate-bars") as head:
             titles = {role: debate.titles.get(role, role) for role in score_bars.other_roles(roles, debate)}
             with head:
                 layout.role_legend(titles)
-            score_bars.draw_score_bars(found, roles, debate)
-            for reason in _undefined_scores(found):
+            score_bars.draw_score_bars(evaluation, roles, debate)
+            for reason in _undefined_scores(evaluation):
                 line(reason)
     if right is not None:
         with right:
-            _flow(session, found, debate)
-    agreement(found.scores, reference_names(reference).noun, on, key="evaluate-agreement")
-    score_tables(found.scores)
-    confusion.confusion_panel(session, found, debate)
+            _flow(session, evaluation, debate)
+    agreement(evaluation.scores, reference_names(reference).noun, basis, key="evaluate-agreement")
+    score_tables(evaluation.scores)
+    confusion.confusion_panel(session, evaluation, debate)
 
 
-def _undefined_scores(found: EvaluationReport) -> list[str]:
+def _undefined_scores(evaluation: EvaluationReport) -> list[str]:
     """Return the reasons why labels lack precision, recall or F1; empty if none does."""
-    counts = found.scores.counts
-    absent = [name for name, each in counts.items() if not each.positives]
-    unpredicted = [name for name, each in counts.items() if not each.tp + each.fp]
-    where, never = f"never present in {reference_names(found.reference).noun}", "never present in a verdict"
+    counts = evaluation.scores.counts
+    absent = [name for name, label_counts in counts.items() if not label_counts.positives]
+    unpredicted = [name for name, label_counts in counts.items() if not label_counts.tp + label_counts.fp]
+    not_in_reference = f"never present in {reference_names(evaluation.reference).noun}"
+    not_in_verdicts = "never present in a verdict"
     left_out = f"the macro means leave {plural(len(absent), 'it', 'them')} out"
     reasons = (
-        (absent, f"{where}, so recall and F1 are undefined ({MISSING}) and {left_out}"),
-        ([name for name in unpredicted if name not in absent], f"{never}, so precision is 0 by convention"),
-        ([name for name in unpredicted if name in absent], f"{never}, so precision is undefined ({MISSING})"),
+        (absent, f"{not_in_reference}, so recall and F1 are undefined ({MISSING}) and {left_out}"),
+        ([name for name in unpredicted if name not in absent], f"{not_in_verdicts}, so precision is 0 by convention"),
+        ([name for name in unpredicted if name in absent], f"{not_in_verdicts}, so precision is undefined ({MISSING})"),
     )
     return [f"{join_names(names)}: {reason}." for names, reason in reasons if names]
 
 
-def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:
+def _flow(session: ProjectSession, evaluation: EvaluationReport, debate: DebateEffect) -> None:
     flip_table = debate.flip_table
     assert flip_table is not None
-    cells = format_count(flip_table.cells, noun(found.run))
-    on = coverage.of_debate(session, found.run, found.reference).describe(found.reference)
-    with layout.panel("Effect of the debate", cells, counted=on, key="evaluate-flow"):
+    cells = format_count(flip_table.cells, noun(evaluation.run))
+    basis = coverage.of_debate(session, evaluation.run, evaluation.reference).describe(evaluation.reference)
+    with layout.panel("Effect of the debate", cells, counted=basis, key="evaluate-flow"):
         # As high as the bars beside it, within limits.
-        height = min(480, max(190, score_bars.ROW * (len(found.scores.labels) + 2) - 66))
+        height = min(480, max(190, score_bars.ROW * (len(evaluation.scores.labels) + 2) - 66))
         text = summary(debate)
         flips.flip_flow(flip_table, debate.titles, text, height)
 
@@ -234,51 +235,51 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
 # -- scores of ratings
 
 
-def _ratings(session: ProjectSession, found: EvaluationReport) -> None:
+def _ratings(session: ProjectSession, evaluation: EvaluationReport) -> None:
     """Draw the tab Scores of a run that rates: dimensions, confusion matrix, raters and ROUGE-L."""
-    on = found.describe_basis()
+    basis = evaluation.describe_basis()
     with layout.panel(
-        "Scores per dimension", "bias above 0: higher than the reference", counted=on, key="evaluate-table"
+        "Scores per dimension", "bias above 0: higher than the reference", counted=basis, key="evaluate-table"
     ):
-        dimension_table(found.scores)
-    _dimension_confusion(session, found)
-    if found.median is not None:
+        dimension_table(evaluation.scores)
+    _dimension_confusion(session, evaluation)
+    if evaluation.median is not None:
         with layout.panel("Scores per rater", "Spearman's correlation", key="evaluate-raters"):
-            _raters(found)
-    if found.overlap:
+            _raters(evaluation)
+    if evaluation.overlap:
         with layout.panel("ROUGE-L baseline", "word overlap, Spearman's correlation", key="evaluate-overlap"):
-            _overlap(found)
+            _overlap(evaluation)
 
 
-def _dimension_confusion(session: ProjectSession, found: EvaluationReport) -> None:
-    run, reference = found.run, found.reference
+def _dimension_confusion(session: ProjectSession, evaluation: EvaluationReport) -> None:
+    run, reference = evaluation.run, evaluation.reference
     noun = reference_names(reference).noun
     with layout.panel("Confusion matrix", f"rows: {noun}, rounded; columns: verdict", key="evaluate-meet"):
-        chosen = pick(run.settings.codebook, key="evaluate-dimension", default=found.first_scored)
-        points = [format_rating(point) for point in run.settings.codebook.scale_of(chosen).points]
-        matrix = rating_confusion(session, run, chosen, reference)
-        layout.counted(coverage.on_item(session, run, chosen, reference).describe(reference))
-        charts.confusion_heatmap(matrix, points, noun, key=f"evaluate-confusion-{chosen}")
+        label_id = pick(run.settings.codebook, key="evaluate-dimension", default=evaluation.first_scored)
+        points = [format_rating(point) for point in run.settings.codebook.scale_of(label_id).points]
+        matrix = rating_confusion(session, run, label_id, reference)
+        layout.counted(coverage.on_item(session, run, label_id, reference).describe(reference))
+        charts.confusion_heatmap(matrix, points, noun, key=f"evaluate-confusion-{label_id}")
 
 
-def _raters(found: EvaluationReport) -> None:
+def _raters(evaluation: EvaluationReport) -> None:
     """Draw each rater, the mean and the median of them, and their agreement, by dimension."""
-    assert found.median is not None
-    sides = {**found.raters, "mean": found.scores, "median": found.median}
+    assert evaluation.median is not None
+    sides = {**evaluation.raters, "mean": evaluation.scores, "median": evaluation.median}
     rows = []
-    for name in found.scores.labels:
-        each = [side.labels[name]["spearman"] for side in sides.values()]
-        rows.append([name, *map(estimate_html, [*each, found.agreement[name]])])
+    for name in evaluation.scores.labels:
+        estimates = [side.labels[name]["spearman"] for side in sides.values()]
+        rows.append([name, *map(estimate_html, [*estimates, evaluation.agreement[name]])])
     table(["Dimension", *sides, "agreement of the raters (alpha)"], rows)
 
 
-def _overlap(found: EvaluationReport) -> None:
-    fields = found.overlap
+def _overlap(evaluation: EvaluationReport) -> None:
+    fields = evaluation.overlap
     rows = []
-    for name, scores in found.scores.labels.items():
-        each = [own.labels[name].spearman for own in fields.values()]
-        rows.append([name, *map(estimate_html, [*each, scores["spearman"]])])
-    heads = [f"with {field} (mean F1 {format_estimate(own.mean)})" for field, own in fields.items()]
+    for name, scores in evaluation.scores.labels.items():
+        estimates = [overlap.labels[name].spearman for overlap in fields.values()]
+        rows.append([name, *map(estimate_html, [*estimates, scores["spearman"]])])
+    heads = [f"with {field} (mean F1 {format_estimate(overlap.mean)})" for field, overlap in fields.items()]
     table(["Dimension", *heads, "this run"], rows)
 
 

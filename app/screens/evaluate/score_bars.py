@@ -36,18 +36,18 @@ class ScoreRow:
     roles: Mapping[str, tuple[Estimate, ...]]
 
 
-def draw_score_bars(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
+def draw_score_bars(evaluation: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
     """Draw the scores as small multiples, with one row per label.
 
     The mark is the value, the light bar is the interval, and triangles are the other roles.
     """
-    rows = _rows(found, other_roles(roles, debate))
+    rows = _rows(evaluation, other_roles(roles, debate))
     draw(_score_bars(rows, debate.titles), _numbers(rows, debate.titles), key="evaluate-scores")
 
 
-def preload(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
+def preload(evaluation: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
     """Make the chart that ``draw_score_bars`` will draw."""
-    _score_bars(_rows(found, other_roles(roles, debate)), debate.titles)
+    _score_bars(_rows(evaluation, other_roles(roles, debate)), debate.titles)
 
 
 def other_roles(roles: Mapping[str, Scores], debate: DebateEffect) -> dict[str, Scores]:
@@ -57,16 +57,18 @@ def other_roles(roles: Mapping[str, Scores], debate: DebateEffect) -> dict[str, 
     return {role: scores for role, scores in roles.items() if role != debate.flip_table.roles[-1]}
 
 
-def _rows(found: EvaluationReport, roles: Mapping[str, Scores]) -> list[ScoreRow]:
-    labels = {label.name: label.colour for label in found.run.settings.codebook.labels}
+def _rows(evaluation: EvaluationReport, roles: Mapping[str, Scores]) -> list[ScoreRow]:
+    labels = {label.name: label.colour for label in evaluation.run.settings.codebook.labels}
     rows = []
-    for name, label in found.scores.labels.items():
+    for name, label in evaluation.scores.labels.items():
         positives = label.counts.positives if label.counts else 0
-        each = {role: tuple(scores.labels[name][key] for key in KEYS) for role, scores in roles.items()}
-        rows.append(ScoreRow(name, f"{positives:,} present", labels[name], tuple(label[key] for key in KEYS), each))
-    scored = sum(counts.positives > 0 for counts in found.scores.counts.values())
+        other_scores = {role: tuple(scores.labels[name][key] for key in KEYS) for role, scores in roles.items()}
+        rows.append(
+            ScoreRow(name, f"{positives:,} present", labels[name], tuple(label[key] for key in KEYS), other_scores)
+        )
+    scored = sum(counts.positives > 0 for counts in evaluation.scores.counts.values())
     means = {role: tuple(scores[f"macro_{key}"] for key in KEYS) for role, scores in roles.items()}
-    macro = tuple(found.scores[f"macro_{key}"] for key in KEYS)
+    macro = tuple(evaluation.scores[f"macro_{key}"] for key in KEYS)
     return [*rows, ScoreRow("Macro", format_count(scored, "label"), 0, macro, means)]
 
 
@@ -88,10 +90,10 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
     names = [f"{row.name}\n{row.note}" for row in rows]
     y = named_axis("label", names, labelExpr="split(datum.label, '\\n')").scale(domain=names)
     panels = []
-    for place, measure in enumerate(MEASURES):
-        bars, triangles = _panel_rows(rows, names, place, titles, shade)
-        right = f"width * {place + 1} / 3 - {_TEXT}"
-        across = alt.Scale(domain=[0, 1], nice=False, range=[alt.ExprRef(f"width * {place} / 3"), alt.ExprRef(right)])
+    for index, measure in enumerate(MEASURES):
+        bars, triangles = _panel_rows(rows, names, index, titles, shade)
+        right = f"width * {index + 1} / 3 - {_TEXT}"
+        across = alt.Scale(domain=[0, 1], nice=False, range=[alt.ExprRef(f"width * {index} / 3"), alt.ExprRef(right)])
         axis = alt.Axis(
             orient="top", title=measure, titleAnchor="start", titleColor=shade["tx"], titleFontSize=12,
             titleFontWeight=600, values=[0, 0.5, 1], format="~g", grid=True, domain=False, ticks=False,
@@ -100,11 +102,11 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
         x = alt.X("from:Q", scale=across, axis=axis)
         tip = tooltip(name="Label", who="Of", value=(measure, ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"))
         base = alt.Chart(inline_data(bars))
-        own = alt.Color("colour:N", scale=None)
+        fill = alt.Color("colour:N", scale=None)
         panels.append(alt.layer(
-            base.mark_bar(size=12).encode(x=x, x2="low:Q", y=y, color=own, tooltip=tip),
+            base.mark_bar(size=12).encode(x=x, x2="low:Q", y=y, color=fill, tooltip=tip),
             base.mark_bar(size=12, opacity=0.38).encode(
-                x=alt.X("low:Q", scale=across), x2="high:Q", y=y, color=own, tooltip=tip
+                x=alt.X("low:Q", scale=across), x2="high:Q", y=y, color=fill, tooltip=tip
             ),
             base.mark_tick(size=17, thickness=2, color=shade["tx"]).encode(
                 x=alt.X("value:Q", scale=across), y=y, tooltip=tip
@@ -114,20 +116,20 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
             ),
             alt.Chart(inline_data(triangles))
             .mark_point(shape="triangle-up", size=38, filled=True, opacity=1, yOffset=12)
-            .encode(x=alt.X("value:Q", scale=across), y=y, color=own, tooltip=tip),
+            .encode(x=alt.X("value:Q", scale=across), y=y, color=fill, tooltip=tip),
         ))  # fmt: skip
     own_axes = alt.Resolve(scale=alt.ScaleResolveMap(x="independent"), axis=alt.AxisResolveMap(x="independent"))
     return styled(alt.layer(*panels, resolve=own_axes), ROW * len(rows) + 46)
 
 
 def _panel_rows(
-    rows: Sequence[ScoreRow], names: Sequence[str], place: int, titles: Mapping[str, str], shade: Mapping[str, str]
+    rows: Sequence[ScoreRow], names: Sequence[str], index: int, titles: Mapping[str, str], shade: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the bars of one measure, and the triangles of the other roles."""
     bars: list[dict[str, Any]] = []
     triangles: list[dict[str, Any]] = []
     for row, label in zip(rows, names, strict=True):
-        score = row.scores[place]
+        score = row.scores[index]
         low, high = (score.interval.low, score.interval.high) if score.interval else (score.value, score.value)
         bars.append(
             {
@@ -137,8 +139,8 @@ def _panel_rows(
             }
         )  # fmt: skip
         triangles += [
-            {"label": label, "name": row.name, "who": titles.get(role, role), **estimate_data(three[place]),
+            {"label": label, "name": row.name, "who": titles.get(role, role), **estimate_data(three[index]),
              "colour": palette.role_colour(role, shade)}
-            for role, three in row.roles.items() if three[place].value is not None
+            for role, three in row.roles.items() if three[index].value is not None
         ]  # fmt: skip
     return bars, triangles

@@ -41,32 +41,32 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     if repeated is None:
         st.caption("No iteration has a verdict yet.")
         return
-    each = [coverage.of_run(session, row, reference) for row in siblings(session, run)]
+    coverages = [coverage.of_run(session, row, reference) for row in siblings(session, run)]
     left, right = st.columns([1.25, 1], gap="small")
     with left:
-        _measures(session, repeated, run.settings.codebook, coverage.merge(each).describe(reference))
+        _measures(session, repeated, run.settings.codebook, coverage.merge(coverages).describe(reference))
         _documents(repeated, run.settings.codebook, reference)
     with right:
         _certainty(certainty(session, run, reference), reference)
     by_ambiguity(session, run, reference)
 
 
-def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook, on: str) -> None:
+def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook, basis: str) -> None:
     if len(result.runs) == 1:
         words = "Models can answer differently each time. Run 3 or more iterations to see how much the scores vary."
         layout.empty("One iteration", words, {"Open Run": "run"}, sign="bars", key="stability-measures")
         return
     title, first = f"{len(result.runs)} iterations", session.run_name(result.runs[0])
-    with layout.panel(title, f"of {first}", counted=on, key="stability-measures"):
+    with layout.panel(title, f"of {first}", counted=basis, key="stability-measures"):
         rows = [
-            _row(metric.name, one, [result.by_run[run].get(metric.key) for run in result.runs])
+            _row(metric.name, repeated, [result.by_run[run].get(metric.key) for run in result.runs])
             for metric in metrics(codebook.kind)
-            if (one := result.measures[metric.key]).n
+            if (repeated := result.measures[metric.key]).n
         ]
         main = main_metric(codebook.kind, per_label=True)
         rows += [
-            _row(f"{main.name} {label}", one, [result.by_label[label][run] for run in result.runs])
-            for label, one in result.labels.items()
+            _row(f"{main.name} {label}", repeated, [result.by_label[label][run] for run in result.runs])
+            for label, repeated in result.labels.items()
         ]
         numbers = [f"No. {number}" for number in range(1, len(result.runs[:RUNS]) + 1)]
         table(["Metric", "Mean", "SD", "95% interval", *numbers], rows)
@@ -76,9 +76,9 @@ def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook,
         )
 
 
-def _row(name: str, one: Repeated, scores: Sequence[float | None]) -> list[str]:
-    interval = one.interval if one.sd else None  # without variation, its width of 0 would claim too much
-    summary = [format_number(one.mean), format_number(one.sd), format_interval(interval) or MISSING]
+def _row(name: str, repeated: Repeated, scores: Sequence[float | None]) -> list[str]:
+    interval = repeated.interval if repeated.sd else None  # without variation, its width of 0 would claim too much
+    summary = [format_number(repeated.mean), format_number(repeated.sd), format_interval(interval) or MISSING]
     return [name, *summary, *map(format_number, scores[:RUNS])]
 
 
@@ -89,28 +89,30 @@ def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -
     labels = result.stability.labels if codebook.kind != "choice" else {}
     rows = [
         {"name": label, "consistency": name, "count": count}
-        for label, own in {"All labels": counts, **labels}.items()
-        for name, count in own.items()
+        for label, label_counts in {"All labels": counts, **labels}.items()
+        for name, count in label_counts.items()
     ]
     share = format_estimate(result.stability.inconsistent, percent=True)
     words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent: {share}"
-    on = result.counted.describe(reference)
-    with layout.panel("Consistency over iterations", words, counted=on, key="stability-documents"):
+    basis = result.counted.describe(reference)
+    with layout.panel("Consistency over iterations", words, counted=basis, key="stability-documents"):
         charts.draw(charts.consistency_bars(rows), rows, key="stability-consistency")
 
 
 def _certainty(result: Certainty, reference: Reference) -> None:
-    found = result.calibration
-    on = result.counted.describe(reference) if result.counted is not None else ""
-    with layout.panel(TITLES[result.kind], result.voters, counted=on, key="stability-certainty"):
-        if found is None or not found.n:
+    calibration = result.calibration
+    basis = result.counted.describe(reference) if result.counted is not None else ""
+    with layout.panel(TITLES[result.kind], result.voters, counted=basis, key="stability-certainty"):
+        if calibration is None or not calibration.n:
             st.caption(result.why_not)
             return
-        rows = [{"certainty": one.certainty, **estimate_data(one.right, "right"), "n": one.n} for one in found.bins]
+        rows = [
+            {"certainty": bin.certainty, **estimate_data(bin.right, "right"), "n": bin.n} for bin in calibration.bins
+        ]
         charts.draw(charts.reliability(rows, AXES[result.kind]), rows, key="stability-reliability")
         st.caption(
-            f"Expected calibration error {found.ece:.3f} (without an interval, as it depends on the bins), Brier score "
-            f"{format_estimate(found.brier)} on {found.n:,} cases. "
+            f"Expected calibration error {calibration.ece:.3f} (without an interval, as it depends on the bins), "
+            f"Brier score {format_estimate(calibration.brier)} on {calibration.n:,} cases. "
             f"On the dashed line, {HONEST[result.kind]} equals the share of correct values."
         )
 
@@ -122,25 +124,25 @@ _SHOWN = ("accuracy", "macro_f1", "macro_spearman", "macro_mae")
 def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the scores of both parts by the selected pre-pass; without a pre-pass, explain how to make one."""
     with layout.panel("Ambiguous and normal documents", "by an earlier vote of one model", key="evaluate-apart"):
-        known = ambiguity.prepasses(session)
-        if not known:
+        prepasses = ambiguity.prepasses(session)
+        if not prepasses:
             sentences(
                 "No run with repeated votes has finished. Run the protocol Single annotator with the method Vote to "
                 "find the documents on which a model disagrees with itself."
             )
             return
         left, right = st.columns(2)
-        chosen = left.selectbox("Vote", known, format_func=session.run_name, key="apart-vote")
+        prepass = left.selectbox("Vote", prepasses, format_func=session.run_name, key="apart-vote")
         theta = right.number_input(
             "Ambiguity threshold", 0.0, 1.0, 0.5, 0.1, key="apart-theta",
             help="A document is ambiguous if the shares of its two most common answers differ by at most this.",
         )  # fmt: skip
         try:
-            result = ambiguity.scores_by_ambiguity(session, run.run_id, str(chosen), float(theta), reference=reference)
+            result = ambiguity.scores_by_ambiguity(session, run.run_id, str(prepass), float(theta), reference=reference)
         except UsageError as error:
             st.text(str(error))
             return
-        layout.counted(ambiguity.coverage_by_ambiguity(session, run, str(chosen), reference).describe(reference))
+        layout.counted(ambiguity.coverage_by_ambiguity(session, run, str(prepass), reference).describe(reference))
         shown = [metric for metric in metrics(run.settings.codebook.kind) if metric.key in _SHOWN]
         heads = ["Documents", "Count", "Share", "Scored", *(metric.name for metric in shown)]
         table(heads, [[name.capitalize(), *part_cells(part, shown)] for name, part in result.items()])
@@ -151,5 +153,5 @@ def part_cells(part: ambiguity.Part, shown: Sequence[Metric]) -> list[str]:
     scores = part.scores
     if scores is None:
         return [f"{part.documents:,}", format_percent(part.share), "0", *[MISSING] * len(shown)]
-    each = (estimate_html(scores[metric.key]) for metric in shown)
-    return [f"{part.documents:,}", format_percent(part.share), f"{scores.n:,}", *each]
+    estimates = (estimate_html(scores[metric.key]) for metric in shown)
+    return [f"{part.documents:,}", format_percent(part.share), f"{scores.n:,}", *estimates]
