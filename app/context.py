@@ -135,8 +135,8 @@ def pending_import() -> PendingImport | None:
     id = state.data.pending_import
     if id is None:
         id = st.query_params.get("import_id", "")
-    found = pending_imports().get(id) if id else None
-    return found if found is not None and found.project == state.project else None
+    pending = pending_imports().get(id) if id else None
+    return pending if pending is not None and pending.project == state.project else None
 
 
 def select_pending_import(pending: PendingImport | None) -> None:

@@ -96,13 +96,13 @@ def prefetch_results(session: ProjectSession) -> None:
         runs = [] if session.active_runs() else ranked_runs(session)
         if runs:
             queue.list_queue(session, runs[0], queue.QueueFilter(sort="queue", size=1), actor=default_reviewer())
-        found = prefetch_scores(session)
-        if found is not None:
+        evaluation = prefetch_scores(session)
+        if evaluation is not None:
             from app.screens.evaluate import score_bars  # imports Altair
             from core.services.evaluation.debate_effect import debate_effect
             from core.services.evaluation.scores import role_scores
 
-            roles = role_scores(session, found.run, found.reference)
-            score_bars.preload(found, roles, debate_effect(session, found.run, found.reference))
+            roles = role_scores(session, evaluation.run, evaluation.reference)
+            score_bars.preload(evaluation, roles, debate_effect(session, evaluation.run, evaluation.reference))
 
     session.prefetcher.submit_latest(compute)

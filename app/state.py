@@ -178,9 +178,9 @@ class RunState:
     started_at: Value[float] = Value(-math.inf)
     """Monotonic time at which this tab last started a run. It counts from the start of the machine."""
 
-    def show_setup(self, on: bool) -> None:
+    def show_setup(self, shown: bool) -> None:
         """Open or close the setup of a new run. Results of the last preflight are dropped."""
-        self.setup_open = on
+        self.setup_open = shown
         RunState.probes.reset()
 
     def is_first_click(self) -> bool:
@@ -425,10 +425,10 @@ class SessionState:
     def select_project(self, path: Path) -> None:
         """Show a project and drop the state of the previous project."""
         if path != self.project:
-            kept = {SessionState.project_switcher.key, SessionState.notice.key, SessionState.url_read.key,
+            kept_keys = {SessionState.project_switcher.key, SessionState.notice.key, SessionState.url_read.key,
                     DataState.project_actions.key}  # fmt: skip
             for key in list(st.session_state):
-                if key not in kept:
+                if key not in kept_keys:
                     del st.session_state[key]
         self.project = path
 

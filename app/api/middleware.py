@@ -138,8 +138,8 @@ def page_routes(titles: Mapping[str, str]) -> list[BaseRoute]:
         text = f"Moot has no page at {escape(request.url.path)}. Open one of its pages:"
         return _message(404, "This page does not exist", text, f"<ul>{links}</ul>")
 
-    known = [Route("/", page), *(Route(f"/{name}", home if name == "home" else page) for name in titles)]
-    return [*known, Route("/{path:unknown_page}", unknown)]
+    routes = [Route("/", page), *(Route(f"/{name}", home if name == "home" else page) for name in titles)]
+    return [*routes, Route("/{path:unknown_page}", unknown)]
 
 
 @cache
@@ -160,7 +160,7 @@ def _policy(is_grid: bool) -> str:
     """
     inline = [review_grid_loader()] if is_grid else re.findall(r"<script>(.*?)</script>", _page(), re.DOTALL)
     hashes = (b64encode(sha256(script.encode()).digest()).decode() for script in inline)
-    scripts = ("'unsafe-eval'" if is_grid else "blob: 'wasm-unsafe-eval'", *(f"'sha256-{each}'" for each in hashes))
+    scripts = ("'unsafe-eval'" if is_grid else "blob: 'wasm-unsafe-eval'", *(f"'sha256-{digest}'" for digest in hashes))
     return (
         f"default-src 'self' data: blob:; script-src 'self' {' '.join(scripts)}; style-src 'self' 'unsafe-inline'; "
         "connect-src 'self' data: blob:; frame-ancestors 'self'; form-action 'self'; base-uri 'self'; "

@@ -241,8 +241,8 @@ def _squares(values: Mapping[str, Value | None], codebook: Codebook) -> str:
     ``=``.
     """
     if codebook.kind == "choice":
-        chosen = values.get(codebook.items[0])
-        return "=" + next((label.name for label in codebook.labels if label.id == chosen), "?")
+        label_id = values.get(codebook.items[0])
+        return "=" + next((label.name for label in codebook.labels if label.id == label_id), "?")
     if codebook.kind == "rating":
         return "=" + " ".join(_value_text(values.get(item), "·") for item in codebook.items)
     return "".join(_value_text(values.get(item)) for item in codebook.items)

@@ -80,7 +80,7 @@ def named_colours(field: str, colours: Mapping[str, str], **legend: Any) -> Any:
 
 def tooltip(**fields: str | tuple[str, str]) -> list[Any]:
     """Return the tooltip of a mark: the title of each field, for numbers with their format."""
-    titles = {name: (given, None) if isinstance(given, str) else given for name, given in fields.items()}
+    titles = {name: (field, None) if isinstance(field, str) else field for name, field in fields.items()}
     return [
         alt.Tooltip(f"{name}:N", title=title) if form is None else alt.Tooltip(f"{name}:Q", title=title, format=form)
         for name, (title, form) in titles.items()
@@ -180,15 +180,15 @@ def _hidden_table(rows: Sequence[Mapping[str, Any]]) -> str:
     head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in names)
     cells = ("".join(f"<td>{escape(str(row.get(name, '')))}</td>" for name in names) for row in rows[:READ_ROWS])
     body = "".join(f"<tr>{row}</tr>" for row in cells)
-    rest = f", the first {READ_ROWS} of {len(rows):,} rows" if len(rows) > READ_ROWS else ""
-    return f'<table class="moot-hidden"><caption>Numbers of the chart{rest}</caption><tr>{head}</tr>{body}</table>'
+    extent = f", the first {READ_ROWS} of {len(rows):,} rows" if len(rows) > READ_ROWS else ""
+    return f'<table class="moot-hidden"><caption>Numbers of the chart{extent}</caption><tr>{head}</tr>{body}</table>'
 
 
 def svg(spec: Spec, dark: bool) -> str:
     """Return the chart as SVG, 640 pixels wide, in the colours of one theme."""
     out = io.StringIO()
-    whole = {**spec, "width": 640, "background": palette.colours()["bg"]}
-    alt.Chart.from_dict(json.loads(palette.plain(json.dumps(whole), dark))).save(out, format="svg")
+    full_spec = {**spec, "width": 640, "background": palette.colours()["bg"]}
+    alt.Chart.from_dict(json.loads(palette.plain(json.dumps(full_spec), dark))).save(out, format="svg")
     return out.getvalue()
 
 
@@ -212,8 +212,8 @@ def _forest(rows: Rows, unit: str) -> Spec:
     axis = alt.Axis(title=unit, format="+~f", labelExpr=without_sign, tickCount=5, grid=True)
     signed = "+.1f"
     tip = tooltip(name="Label", value=("Difference", signed), low=("Interval from", signed), high=("to", signed))
-    chosen = alt.selection_point(fields=["name"], name="label")
-    faint = alt.condition(chosen, alt.value(1.0), alt.value(0.3))
+    selection = alt.selection_point(fields=["name"], name="label")
+    faint = alt.condition(selection, alt.value(1.0), alt.value(0.3))
     base = alt.Chart(frame).encode(y=named_axis("name", (row["name"] for row in rows)))
     marks = base.encode(color=alt.Color("colour:N", scale=None), tooltip=tip)
     zero = alt.Chart(inline_data([{"at": 0.0}])).mark_rule(color=shade["tx3"]).encode(x=alt.X("at:Q", scale=across))
@@ -221,7 +221,7 @@ def _forest(rows: Rows, unit: str) -> Spec:
     dots = marks.mark_point(filled=True, size=95, cursor="pointer").encode(
         x=alt.X("value:Q", scale=across, axis=axis), opacity=faint
     )
-    layers = (zero, spans, dots.add_params(chosen), text_layer(base, room))
+    layers = (zero, spans, dots.add_params(selection), text_layer(base, room))
     return styled(alt.layer(*layers), ROW * len(rows) + 46)
 
 
@@ -235,19 +235,19 @@ def lines(rows: Rows, series: Mapping[str, str]) -> Spec:
     shade = palette.colours()
     frame = inline_data([row for row in rows if row["value"] is not None])
     steps = list(dict.fromkeys(row["step"] for row in rows))
-    known = {name: shade[colour] for name, colour in series.items() if any(row["series"] == name for row in rows)}
-    beside = {name: 6 * place - 3 * (len(known) - 1) for place, name in enumerate(known)}  # pixels
+    colours = {name: shade[colour] for name, colour in series.items() if any(row["series"] == name for row in rows)}
+    shifts = {name: 6 * index - 3 * (len(colours) - 1) for index, name in enumerate(colours)}  # pixels
     axis = alt.Axis(title=None, labelAngle=0, grid=False, labelExpr="split(datum.label, ', ')")
     x = alt.X("step:N", sort=steps, axis=axis, scale=alt.Scale(padding=0.6))
     y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="share", format=".0%", tickCount=5))
-    colour = named_colours("series", known, symbolOpacity=1)
+    colour = named_colours("series", colours, symbolOpacity=1)
     tip = tooltip(
         step="Step", series="Measure", value=("Share", ".1%"), low=("Interval from", ".1%"), high=("to", ".1%")
     )
     layers = [alt.Chart(frame).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)]
-    for name, shift in beside.items():  # intervals of one step beside each other
-        own = inline_data([row for row in rows if row["series"] == name and row["value"] is not None])
-        base = alt.Chart(own).encode(x=x, y=y, color=colour, tooltip=tip)
+    for name, shift in shifts.items():  # intervals of one step beside each other
+        points = inline_data([row for row in rows if row["series"] == name and row["value"] is not None])
+        base = alt.Chart(points).encode(x=x, y=y, color=colour, tooltip=tip)
         spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3, opacity=0.35, xOffset=shift)
         layers.append(spans.encode(y="low:Q", y2="high:Q"))
         layers.append(base.mark_point(filled=True, size=70, opacity=1, xOffset=shift))
@@ -273,8 +273,8 @@ def learning_curve(rows: Rows, measure: str) -> Spec:
         documents=("Training documents", ","), score=("Score", ".3f"), low=("Interval from", ".3f"), high=("to", ".3f")
     )
     base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
-    known = alt.Chart(inline_data([row for row in rows if row["low"] is not None]))
-    band = known.mark_area(color=shade["bar"], opacity=0.18).encode(x=x, y=alt.Y("low:Q", scale=up), y2="high:Q")
+    intervals = alt.Chart(inline_data([row for row in rows if row["low"] is not None]))
+    band = intervals.mark_area(color=shade["bar"], opacity=0.18).encode(x=x, y=alt.Y("low:Q", scale=up), y2="high:Q")
     line = base.mark_line(color=shade["bar"], strokeWidth=2)
     dots = base.mark_point(filled=True, color=shade["bar"], size=70, opacity=1).encode(tooltip=tip)
     words = base.mark_text(dy=-12, fontSize=11.5, color=shade["tx2"]).encode(text=alt.Text("score:Q", format=".3f"))
@@ -323,7 +323,7 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     room = text_width(rows)
     across = scale_beside_text(room, (0, min(1.0, most * 1.02) if share else most * 1.02))
     x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=3))
-    chosen = alt.selection_point(fields=["name"], name="name")
+    selection = alt.selection_point(fields=["name"], name="name")
     base = alt.Chart(frame).encode(y=named_axis("name", (row["name"] for row in rows)))
     has_intervals = any(row.get("high") is not None for row in rows)
     solid = alt.value(0.55 if has_intervals else 1.0)  # so that the line of the interval is visible on the bar
@@ -331,9 +331,9 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
         x=x,
         color=alt.Color("fill:N", scale=None),
         tooltip=tooltip(name="Name", words="Value"),
-        opacity=alt.condition(chosen, solid, alt.value(0.35)) if select else solid,
+        opacity=alt.condition(selection, solid, alt.value(0.35)) if select else solid,
     )
-    layers = [marks.add_params(chosen) if select else marks]
+    layers = [marks.add_params(selection) if select else marks]
     if has_intervals:
         spans = base.mark_rule(color=shade["tx"], strokeWidth=1.5)
         layers.append(spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q"))
@@ -349,8 +349,8 @@ def consistency_bars(rows: Rows) -> Spec:
     shade = palette.colours()
     names = list(dict.fromkeys(row["name"] for row in rows))
     colours = {"right": "right", "inconsistent": "unres", "wrong": "wrong", "unresolved": "line2"}
-    known = list(colours)
-    base = alt.Chart(inline_data([{**row, "place": known.index(row["consistency"])} for row in rows]))
+    statuses = list(colours)
+    base = alt.Chart(inline_data([{**row, "place": statuses.index(row["consistency"])} for row in rows]))
     chart = base.mark_bar(size=15).encode(
         x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
         y=named_axis("name", names),
@@ -370,15 +370,15 @@ def confusion_heatmap(
     the diagonal. Returns the selected (row, column). Both are empty before a click.
     """
     totals = dict(zip(names, map(sum, matrix), strict=True))
-    said = dict(zip(names, map(sum, zip(*matrix, strict=True)), strict=True))
-    most = sorted(names, key=lambda name: -(totals[name] + said[name]))[:MAX_CONFUSED]
-    shown = [(name, place) for place, name in enumerate(names) if name in most]
+    predicted = dict(zip(names, map(sum, zip(*matrix, strict=True)), strict=True))
+    most = sorted(names, key=lambda name: -(totals[name] + predicted[name]))[:MAX_CONFUSED]
+    shown = [(name, index) for index, name in enumerate(names) if name in most]
     if len(shown) < len(names):
         st.caption(f"The {len(shown)} most frequent of {len(names)} are shown.")
     rows = []
-    for name, place in shown:
-        for other, other_place in shown:
-            count = matrix[place][other_place]
+    for name, index in shown:
+        for other, other_index in shown:
+            count = matrix[index][other_index]
             share = count / (totals[name] or 1)
             above = f"{count:,}\n" if len(names) <= MAX_WITH_COUNTS else ""
             words = f"{above}{format_percent(share)}" if count else ""
@@ -406,24 +406,24 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
     shade = palette.colours()
     frame = inline_data(
         {
-            **one,
-            "fill": palette.both(partial(_fill, one["share"])),
-            "ink": palette.both(partial(_ink, one["share"])),
-            "shift": -7 if "\n" in one["words"] else 0,
+            **row,
+            "fill": palette.both(partial(_fill, row["share"])),
+            "ink": palette.both(partial(_ink, row["share"])),
+            "shift": -7 if "\n" in row["words"] else 0,
         }
-        for one in rows
+        for row in rows
     )
     axis = alt.Axis(title=x_title or None, orient="top", labelAngle=-40 if slanted else 0, grid=False)
     x = alt.X("column:N", sort=list(names), axis=axis)
     y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
-    chosen = alt.selection_point(fields=["row", "column"], name="cell")
+    selection = alt.selection_point(fields=["row", "column"], name="cell")
     tip = tooltip(
         row=y_title or "Of those with", column=x_title or "have", count=("Documents", ","),
         share=("Share of the row", ".1%"),
     )  # fmt: skip
     base = alt.Chart(frame).encode(x=x, y=y)
-    cells = base.mark_rect(cursor="pointer", stroke=shade["bg"], strokeWidth=2).add_params(chosen)
-    faint = alt.condition(chosen, alt.value(1.0), alt.value(0.55))
+    cells = base.mark_rect(cursor="pointer", stroke=shade["bg"], strokeWidth=2).add_params(selection)
+    faint = alt.condition(selection, alt.value(1.0), alt.value(0.55))
     layers = [cells.encode(color=alt.Color("fill:N", scale=None), opacity=faint, tooltip=tip)]
     if marked := [row for row in rows if row.get("marked")]:
         line = alt.Chart(inline_data(marked)).mark_rect(filled=False, stroke=shade["tx2"], strokeWidth=1.5)
@@ -451,20 +451,20 @@ def frontier(rows: Rows, *, key: str, unit: str, quality: str) -> None:
     Rows are ``{name, cost, quality, low, high, efficient, words}``; the ends are None without an interval. Rows without
     a cost or a quality are left out.
     """
-    known = [row for row in rows if row["cost"] is not None and row["quality"] is not None]
-    if not known:
+    complete = [row for row in rows if row["cost"] is not None and row["quality"] is not None]
+    if not complete:
         st.caption("No run has both a cost and a score.")
         return
     cost = "$ per document" if unit == "usd" else "tokens per document"
-    draw(_frontier(known, cost, quality), rows, key=key)
+    draw(_frontier(complete, cost, quality), rows, key=key)
 
 
 @cached
-def _frontier(known: Rows, cost: str, quality: str) -> Spec:
+def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     shade = palette.colours()
-    frame = inline_data(known)
-    most = max(row["cost"] for row in known) or 1.0
-    up = _reach([row[name] for row in known for name in ("quality", "low", "high") if row[name] is not None])
+    frame = inline_data(rows)
+    most = max(row["cost"] for row in rows) or 1.0
+    up = _reach([row[name] for row in rows for name in ("quality", "low", "high") if row[name] is not None])
     across = _beside_names((0, most * 1.06))
     upward = alt.Scale(domain=up, nice=False)
     x = alt.X("cost:Q", scale=across, axis=alt.Axis(title=cost, tickCount=4))
@@ -474,7 +474,7 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
         name="Run", words="Settings", quality=(quality, ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"),
         cost=(cost, ""),
     )  # fmt: skip
-    front = inline_data(sorted((row for row in known if row["efficient"]), key=lambda row: row["cost"]))
+    front = inline_data(sorted((row for row in rows if row["efficient"]), key=lambda row: row["cost"]))
     base = alt.Chart(frame).encode(x=x, color=alt.Color("efficient:N", scale=fill, legend=None))
     spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.4)
     chart = alt.layer(
@@ -482,7 +482,7 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
         spans.encode(y=alt.Y("low:Q", scale=upward), y2="high:Q"),
         base.mark_point(filled=True, size=110, opacity=1).encode(y=y, tooltip=tip),
     )
-    return _named(chart, known, "cost", "quality", across, up)
+    return _named(chart, rows, "cost", "quality", across, up)
 
 
 @cached
@@ -547,11 +547,12 @@ def _named(marks: Any, rows: Rows, across: str, up: str, scale: Any, reach: tupl
     shade = palette.colours()
     height = max(190, _LINE * len(rows))
     ordered = sorted(rows, key=lambda row: (-row[up], -row[across]))
-    places = _apart([row[up] for row in ordered], reach, _LINE * (reach[1] - reach[0]) / height)
+    positions = _apart([row[up] for row in ordered], reach, _LINE * (reach[1] - reach[0]) / height)
     short = _without_shared_parts([row["name"] for row in ordered])
     named = alt.Chart(
         inline_data(
-            {**row, "name": name, "place": place} for row, name, place in zip(ordered, short, places, strict=True)
+            {**row, "name": name, "place": position}
+            for row, name, position in zip(ordered, short, positions, strict=True)
         )
     )
     y = alt.Y(f"{up}:Q", scale=alt.Scale(domain=list(reach), nice=False))
@@ -568,15 +569,17 @@ def _without_shared_parts(names: Sequence[str]) -> list[str]:
     """Return names without the parts between commas that are in all of them. The first part of a name stays."""
     parts = [re.split(r", | (?=\()", name) for name in names]
     shared = set(parts[0]).intersection(*parts[1:]) if len(names) > 1 else set()
-    short = (", ".join([own[0], *(part for part in own[1:] if part not in shared)]) for own in parts)
+    short = (
+        ", ".join([name_parts[0], *(part for part in name_parts[1:] if part not in shared)]) for name_parts in parts
+    )
     return [name.replace(", (", " (") for name in short]
 
 
-def _apart(places: Sequence[float], reach: tuple[float, float], gap: float) -> list[float]:
+def _apart(positions: Sequence[float], reach: tuple[float, float], gap: float) -> list[float]:
     """Return descending places at least ``gap`` apart and within ``reach``, as near to the given ones as possible."""
-    found: list[float] = []
-    for number, place in enumerate(places):
-        lowest = reach[0] + gap * (len(places) - number - 0.5)  # leaves room for those below
-        above = found[-1] - gap if found else reach[1] - gap / 2
-        found.append(min(above, max(place, lowest)))
-    return found
+    spread: list[float] = []
+    for number, position in enumerate(positions):
+        lowest = reach[0] + gap * (len(positions) - number - 0.5)  # leaves room for those below
+        above = spread[-1] - gap if spread else reach[1] - gap / 2
+        spread.append(min(above, max(position, lowest)))
+    return spread

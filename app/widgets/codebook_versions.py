@@ -36,37 +36,37 @@ def version_rows(rows: Sequence[tuple[str, str, str]]) -> None:
     st.html(body + (f'<div class="moot-why">and {more:,} before</div>' if more > 0 else ""))
 
 
-def changes(found: Sequence[LabelChange]) -> None:
+def changes(label_changes: Sequence[LabelChange]) -> None:
     """Draw the changes of each label word by word. All values are escaped."""
-    if not found:
+    if not label_changes:
         line("No difference.", "q")
         return
-    st.html(f'<div class="moot-diff">{"".join(map(_change, found))}</div>')
+    st.html(f'<div class="moot-diff">{"".join(map(_change, label_changes))}</div>')
 
 
-def pieces(found: Sequence[Piece]) -> str:
+def pieces(diff: Sequence[Piece]) -> str:
     """Return unchanged, added and removed text as HTML.
 
     Pieces are separated by a space, except before closing punctuation.
     """
     return "".join(
-        f"{'' if text.startswith(CLOSING) else ' '}<{TAGS[op]}>{escape(text)}</{TAGS[op]}>" for op, text in found
+        f"{'' if text.startswith(CLOSING) else ' '}<{TAGS[op]}>{escape(text)}</{TAGS[op]}>" for op, text in diff
     ).lstrip()
 
 
 def _change(change: LabelChange) -> str:
-    what = "" if change.what == "changed" else change.what
+    note = "" if change.what == "changed" else change.what
     head = f"{swatch_html(change.colour)}{escape(change.name)}" if change.label_id else "Codebook"
     rows = "".join(f"<dt>{escape(field.field)}</dt><dd>{pieces(field.pieces)}</dd>" for field in change.fields)
-    return f'<h3>{head}<small class="moot-why">{what}</small></h3><dl>{rows}</dl>'
+    return f'<h3>{head}<small class="moot-why">{note}</small></h3><dl>{rows}</dl>'
 
 
 def comparison(
     versions: Sequence[codebooks.CodebookVersion], draft: Codebook | None, restore: Callable[[int], None]
 ) -> None:
     """Draw the comparison of two versions, and buttons that restore an older version. Used in a dialog."""
-    books = ({DRAFT: draft} if draft is not None else {}) | {each.version: each.codebook for each in versions}
-    names = {each.version: ", ".join(filter(None, (f"v{each.version}", each.note))) for each in versions}
+    books = ({DRAFT: draft} if draft is not None else {}) | {version.version: version.codebook for version in versions}
+    names = {version.version: ", ".join(filter(None, (f"v{version.version}", version.note))) for version in versions}
     names[DRAFT] = "the draft"
     numbers = list(books)
     left, right = st.columns(2)
@@ -77,10 +77,12 @@ def comparison(
         "since", older, index=nearest, format_func=names.__getitem__, key=f"versions-before-{after}"
     )
     changes(compare(books[before], books[after]))
-    chosen = [number for number in (after, before) if number not in (DRAFT, versions[0].version)] if versions else []
+    restorable = (
+        [number for number in (after, before) if number not in (DRAFT, versions[0].version)] if versions else []
+    )
     help = "Save or discard the draft first" if draft is not None else "Saves it as a new version"
     with st.container(horizontal=True):
-        for number in chosen:
+        for number in restorable:
             key = f"versions-restore-{number}"
             if st.button(f"Restore v{number}", key=key, disabled=draft is not None, help=help):
                 restore(number)
@@ -89,14 +91,16 @@ def comparison(
 def accepted_lessons(session: ProjectSession) -> None:
     """Draw the accepted lessons of the project, nothing without any. The line updates itself while a trial runs."""
     lessons.try_when_due(session)
-    found = lessons.accepted(session)
-    if found is None:
+    accepted = lessons.accepted(session)
+    if accepted is None:
         return
-    count = format_count(len(found.lessons), "lesson")
+    count = format_count(len(accepted.lessons), "lesson")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="accepted-lessons"):
         with st.container(width="stretch"):
-            st.fragment(_outcome, run_every=0.5 if found.is_running else None)(session, was_running=found.is_running)
-        undo = f"Undo {'it' if len(found.lessons) == 1 else f'all {count}'}"
+            st.fragment(_outcome, run_every=0.5 if accepted.is_running else None)(
+                session, was_running=accepted.is_running
+            )
+        undo = f"Undo {'it' if len(accepted.lessons) == 1 else f'all {count}'}"
         if st.button(undo, type="tertiary", icon=":material/undo:", key="lessons-undo",
                      help="Takes the accepted lessons out of the draft and, as a new version, out of the saved "
                      "codebook. Your other edits stay."):  # fmt: skip
@@ -107,18 +111,18 @@ def accepted_lessons(session: ProjectSession) -> None:
 
 
 def _outcome(session: ProjectSession, *, was_running: bool) -> None:
-    found = lessons.accepted(session)
-    if found is None or (was_running and not found.is_running):
+    accepted = lessons.accepted(session)
+    if accepted is None or (was_running and not accepted.is_running):
         st.rerun()
-    st.html(f'<div class="moot-remark" role="status">{sentence(found)}</div>')
+    st.html(f'<div class="moot-remark" role="status">{sentence(accepted)}</div>')
 
 
-def sentence(found: lessons.AcceptedLessons) -> str:
+def sentence(accepted: lessons.AcceptedLessons) -> str:
     """Return the outcome of the accepted lessons as HTML."""
-    head = f"<b>{format_count(len(found.lessons), 'accepted lesson')}</b>"
-    if found.is_running:
+    head = f"<b>{format_count(len(accepted.lessons), 'accepted lesson')}</b>"
+    if accepted.is_running:
         return f"{head}, being tested on labelled documents."
-    result = found.result
+    result = accepted.result
     if result is None:
         return f"{head}, not tested: review {lessons.MIN_REVIEWED} documents, and their effect is measured here."
     cells, pair = result.cells, result.comparison
@@ -128,8 +132,8 @@ def sentence(found: lessons.AcceptedLessons) -> str:
         if pair.main.verdict == "worse":
             advice = ' <span class="bad">Undo them, or change their words.</span>'
     tested, left_out = f"all {format_count(result.labelled, 'labelled document')}", ""
-    if result.labelled < found.labelled:
-        tested = f"{result.labelled:,} of {format_count(found.labelled, 'labelled document')}"
+    if result.labelled < accepted.labelled:
+        tested = f"{result.labelled:,} of {format_count(accepted.labelled, 'labelled document')}"
         left_out = f" (at most {lessons.MAX_DOCUMENTS}, without held-out ones and sources of examples)"
     effect = format_effect(cells.corrected, cells.regressed)
     return f"{head}. Word-list baseline on {tested}{left_out}: {effect}.{scored}{advice}"
@@ -140,5 +144,5 @@ def _undo(session: ProjectSession) -> None:
         undone = lessons.undo(session)
         pronoun = "it" if undone.lessons == 1 else "them"
         saved = f"Codebook v{undone.version} was saved without {pronoun}. " if undone.version is not None else ""
-        others = "Your other unsaved changes stay in the draft." if codebooks.codebook_status(session).dirty else ""
-        state.set_notice("ok", f"{format_count(undone.lessons, 'lesson')} undone", saved + others)
+        unsaved = "Your other unsaved changes stay in the draft." if codebooks.codebook_status(session).dirty else ""
+        state.set_notice("ok", f"{format_count(undone.lessons, 'lesson')} undone", saved + unsaved)

@@ -33,10 +33,10 @@ def job_progress(job: Job[Any]) -> None:
     st.progress(job.share, job.step)
 
 
-def saved(at: float | None, what: str = "Saved") -> None:
+def saved(at: float | None, verb: str = "Saved") -> None:
     """Draw the time of the last save. Draws nothing for None."""
     if at is not None:
-        st.html(f'<span class="moot-saved">✓ {what} {format_clock(at)}</span>')
+        st.html(f'<span class="moot-saved">✓ {verb} {format_clock(at)}</span>')
 
 
 def line(text: str, tone: str = "") -> None:
@@ -57,8 +57,8 @@ def segments(label: str, options: Iterable[T], **widget: Any) -> T:
     """
     if isinstance(options, Mapping):
         widget["format_func"] = options.__getitem__
-    chosen: T = st.segmented_control(label, list(options), required=True, label_visibility="collapsed", **widget)
-    return chosen
+    selected: T = st.segmented_control(label, list(options), required=True, label_visibility="collapsed", **widget)
+    return selected
 
 
 def page_number(pages: int, *, key: str) -> int:
@@ -145,7 +145,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = ""
         for column in columns
     ]
     is_wide = sum(any("moot-interval" in cell for cell in column) for column in zip(*rows, strict=True)) > MOST_INLINE
-    sides = ["" if number or not place else ' class="text"' for place, number in enumerate(numeric)]
+    sides = ["" if number or not index else ' class="text"' for index, number in enumerate(numeric)]
 
     def cells(tag: str, row: Sequence[str]) -> str:
         return "".join(f"<{tag}{side}>{escape(cell)}</{tag}>" for side, cell in zip(sides, row, strict=True))

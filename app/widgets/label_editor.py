@@ -169,8 +169,8 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
     scale, gold = codebook.scale_of(label.id), codebooks.gold_span(fields.session, label.id)
 
     def rescale(book: Codebook, **ends: int | None) -> Codebook:
-        given = {end: point for end, point in ends.items() if point is not None}
-        return codebooks.change_label(book, label.id, scale=book.scale_of(label.id).model_dump() | given)
+        points = {end: point for end, point in ends.items() if point is not None}
+        return codebooks.change_label(book, label.id, scale=book.scale_of(label.id).model_dump() | points)
 
     def change(end: str) -> Edit:
         return lambda book, typed: rescale(book, **{end: typed})
@@ -204,10 +204,10 @@ def examples(fields: Fields, label: Label, part: str) -> None:
     """
     rows: tuple[str, ...] = getattr(label, part)
 
-    def put(place: int) -> Edit:
+    def put(index: int) -> Edit:
         def edit(book: Codebook, typed: str) -> Codebook:
             now = list(getattr(book.label(label.id), part))
-            now[place : place + 1] = [typed]
+            now[index : index + 1] = [typed]
             return codebooks.change_label(book, label.id, **{part: tuple(now)})
 
         return edit
@@ -276,7 +276,7 @@ def in_texts(fields: Fields, label: Label) -> None:
     """Draw the keywords that the texts suggest for a label, and its matches. The rest of the page does not wait."""
     with st.spinner("Reading the texts …"), _reading:
         book = codebooks.codebook_status(fields.session).codebook
-        if all(one.id != label.id for one in book.labels):
+        if all(other.id != label.id for other in book.labels):
             return  # deleted while this waited
         proposals = keyword_matches.propose(fields.session, book)
         offered = codebooks.suggestions(book, label.id, OFFERED)
@@ -285,69 +285,73 @@ def in_texts(fields: Fields, label: Label) -> None:
     _matches(matches)
 
 
-def _proposed_keywords(fields: Fields, label: Label, found: keyword_matches.KeywordProposals) -> None:
+def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.KeywordProposals) -> None:
     """Draw the keywords proposed from the documents for a label, with buttons that add one or all."""
-    own = [one for one in found.proposals if one.label_id == label.id]
-    field_name("Proposed from your texts", f"from {format_count(found.documents, 'document')}")
+    label_proposals = [proposal for proposal in proposals.proposals if proposal.label_id == label.id]
+    field_name("Proposed from your texts", f"from {format_count(proposals.documents, 'document')}")
 
-    def add(chosen: Sequence[keyword_matches.KeywordProposal]) -> None:
+    def add(added: Sequence[keyword_matches.KeywordProposal]) -> None:
         before = codebooks.codebook_status(fields.session).codebook
-        fields.do(lambda book: keyword_matches.with_keywords(book, chosen))
+        fields.do(lambda book: keyword_matches.with_keywords(book, added))
         lessons.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
         st.rerun()  # the whole page, because this is a fragment
 
-    for one in own:
+    for proposal in label_proposals:
         shown, action = st.columns((5, 1), vertical_alignment="center", gap="small", wrap=False)
-        shown.html(_proposal_html(one))
-        key, help = f"propose-{label.id}-{one.word}", f"Add {one.word} to the keywords"
+        shown.html(_proposal_html(proposal))
+        key, help = f"propose-{label.id}-{proposal.word}", f"Add {proposal.word} to the keywords"
         if action.button("Add", key=key, type="tertiary", help=help):
-            add([one])
-    if not own:
+            add([proposal])
+    if not label_proposals:
         words = "Your texts suggest no further keyword."
-        if label.name in found.without:
+        if label.name in proposals.without:
             words = "This label has no keywords, and no word of your texts stands out for it. Type some of its words."
         line(words, "q")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if len(own) > 1 and st.button(f"Add these {len(own)}", key="propose-all"):
-            add(own)
-        every, words = len(found.proposals), ", ".join(one.word for one in found.proposals[:30])
-        button = f"Add {format_count(every, 'keyword')} to {'all' if own else 'other'} labels"
-        if every > len(own) and st.button(button, key="propose-every", help=words):
-            add(found.proposals)
-    if found.proposals and found.net is not None:
-        st.html(f'<div class="moot-line q xs">All of them together. {escape(str(found.net))}.</div>')
+        if len(label_proposals) > 1 and st.button(f"Add these {len(label_proposals)}", key="propose-all"):
+            add(label_proposals)
+        every, words = len(proposals.proposals), ", ".join(proposal.word for proposal in proposals.proposals[:30])
+        button = f"Add {format_count(every, 'keyword')} to {'all' if label_proposals else 'other'} labels"
+        if every > len(label_proposals) and st.button(button, key="propose-every", help=words):
+            add(proposals.proposals)
+    if proposals.proposals and proposals.net is not None:
+        st.html(f'<div class="moot-line q xs">All of them together. {escape(str(proposals.net))}.</div>')
 
 
 _PROPOSAL_SOURCES = {"definition": "in the description", "example": "in an include example", "common": "common keyword"}
 
 
-def _proposal_html(one: keyword_matches.KeywordProposal) -> str:
-    together = f"{one.together:,} with another keyword" if one.together else ""
-    parts = (f"in {format_count(one.documents, 'document')}", together, _PROPOSAL_SOURCES.get(one.source, ""))
-    found = escape(", ".join(filter(None, parts)))
-    example = f"<br><q>{escape(one.example)}</q>" if one.example else ""
-    return f'<div class="moot-line"><b>{escape(one.word)}</b> {found}<small>{example}</small></div>'
+def _proposal_html(proposal: keyword_matches.KeywordProposal) -> str:
+    together = f"{proposal.together:,} with another keyword" if proposal.together else ""
+    parts = (f"in {format_count(proposal.documents, 'document')}", together, _PROPOSAL_SOURCES.get(proposal.source, ""))
+    details = escape(", ".join(filter(None, parts)))
+    example = f"<br><q>{escape(proposal.example)}</q>" if proposal.example else ""
+    return f'<div class="moot-line"><b>{escape(proposal.word)}</b> {details}<small>{example}</small></div>'
 
 
-def _matches(found: keyword_matches.KeywordMatches) -> None:
+def _matches(matches: keyword_matches.KeywordMatches) -> None:
     """Draw the keyword matches in the documents."""
-    of = f"of {found.documents:,} documents"
-    if found.documents < found.total:
-        of += f", drawn from {found.total:,}"
-    rows = [("Keyword matches", f"{found.hit:,}", of)]
-    if found.with_gold:
-        rows.append(("of those with the label in gold", f"{found.present_hit:,}", f"of {found.present:,}"))
-        catches = ", ".join(f"“{word}” would find {count:,}" for word, count in found.catches[:3])
-        catches = catches or f"such as {', '.join(found.missed_ids)}"
-        if found.missed:
-            rows.append(("Gold labels without a keyword match", f"{found.missed:,}", catches))
+    of = f"of {matches.documents:,} documents"
+    if matches.documents < matches.total:
+        of += f", drawn from {matches.total:,}"
+    rows = [("Keyword matches", f"{matches.hit:,}", of)]
+    if matches.with_gold:
+        rows.append(("of those with the label in gold", f"{matches.present_hit:,}", f"of {matches.present:,}"))
+        catches = ", ".join(f"“{word}” would find {count:,}" for word, count in matches.catches[:3])
+        catches = catches or f"such as {', '.join(matches.missed_ids)}"
+        if matches.missed:
+            rows.append(("Gold labels without a keyword match", f"{matches.missed:,}", catches))
         rows.append(
-            ("Keyword matches where gold is absent", f"{found.absent_hit:,}", f"of {found.with_gold - found.present:,}")
+            (
+                "Keyword matches where gold is absent",
+                f"{matches.absent_hit:,}",
+                f"of {matches.with_gold - matches.present:,}",
+            )
         )
-    best = ", ".join(f"{word} {count:,}" for word, count in found.by_word[:5] if count)
+    best = ", ".join(f"{word} {count:,}" for word, count in matches.by_word[:5] if count)
     if best:
         rows.append(("Most frequent", "", best))
-    for name, words in (("Without a match", found.idle), ("Too common, not looked for", found.ignored)):
+    for name, words in (("Without a match", matches.idle), ("Too common, not looked for", matches.ignored)):
         if words:
             shown = ", ".join(words[:8]) + (f" and {len(words) - 8} more" if len(words) > 8 else "")
             rows.append((name, f"{len(words):,}", shown))

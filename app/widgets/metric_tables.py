@@ -95,12 +95,12 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
 
     For several labels per document there is no value over all labels.
     """
-    each = [metric for metric in metrics(scores.kind, per_label=True) if metric.key in AGREEMENT]
-    rows = _label_rows(scores, each)
-    if whole := [metric.key for metric in metrics(scores.kind) if metric.key in AGREEMENT]:
-        rows.append(["All labels", *(estimate_html(scores[name]) for name in whole)])
+    shown = [metric for metric in metrics(scores.kind, per_label=True) if metric.key in AGREEMENT]
+    rows = _label_rows(scores, shown)
+    if overall := [metric.key for metric in metrics(scores.kind) if metric.key in AGREEMENT]:
+        rows.append(["All labels", *(estimate_html(scores[name]) for name in overall)])
     with layout.panel("Agreement", f"of verdict and {reference}, corrected for chance", counted=counted, key=key):
-        elements.table(["Label", *(metric.name for metric in each)], rows)
+        elements.table(["Label", *(metric.name for metric in shown)], rows)
         for reason in undefined_agreement(scores, reference):
             elements.line(reason)
 
@@ -109,7 +109,11 @@ def undefined_agreement(scores: Scores, reference: str) -> list[str]:
     """Return the reasons why labels lack chance-corrected agreement; empty if none does."""
     undefined = [name for name, label in scores.labels.items() if any(label[key].value is None for key in AGREEMENT)]
     counts = {name: scores.counts[name] for name in undefined}
-    same = [name for name, each in counts.items() if not each.fp + each.fn and not (each.tp and each.tn)]
+    same = [
+        name
+        for name, label_counts in counts.items()
+        if not label_counts.fp + label_counts.fn and not (label_counts.tp and label_counts.tn)
+    ]
     few = f"fewer than {CORRELATED} of the sampled documents have the label"
     reasons = (
         (same, f"undefined ({MISSING}), because all verdicts and all of {reference} are the same"),
@@ -120,24 +124,26 @@ def undefined_agreement(scores: Scores, reference: str) -> list[str]:
 
 def dimension_table(scores: Scores) -> None:
     """Draw all scores of each dimension of a rating, with intervals."""
-    each = metrics(scores.kind, per_label=True)
-    elements.table(["Dimension", *(metric.name for metric in each)], _label_rows(scores, each))
+    shown = metrics(scores.kind, per_label=True)
+    elements.table(["Dimension", *(metric.name for metric in shown)], _label_rows(scores, shown))
 
 
-def _label_rows(scores: Scores, each: Sequence[ScoreMetric]) -> list[list[str]]:
-    return [[name, *(estimate_html(label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
+def _label_rows(scores: Scores, shown: Sequence[ScoreMetric]) -> list[list[str]]:
+    return [[name, *(estimate_html(label[metric.key]) for metric in shown)] for name, label in scores.labels.items()]
 
 
 def score_tables(scores: Scores) -> None:
     """Draw all metrics, over all labels and per label, in an expander."""
-    each = metrics(scores.kind, per_label=True)
+    shown = metrics(scores.kind, per_label=True)
     with st.expander("All metrics", key="evaluate-tables"):
         left, right = st.columns([1, 2.2], gap="small")
-        overall = [{"metric": one.name, "value": format_estimate(scores[one.key])} for one in metrics(scores.kind)]
+        overall = [
+            {"metric": metric.name, "value": format_estimate(scores[metric.key])} for metric in metrics(scores.kind)
+        ]
         left.dataframe(overall, hide_index=True, height="content", key="evaluate-tables-overall")
         item = label_noun(scores.kind)
         rows = [
-            {item: name, "n": label.n, **{metric.name: format_estimate(label[metric.key]) for metric in each}}
+            {item: name, "n": label.n, **{metric.name: format_estimate(label[metric.key]) for metric in shown}}
             for name, label in scores.labels.items()
         ]
         right.dataframe(rows, hide_index=True, height="content", key="evaluate-tables-labels")

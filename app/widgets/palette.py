@@ -26,9 +26,9 @@ def colours() -> Mapping[str, str]:
     return {name: both(itemgetter(name)) for name in palette(False)}
 
 
-def both(made: Callable[[Mapping[str, str]], str]) -> str:
+def both(colour_of: Callable[[Mapping[str, str]], str]) -> str:
     """Return the CSS colour of a function of the palette, evaluated for both themes."""
-    return f"light-dark({made(palette(False))},{made(palette(True))})"
+    return f"light-dark({colour_of(palette(False))},{colour_of(palette(True))})"
 
 
 def plain(text: str, dark: bool) -> str:
@@ -55,16 +55,16 @@ def role_colour(role: str, shades: Mapping[str, str]) -> str:
     return shades[f"r-{role_token(role)}"]
 
 
-def blend(one: str, other: str, share: float) -> str:
+def blend(start: str, end: str, share: float) -> str:
     """Return the linear mix of two colours (``#rrggbb``), at ``share`` (0 to 1) of the way."""
     share = min(1.0, max(0.0, share))
-    mixed = (round(a + (b - a) * share) for a, b in zip(_channels(one), _channels(other), strict=True))
+    mixed = (round(a + (b - a) * share) for a, b in zip(_channels(start), _channels(end), strict=True))
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(first: str, second: str) -> float:
     """Return the contrast ratio of two colours (``#rrggbb``), 1 to 21, by the relative luminance of WCAG 2.2."""
-    low, high = sorted((_luminance(one), _luminance(other)))
+    low, high = sorted((_luminance(first), _luminance(second)))
     return (high + 0.05) / (low + 0.05)
 
 

@@ -15,9 +15,9 @@ _PROMPT_PREVIEW = component("prompt_preview")
 def request_preview(requests: Sequence[RequestPreview], *, key: str) -> None:
     """Draw a tab for each request with its messages."""
     roles = []
-    for one in requests:
-        parts = tuple(Part(message.role, (("same", message.content),)) for message in one.messages)
-        roles.append(RolePreview(one.role, one.title, parts, one.tokens, 0))
+    for request in requests:
+        parts = tuple(Part(message.role, (("same", message.content),)) for message in request.messages)
+        roles.append(RolePreview(request.role, request.title, parts, request.tokens, 0))
     prompt_preview(roles, height=400, key=key)
 
 

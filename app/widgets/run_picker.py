@@ -58,8 +58,8 @@ def selected_run(runs: Sequence[RunRow], *, key: str | None = None) -> RunRow:
     ``runs`` must not be empty.
     """
     by_id = {run.run_id: run for run in runs}
-    chosen = (key and st.session_state.get(key)) or state.run_id
-    return by_id[chosen] if chosen in by_id else runs[0]
+    run_id = (key and st.session_state.get(key)) or state.run_id
+    return by_id[run_id] if run_id in by_id else runs[0]
 
 
 def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
@@ -68,35 +68,35 @@ def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
     The first run is selected unless the tab shows another run.
     """
     by_id = {run.run_id: run for run in runs}
-    chosen = st.selectbox(
+    run_id = st.selectbox(
         "Run", list(by_id), index=list(by_id).index(selected_run(runs, key=key).run_id),
         format_func=lambda id: run_words(by_id[id]), label_visibility="collapsed", key=key, width=360,
     )  # fmt: skip
-    state.run_id = chosen
-    layout.write_url(run=chosen)
-    return by_id[chosen]
+    state.run_id = run_id
+    layout.write_url(run=run_id)
+    return by_id[run_id]
 
 
-def reference_picker(known: Mapping[Reference, int], *, key: str) -> Reference:
+def reference_picker(references: Mapping[Reference, int], *, key: str) -> Reference:
     """Draw a selector of references with their numbers of documents, and return the selected one.
 
     Nothing is drawn if there is only one reference with a document. The pages share the selection.
     """
-    wanted = default_reference(known, state.evaluate.reference)
-    names = list(known)
-    if sum(bool(count) for count in known.values()) < 2:
+    wanted = default_reference(references, state.evaluate.reference)
+    names = list(references)
+    if sum(bool(count) for count in references.values()) < 2:
         return wanted
 
     def title(name: Reference) -> str:
-        return f"{reference_names(name).title} {known[name]:,}"
+        return f"{reference_names(name).title} {references[name]:,}"
 
     if len(names) <= MOST_SIDE_BY_SIDE:
-        chosen = segments("Reference", {name: literal(title(name)) for name in names}, default=wanted, key=key)
+        reference = segments("Reference", {name: literal(title(name)) for name in names}, default=wanted, key=key)
     else:
-        chosen = st.selectbox(
+        reference = st.selectbox(
             "Reference", names, index=names.index(wanted), format_func=lambda name: f"against {title(name)}",
             label_visibility="collapsed", width=230, key=f"{key}-list",
         )  # fmt: skip
-    state.evaluate.reference = chosen
-    layout.write_url(reference=chosen)
-    return chosen
+    state.evaluate.reference = reference
+    layout.write_url(reference=reference)
+    return reference

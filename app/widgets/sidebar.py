@@ -57,22 +57,22 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     recent = workspace.recent()
     paths = list(dict.fromkeys([*open_now, *recent]))
     is_new_tab = not state.url_read
-    asked = st.query_params.get("project", "") if is_new_tab else ""
+    requested = st.query_params.get("project", "") if is_new_tab else ""
     if not paths:
-        if asked:
-            _report_unknown(asked, "Open or create a project on Home.")
+        if requested:
+            _report_unknown(requested, "Open or create a project on Home.")
             state.url_read = True
         return None
     names = _names(paths)  # the browser returns the name, so names must be unique
     wanted = state.project
     if wanted not in paths:  # new tab or reload: the project of the address, else the open project that was used last
-        named = next((path for path, name in names.items() if name == asked), None)
+        named = next((path for path, name in names.items() if name == requested), None)
         wanted = named or next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
         state.select_project(wanted)
-        if asked and named is None:
+        if requested and named is None:
             others = [name for path, name in names.items() if path != wanted][:MAX_NAMED]
-            known = f" Other projects, at the top of the sidebar: {join_names(others)}." if others else ""
-            _report_unknown(asked, f"The project {names[wanted]} is shown instead.{known}")
+            hint = f" Other projects, at the top of the sidebar: {join_names(others)}." if others else ""
+            _report_unknown(requested, f"The project {names[wanted]} is shown instead.{hint}")
     state.read_url(names[wanted])
     layout.write_url(screen, project=names[wanted])
     state.project_switcher = wanted  # the tab's project is authoritative; the box only shows and changes it
@@ -91,10 +91,10 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     return session
 
 
-def _report_unknown(asked: str, remedy: str) -> None:
+def _report_unknown(requested: str, remedy: str) -> None:
     """Say that the project in the address does not exist (any more)."""
     words = "It may have been renamed, moved, archived or deleted."
-    state.set_notice("warn", f"Project {one_line(asked)[:MAX_NAME]} was not found", f"{words} {remedy}")
+    state.set_notice("warn", f"Project {one_line(requested)[:MAX_NAME]} was not found", f"{words} {remedy}")
 
 
 def file_problem(session: ProjectSession) -> None:
@@ -113,11 +113,11 @@ def file_problem(session: ProjectSession) -> None:
 
 def _turn() -> None:
     """Show the selected project in this tab and in tabs that are opened later."""
-    chosen = state.project_switcher
-    assert chosen is not None  # the box has no empty option
+    path = state.project_switcher
+    assert path is not None  # the box has no empty option
     with suppress(ProjectError):  # the next script run opens the project again and shows the error
-        context.workspace().open(chosen, create=False)
-    state.select_project(chosen)
+        context.workspace().open(path, create=False)
+    state.select_project(path)
 
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:
@@ -177,15 +177,15 @@ def _draw_run_status(session: ProjectSession, page: str, drawn: tuple[str, bool]
         st.rerun()
     if status is None:
         return
-    left: str = status.state
+    progress: str = status.state
     if status.state == "running":
-        left = "starting" if status.eta_seconds is None else format_eta(status.eta_seconds)
+        progress = "starting" if status.eta_seconds is None else format_eta(status.eta_seconds)
     share = 100 * status.ended / status.documents if status.documents else 0
     saved_at = session.saved_at()
     saved = f"Saved {format_clock(saved_at)}" if saved_at else ""
     st.html(
         f'<div class="moot-run-status"><div><b title="{escape(name)}">{escape(name)}</b>'
-        f"<span>{escape(left)}</span></div>"
+        f"<span>{escape(progress)}</span></div>"
         f'<div class="bar" role="progressbar" aria-valuenow="{status.ended}" aria-valuemax="{status.documents}" '
         f'aria-label="Documents debated"><i style="width:{share:.1f}%"></i></div>'
         f"<div><span>{status.ended:,} of {status.documents:,}</span><span>{format_money(status.cost_usd)}</span></div>"
@@ -227,8 +227,8 @@ _PRELOADED_COMPONENTS = (
 def _preloaded_modules() -> list[str]:
     """Return the paths of scripts that pages need: Streamlit's, without those that are missing, and Moot's."""
     static = Path(st.__file__).parent / "static"
-    found = [path for name in _PRELOADED for path in static.glob(f"static/js/{name}.*.js")]
-    return [*(path.relative_to(static).as_posix() for path in found), *map(module_address, _PRELOADED_COMPONENTS)]
+    scripts = [path for name in _PRELOADED for path in static.glob(f"static/js/{name}.*.js")]
+    return [*(path.relative_to(static).as_posix() for path in scripts), *map(module_address, _PRELOADED_COMPONENTS)]
 
 
 POLL_SECONDS = 2.0
@@ -261,7 +261,7 @@ def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) 
     step = overview.next
     if (step and step.name) != (drawn.next and drawn.next.name):
         st.rerun()
-    marks = "".join(f'<i class="{each.state}" title="{escape(each.title)}"></i>' for each in overview.steps)
+    marks = "".join(f'<i class="{step.state}" title="{escape(step.title)}"></i>' for step in overview.steps)
     head = "All steps done" if step is None else f"Next: {step.action.lower()}"
     words = "Compare runs, improve definitions, or export the results."
     if step is not None:
