@@ -50,7 +50,7 @@ def check_output_path(project: Path, path: Path) -> Path:
     return path
 
 
-def source_of(store: Store, document: Document) -> str:
+def document_source(store: Store, document: Document) -> str:
     """Return the source of a document, such as "reviews.csv, no. 427"."""
     file_name, number = store.transcripts.origin(document.id) or ("", document.position + 1)
     return f"{file_name}, no. {number:,}" if file_name else f"no. {number:,}"
@@ -236,7 +236,7 @@ class ProjectSession:
         found = self.store.documents.get(document_id)
         if found is None:
             return None
-        return DocumentText(found.id, dict(found.fields), source_of(self.store, found))
+        return DocumentText(found.id, dict(found.fields), document_source(self.store, found))
 
     def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
         """Return the stored debate on a document, None if it has neither turns nor a verdict."""

@@ -15,7 +15,7 @@ from core.documents import Value, majority_reference
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.live_state import debate_events
-from core.services.project_session import ProjectSession, source_of
+from core.services.project_session import ProjectSession, document_source
 from core.services.review import actions, queue
 from core.services.runs.configuration import role_titles
 from core.stats.sampling import SamplingRecord
@@ -65,7 +65,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
     marks = session.store.reviews.marks(document_id, actor=actor, second_reading=record.second_reading)
     data: Json = {
         "id": document_id,
-        "note": source_of(session.store, record.document),
+        "note": document_source(session.store, record.document),
         "fields": dict(record.document.fields),
         "status": record.review_status,
         "values": {item: own_reviews[item].value if item in own_reviews else None for item in codebook.items},
