@@ -274,7 +274,7 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
         useful = [recommendation for recommendation in recommended if recommendation.model is not None]
         if not useful:
             return
-        apply = partial(apply_recommendations, found=useful)
+        apply = partial(apply_recommendations, recommendations=useful)
         changed = apply(plan)
         applied = all(plan.role_model(role.name).spec == changed.role_model(role.name).spec for role in roles)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

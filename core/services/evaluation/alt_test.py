@@ -36,12 +36,12 @@ def _annotations(session: ProjectSession, run: RunRow) -> tuple[run_data.Grid, d
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]
     reviewers = [name for name in sources if name.startswith(f"{REVIEWED}@")]
     # A lone rater or reviewer has no entry of their own.
-    chosen = raters if len(raters) >= LEAST_PEOPLE or len(raters) >= len(reviewers) else reviewers
-    if not chosen:
-        chosen = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
+    names = raters if len(raters) >= LEAST_PEOPLE or len(raters) >= len(reviewers) else reviewers
+    if not names:
+        names = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
     store, codebook, loaded = session.store, run.settings.codebook, run_data.verdict_arrays(session, run)
     fit = run_data.test_documents(store, run.run_id, loaded.documents)[:, None]
-    people = {name: store.annotations.grid(run.run_id, codebook, name) for name in chosen}
+    people = {name: store.annotations.grid(run.run_id, codebook, name) for name in names}
     return np.where(fit, loaded.verdicts, np.nan), people
 
 

@@ -59,13 +59,13 @@ def difference_rates(session: ProjectSession, run_id: str) -> dict[str, float]:
             f"{run_id} is not a prepass run, which asks one model several times.",
             "Create a prepass run with --protocol single --param method=vote.",
         )
-    asked = int(run.settings.params["k"])
+    requests = int(run.settings.params["k"])
     store, items = session.store, run.settings.codebook.items
     predicted = store.annotations.samples(run_id)  # has no document without a readable answer
     statuses = zip(store.runs.document_ids(run_id), store.annotations.debate_statuses(run_id), strict=True)
     ended = [document for document, status in statuses if status in ("verdict", "unresolved")]
     return {
-        document: min(difference_rate(predicted.get(document, {}).get(item, [])[:asked], asked) for item in items)
+        document: min(difference_rate(predicted.get(document, {}).get(item, [])[:requests], requests) for item in items)
         for document in ended
     }
 
@@ -128,8 +128,8 @@ def scores_by_ambiguity(
     def part(rows: Mask) -> Part:
         count = int(rows.sum())
         # The others keep their place in the design: without a reference they do not count.
-        own = np.where(rows[:, None], judged, np.nan)
-        scores = score(run.settings.codebook, own, predicted, design=design) if count else None
+        part_reference = np.where(rows[:, None], judged, np.nan)
+        scores = score(run.settings.codebook, part_reference, predicted, design=design) if count else None
         return Part(count, count / int(voted.sum()) if voted.any() else None, scores)
 
     return {"ambiguous": part(rate <= theta), "normal": part(rate > theta)}
@@ -139,11 +139,11 @@ def coverage_by_ambiguity(
     session: ProjectSession, run: RunRow, prepass_id: str, reference: Reference = "gold"
 ) -> coverage.Coverage:
     """Return the coverage of the scores of both parts, with the reasons for excluded documents."""
-    known = difference_rates(session, prepass_id)
+    rates = difference_rates(session, prepass_id)
     loaded = run_data.verdict_arrays(session, run, reference)
-    asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)
-    scored = asked & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.verdicts).any(axis=1)
-    return coverage.of_documents(session, run, reference, scored, {"not_voted_on": ~asked})
+    in_prepass = np.array([document in rates for document in loaded.documents], dtype=np.bool_)
+    scored = in_prepass & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.verdicts).any(axis=1)
+    return coverage.of_documents(session, run, reference, scored, {"not_voted_on": ~in_prepass})
 
 
 def to_json(parts: Mapping[str, Part]) -> dict[str, dict[str, Any]]:

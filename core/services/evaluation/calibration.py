@@ -57,9 +57,9 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     if hash := _classifier_hash(run):
         return _of_classifier(session, run, reference, hash)
     rows = repeated_runs.siblings(session, run)
-    own = run_data.verdict_arrays(session, run, reference)
+    loaded = run_data.verdict_arrays(session, run, reference)
     if len(rows) >= LEAST_VOTES:
-        _, voters = repeated_runs.aligned([own, *(run_data.verdict_arrays(session, row, reference) for row in rows)])
+        _, voters = repeated_runs.aligned([loaded, *(run_data.verdict_arrays(session, row, reference) for row in rows)])
         return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
     stages = run_data.stages(session, run)
     families = [stage.family for stage in stages if len(stage.members) >= LEAST_VOTES]
@@ -69,12 +69,12 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
         name = f"{len(members)} {title_of(families[-1]).lower()}s"
         return _calibrate(session, run, reference, "votes", name, *votes(list(members.values())))
     decider, items = run_data.decider(run), codebook.items
-    sure = np.full_like(own.reference, np.nan)
-    found = session.store.annotations.decision_certainty(run.run_id, decider, items)
-    sure[found["row"], found["column"]] = found["value"]
+    sure = np.full_like(loaded.reference, np.nan)
+    certainties = session.store.annotations.decision_certainty(run.run_id, decider, items)
+    sure[certainties["row"], certainties["column"]] = certainties["value"]
     if not np.isnan(sure).all():
         name = f"log probabilities of {decider.replace('_', ' ')}"
-        return _calibrate(session, run, reference, "logprobs", name, own.verdicts, sure)
+        return _calibrate(session, run, reference, "logprobs", name, loaded.verdicts, sure)
     why = (
         "No certainty is available. Run three iterations or three agents in parallel to use their votes, or test the "
         "model on the Models page: if its server reports log probabilities, they are used."
@@ -89,10 +89,10 @@ def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
     """
     values, counts = count_votes(np.stack(voters))
     best, share = np.full(counts.shape[1:], np.nan), np.full(counts.shape[1:], np.nan)
-    given = counts.sum(axis=0)
+    totals = counts.sum(axis=0)
     if len(values):
-        best[given > 0] = values[counts.argmax(axis=0)[given > 0]]
-        np.divide(counts.max(axis=0), given, out=share, where=given > 0)
+        best[totals > 0] = values[counts.argmax(axis=0)[totals > 0]]
+        np.divide(counts.max(axis=0), totals, out=share, where=totals > 0)
     return best, share
 
 
@@ -115,23 +115,23 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
     """
     loaded = run_data.verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.verdicts
-    known = session.store.classifiers.training_documents(hash)
-    trained_on = np.array([document in known for document in loaded.documents], dtype=np.bool_)
+    training_ids = session.store.classifiers.training_documents(hash)
+    trained_on = np.array([document in training_ids for document in loaded.documents], dtype=np.bool_)
     fit = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(predicted), axis=1) & ~trained_on).tolist()
-    asked = fixed_sample(fit, READ_AGAIN)
-    if not asked:
+    sampled = fixed_sample(fit, READ_AGAIN)
+    if not sampled:
         why = "The classifier was trained on every document with this reference. Review others, or compare with gold."
         return Certainty("classifier", why_not=why)
-    ids = [loaded.documents[row] for row in asked]
+    ids = [loaded.documents[row] for row in sampled]
     texts = session.store.documents.texts(ids)
     opinion = session.trainer.predict(hash, run.settings.codebook, [texts[id] for id in ids])
     if opinion is None:
         return Certainty("classifier", why_not="The classifier of this run was deleted, or has other labels.")
     sure = np.full(gold.shape, np.nan)
-    sure[asked] = np.where(opinion.values == predicted[asked], opinion.certainty, np.nan)
+    sure[sampled] = np.where(opinion.values == predicted[sampled], opinion.certainty, np.nan)
     undrawn = np.zeros_like(trained_on)
     undrawn[fit] = True
-    undrawn[asked] = False
+    undrawn[sampled] = False
     reasons: dict[coverage.Reason, Mask] = {"not_sampled": undrawn, "training_example": trained_on}
     return _calibrate(
         session, run, reference, "classifier", "on documents outside its training set", predicted, sure, reasons
@@ -153,6 +153,6 @@ def _calibrate(
     right = np.where(np.isnan(gold) | np.isnan(predicted), -1, predicted == gold)
     drawn: Mask = np.any((right >= 0) & ~np.isnan(sure), axis=1)
     design = run_data.sampling_design(session, run, reference, loaded)
-    found = calibration(sure, right, design=design)
-    why_not = "" if found.n else "No document has both a certainty and a reference value."
-    return Certainty(kind, voters, found, coverage.of_documents(session, run, reference, drawn, further), why_not)
+    result = calibration(sure, right, design=design)
+    why_not = "" if result.n else "No document has both a certainty and a reference value."
+    return Certainty(kind, voters, result, coverage.of_documents(session, run, reference, drawn, further), why_not)

@@ -46,7 +46,7 @@ class Analysis:
 
     formula: Formula
     terms: Mapping[str, Coefficient]
-    found: Regression
+    regression: Regression
     left_out: int
     """documents with a verdict that lack a value of a column"""
     groups: int | None
@@ -55,12 +55,12 @@ class Analysis:
     @property
     def sentence(self) -> str:
         """The documents behind the coefficients, in words."""
-        found = self.found
+        result = self.regression
         out = f"; left out: {self.left_out:,} without a value" if self.left_out else ""
         over = f", {self.groups:,} independent groups" if self.groups is not None else ""
         return (
-            f"{format_count(found.documents, 'document')}, {found.reviewed:,} of them reviewed "
-            f"({format_count(found.drawn, 'random draw')}){over}; weight of the verdicts {found.tuning:.2f}{out}"
+            f"{format_count(result.documents, 'document')}, {result.reviewed:,} of them reviewed "
+            f"({format_count(result.drawn, 'random draw')}){over}; weight of the verdicts {result.tuning:.2f}{out}"
         )
 
 
@@ -88,47 +88,47 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
     names, everything = _rows(session, run, formula, verdicts)
     _, by_people = _rows(session, run, formula, human)
     _, changed = _rows(session, run, formula, _with_errors(codebook, verdicts))
-    known = ~np.isnan(everything.outcome) & ~np.isnan(everything.predictors).any(axis=1)
-    if formula.family == "logistic" and not np.isin(everything.outcome[known], (0, 1)).all():
+    complete = ~np.isnan(everything.outcome) & ~np.isnan(everything.predictors).any(axis=1)
+    if formula.family == "logistic" and not np.isin(everything.outcome[complete], (0, 1)).all():
         raise UsageError(f"{formula.outcome} is not yes or no.", "Use a linear regression.")
-    used = [_used(rows, known).take(all_rows) for rows in (everything, by_people, changed)]
+    used = [_used(rows, complete).take(all_rows) for rows in (everything, by_people, changed)]
     groups = run_data.group_codes(session, run)
-    own = groups[all_rows] if groups is not None else None
+    row_groups = groups[all_rows] if groups is not None else None
     try:
-        found = regression(
-            formula.family, used[0], used[1].take(reviewed), used[2], reviewed, loaded.sample, groups=own
+        result = regression(
+            formula.family, used[0], used[1].take(reviewed), used[2], reviewed, loaded.sample, groups=row_groups
         )  # fmt: skip
     except ValueError as error:
         raise UsageError(f"{formula} cannot be estimated: {error}.", _remedy(str(error))) from error
     return Analysis(
         formula,
-        dict(zip(names, found.coefficients, strict=True)),
-        found,
-        int((~known[all_rows]).sum()),
-        len(np.unique(own)) if own is not None else None,
+        dict(zip(names, result.coefficients, strict=True)),
+        result,
+        int((~complete[all_rows]).sum()),
+        len(np.unique(row_groups)) if row_groups is not None else None,
     )
 
 
 def to_json(analysis: Analysis) -> dict[str, Any]:
     """Return the output of ``moot regress --json``."""
-    found = analysis.found
+    result = analysis.regression
     return {
         **asdict(analysis.formula),
-        "documents": found.documents,
-        "reviewed": found.reviewed,
-        "drawn": found.drawn,
+        "documents": result.documents,
+        "reviewed": result.reviewed,
+        "drawn": result.drawn,
         "left_out": analysis.left_out,
         "groups": analysis.groups,
-        "tuning": found.tuning,
+        "tuning": result.tuning,
         "coefficients": {
             name: {
-                "estimate": one.estimate.value,
-                "interval": ends(one.estimate.interval),
-                "error": one.error,
-                "p": one.p,
-                "verdicts_alone": one.naive.value,
+                "estimate": coefficient.estimate.value,
+                "interval": ends(coefficient.estimate.interval),
+                "error": coefficient.error,
+                "p": coefficient.p,
+                "verdicts_alone": coefficient.naive.value,
             }
-            for name, one in analysis.terms.items()
+            for name, coefficient in analysis.terms.items()
         },
     }
 
@@ -136,22 +136,22 @@ def to_json(analysis: Analysis) -> dict[str, Any]:
 def table(analysis: Analysis) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Return the head and the rows of the coefficients as text."""
     rows = []
-    for name, one in analysis.terms.items():
-        p = "< 0.001" if one.p < 0.001 else f"{one.p:.3f}"
-        estimate, span = format_number(one.estimate.value), format_interval(one.estimate.interval)
-        rows.append((name, estimate, span, p, format_number(one.naive.value)))
+    for name, coefficient in analysis.terms.items():
+        p = "< 0.001" if coefficient.p < 0.001 else f"{coefficient.p:.3f}"
+        estimate, span = format_number(coefficient.estimate.value), format_interval(coefficient.estimate.interval)
+        rows.append((name, estimate, span, p, format_number(coefficient.naive.value)))
     return ("term", "estimate", "95% interval", "p", "verdicts alone"), tuple(rows)
 
 
 def kept(session: ProjectSession, run: RunRow) -> tuple[Formula, ...]:
     """Return the regressions that belong to the paper of a run."""
     stored = session.store.settings.get(_setting(run)) or []
-    return tuple(Formula(one["outcome"], tuple(one["predictors"]), one["family"]) for one in stored)
+    return tuple(Formula(row["outcome"], tuple(row["predictors"]), row["family"]) for row in stored)
 
 
 def keep(session: ProjectSession, run: RunRow, formulas: Sequence[Formula]) -> None:
     """Store the regressions that belong to the paper of a run."""
-    session.store.settings.set(_setting(run), [asdict(one) for one in dict.fromkeys(formulas)])
+    session.store.settings.set(_setting(run), [asdict(formula) for formula in dict.fromkeys(formulas)])
 
 
 def _setting(run: RunRow) -> str:
@@ -166,9 +166,9 @@ def _remedy(problem: str) -> str:
     return "Use a linear regression, or leave out a predictor that separates the outcomes."
 
 
-def _used(rows: Rows, known: Any) -> Rows:
+def _used(rows: Rows, complete: Any) -> Rows:
     """Return rows of zeros, which are left out, where a value is missing."""
-    return Rows(np.where(known, rows.outcome, 0.0), np.where(known[:, None], rows.predictors, 0.0))
+    return Rows(np.where(complete, rows.outcome, 0.0), np.where(complete[:, None], rows.predictors, 0.0))
 
 
 def _rows(session: ProjectSession, run: RunRow, formula: Formula, values: run_data.Grid) -> tuple[list[str], Rows]:
@@ -187,10 +187,10 @@ def _variable(session: ProjectSession, run: RunRow, name: str, values: run_data.
     codebook = run.settings.codebook
     if name not in codebook.names:
         return _column(session, run, name)
-    place = codebook.names.index(name)
+    column = codebook.names.index(name)
     if codebook.kind == "choice":
-        return {name: np.where(np.isnan(values[:, 0]), np.nan, values[:, 0] == place)}
-    return {name: values[:, place]}
+        return {name: np.where(np.isnan(values[:, 0]), np.nan, values[:, 0] == column)}
+    return {name: values[:, column]}
 
 
 def _with_errors(codebook: Codebook, values: run_data.Grid) -> run_data.Grid:
@@ -206,14 +206,14 @@ def _with_errors(codebook: Codebook, values: run_data.Grid) -> run_data.Grid:
 
 def _column(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Numbers]:
     """Return an imported column by term. UsageError for an unknown column and for one with too many texts."""
-    found = _read(session, run, name)
-    if found is None:
-        known = ", ".join((*run.settings.codebook.names, *session.store.annotations.columns(run.run_id)))
+    by_term = _read(session, run, name)
+    if by_term is None:
+        names = ", ".join((*run.settings.codebook.names, *session.store.annotations.columns(run.run_id)))
         raise UsageError(
             f"'{name}' is not a label, and not a column of numbers, dates or at most {MAX_CATEGORIES} texts.",
-            f"There are: {known}.",
+            f"There are: {names}.",
         )
-    return found
+    return by_term
 
 
 @cached_by_documents
@@ -225,19 +225,19 @@ def _read(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Numbe
 
 def _numeric(name: str, texts: Sequence[str]) -> dict[str, Numbers] | None:
     """Return a column of numbers, or of dates as years; None for other texts or a single value."""
-    found = np.full(len(texts), np.nan)
-    for place, text in enumerate(texts):
+    numbers = np.full(len(texts), np.nan)
+    for row, text in enumerate(texts):
         if not text:
             continue
         try:
-            found[place] = float(text)
+            numbers[row] = float(text)
         except ValueError:
             if (date := _DATE.fullmatch(text)) is None:
                 return None
             year, month, day = (int(part or 1) for part in date.groups())
-            found[place] = year + (month - 1) / 12 + (day - 1) / 372
-    known = found[np.isfinite(found)]
-    return {name: np.where(np.isfinite(found), found, np.nan)} if len(np.unique(known)) > 1 else None
+            numbers[row] = year + (month - 1) / 12 + (day - 1) / 372
+    finite = numbers[np.isfinite(numbers)]
+    return {name: np.where(np.isfinite(numbers), numbers, np.nan)} if len(np.unique(finite)) > 1 else None
 
 
 def _categories(name: str, texts: Sequence[str]) -> dict[str, Numbers] | None:

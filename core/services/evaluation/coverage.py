@@ -108,8 +108,8 @@ def on_item(session: ProjectSession, run: RunRow, item: str, reference: Referenc
 @cached_scores
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of debate steps: documents with complete values in the first step and the verdict."""
-    found = run_data.stages(session, run)
-    ends = [run_data.verdict_arrays(session, run, reference).verdicts, *(stage.predicted for stage in found[:1])]
+    stages = run_data.stages(session, run)
+    ends = [run_data.verdict_arrays(session, run, reference).verdicts, *(stage.predicted for stage in stages[:1])]
     return _count_codes(_reason_codes(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
 
 
@@ -119,8 +119,10 @@ def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold
     gold = run_data.verdict_arrays(session, run, reference).reference
     several = [stage for stage in run_data.stages(session, run) if len(stage.members) > 1]
     members = [grid for stage in several for grid in stage.members.values()]
-    given = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
-    return of_documents(session, run, reference, np.zeros(len(gold), dtype=np.bool_) if given is None else given)
+    has_value = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
+    return of_documents(
+        session, run, reference, np.zeros(len(gold), dtype=np.bool_) if has_value is None else has_value
+    )
 
 
 def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference = "gold") -> Coverage:

@@ -76,10 +76,10 @@ class DebateEffect:
         """
         if self.flip_table is None:
             return None
-        whole, steps = self.flip_table.whole, self.flip_table.steps
-        than = f"the {self.titles.get(whole.against, whole.against).lower()} alone"
-        text = flips.sentence(whole, who="The debate", than=than, noun=self.noun)
-        changes = [change.total.corrected + change.total.regressed for change in (*steps, whole)]
+        overall, steps = self.flip_table.whole, self.flip_table.steps
+        than = f"the {self.titles.get(overall.against, overall.against).lower()} alone"
+        text = flips.sentence(overall, who="The debate", than=than, noun=self.noun)
+        changes = [change.total.corrected + change.total.regressed for change in (*steps, overall)]
         return f"{text} A later step reversed what one step changed." if any(changes) and not changes[-1] else text
 
 
@@ -88,13 +88,13 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     """Return what the debates of a run changed, for any protocol and kind of label. Cached."""
     codebook = run.settings.codebook
     rating = codebook.kind == "rating"
-    found = run_data.stages(session, run)
+    stages = run_data.stages(session, run)
     loaded = run_data.verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.verdicts
     verdict = np.where(
         np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
     )  # a partly read verdict does not count as an end
-    path = run_data.steps(run, found, verdict)
+    path = run_data.steps(run, stages, verdict)
     design = run_data.sampling_design(session, run, reference, loaded)
     groups = run_data.group_codes(session, run)
     flip_table = on_all = None
@@ -102,8 +102,8 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         true, *codes = coded(gold, *(values for *_, values in path), measured=rating)
         if codebook.kind == "choice":  # a column per label, with values for the documents with this reference label
             true = np.where(true == np.arange(len(codebook.labels)), true, -1)
-            codes = [np.broadcast_to(own, true.shape) for own in codes]
-        steps = [(name, own) for (name, *_), own in zip(path, codes, strict=True)]
+            codes = [np.broadcast_to(step_codes, true.shape) for step_codes in codes]
+        steps = [(name, step_codes) for (name, *_), step_codes in zip(path, codes, strict=True)]
         flip_table = flips.flip_table(true, steps, codebook.names, design)
         debated = np.where((run_data.debate_statuses(session, run) == "waiting")[:, None], -1, true)
         ends = [(name, np.where(values < 0, round(run_data.TIED), values)) for name, values in (steps[0], steps[-1])]
@@ -113,19 +113,19 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         on_all=on_all,
         noun=noun(run),
         titles={**run_data.step_titles(run), **{name: title for name, title, _ in path}},
-        prices=_prices(flip_table, found, session.store.costs.spent(run.run_id, reference)) if flip_table else {},
-        critic=_critic(gold, found, verdict, design, rating),
+        prices=_prices(flip_table, stages, session.store.costs.spent(run.run_id, reference)) if flip_table else {},
+        critic=_critic(gold, stages, verdict, design, rating),
         rounds=rounds(
             gold,
-            [(stage.title, stage.members) for stage in found if len(stage.members) > 1],
+            [(stage.title, stage.members) for stage in stages if len(stage.members) > 1],
             measured=rating,
             design=design,
             groups=groups,
         ),
         upper_bound=bound(
-            gold, [list(stage.members.values()) for stage in found], verdict, measured=rating, design=design
+            gold, [list(stage.members.values()) for stage in stages], verdict, measured=rating, design=design
         ),
-        panels=_panels(run, found, gold, design, groups) if rating else {},
+        panels=_panels(run, stages, gold, design, groups) if rating else {},
     )
 
 
@@ -153,8 +153,10 @@ def summary(debate: DebateEffect) -> tuple[tuple[str, bool], ...]:
     best = max(flip_table.steps, key=lambda step: step.total.net)
     if len(flip_table.steps) > 1 and best.total.net > 0 and flip_table.whole.total.net > 0:
         gains = sorted(((tally.net, name) for name, tally in best.labels.items() if tally.net > 0), reverse=True)[:2]
-        on = f", on {' and '.join(name for _, name in gains)}" if len(best.labels) > 1 else ""
-        pieces.append((f" Most of the gain comes from the {titles.get(best.role, best.role).lower()}{on}.", False))
+        on_labels = f", on {' and '.join(name for _, name in gains)}" if len(best.labels) > 1 else ""
+        pieces.append(
+            (f" Most of the gain comes from the {titles.get(best.role, best.role).lower()}{on_labels}.", False)
+        )
     if flip_table.excluded and debate.on_all is not None:
         pieces.append((f" {_on_all(debate.on_all, debate.noun)}", False))
     return tuple(pieces)
@@ -167,49 +169,55 @@ def _on_all(flip: Flip, noun: str) -> str:
     return f"{counted}: {format_points(flip.gain.value)} points{span}."
 
 
-def _prices(flip_table: FlipTable, found: tuple[Stage, ...], spent: list[RoleCost]) -> dict[str, Price]:
+def _prices(flip_table: FlipTable, stages: tuple[Stage, ...], spent: list[RoleCost]) -> dict[str, Price]:
     """Return the cost by step; turns of roles without a list count for the last step."""
-    named = {(stage.family, stage.round): stage.name for stage in found}
+    named = {(stage.family, stage.round): stage.name for stage in stages}
     last = flip_table.roles[-1]
     by_name: dict[str, list[RoleCost]] = {}
-    for one in spent:
-        name = named.get((family(one.role), one.round), last)
-        by_name.setdefault(name if name in flip_table.roles else last, []).append(one)
+    for cost in spent:
+        name = named.get((family(cost.role), cost.round), last)
+        by_name.setdefault(name if name in flip_table.roles else last, []).append(cost)
     prices = {step.role: _price(by_name.get(step.role, []), step.total.net) for step in flip_table.steps}
-    after_first = [one for name, each in by_name.items() if name != flip_table.roles[0] for one in each]
+    after_first = [cost for name, costs in by_name.items() if name != flip_table.roles[0] for cost in costs]
     return prices | {"whole": _price(after_first, flip_table.whole.total.net)}
 
 
 def _price(spent: list[RoleCost], net: int) -> Price:
     return Price(
-        cost_usd=total_cost(one.cost_usd for one in spent),
-        tokens=sum(one.prompt_tokens + one.completion_tokens for one in spent),
-        seconds=sum(one.seconds for one in spent),
+        cost_usd=total_cost(cost.cost_usd for cost in spent),
+        tokens=sum(cost.prompt_tokens + cost.completion_tokens for cost in spent),
+        seconds=sum(cost.seconds for cost in spent),
         net=net,
     )
 
 
-def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, design: Design, rating: bool) -> Objections | None:
-    place = next((at for at, stage in enumerate(found) if stage.family == "critic" and at), None)
-    if place is None or rating:
+def _critic(gold: Grid, stages: tuple[Stage, ...], verdict: Grid, design: Design, rating: bool) -> Objections | None:
+    critic_index = next((index for index, stage in enumerate(stages) if stage.family == "critic" and index), None)
+    if critic_index is None or rating:
         return None
-    claim, critic = found[place - 1].predicted, found[place].predicted
+    claim, critic = stages[critic_index - 1].predicted, stages[critic_index].predicted
     true, claimed, predicted, ended = coded(gold, claim, critic, verdict, measured=False)
     return objections(true, claimed, predicted, ended, design)
 
 
 def _panels(
-    run: RunRow, found: tuple[Stage, ...], gold: Grid, design: Design, groups: Codes | None
+    run: RunRow, stages: tuple[Stage, ...], gold: Grid, design: Design, groups: Codes | None
 ) -> dict[str, dict[str, panels.BeforeAfter]]:
     codebook = run.settings.codebook
     scales = [(scale.min, scale.max) for scale in codebook.scales]
     by_family: dict[str, list[Stage]] = {}
-    for stage in found:
+    for stage in stages:
         by_family.setdefault(stage.family, []).append(stage)
     return {
         family: panels.before_after(
-            gold, own[0].members, run_data.last_lists(own), codebook.names, scales, design=design, groups=groups
+            gold,
+            family_stages[0].members,
+            run_data.last_lists(family_stages),
+            codebook.names,
+            scales,
+            design=design,
+            groups=groups,
         )
-        for family, own in by_family.items()
-        if len(own) > 1
+        for family, family_stages in by_family.items()
+        if len(family_stages) > 1
     }

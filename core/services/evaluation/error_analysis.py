@@ -83,7 +83,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Judged:
+class _Outcomes:
     """A label over the run's documents: which have a reference and a value, and the error in each iteration."""
 
     documents: tuple[str, ...]
@@ -100,31 +100,34 @@ class _Judged:
 def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Reference = "gold") -> LabelErrors:
     """Return the errors of one label. Raises UsageError if the label does not exist."""
     codebook = run.settings.codebook
-    found = _judged(session, run, label_id, reference)
-    wrong = found.sides["false_negative"] | found.sides["false_positive"]
+    outcomes = _outcomes(session, run, label_id, reference)
+    wrong = outcomes.sides["false_negative"] | outcomes.sides["false_positive"]
     lengths = session.store.annotations.words(run.run_id)
     several = codebook.kind == "multilabel"
-    present = np.nansum(found.reference, axis=1)
+    present = np.nansum(outcomes.reference, axis=1)
     groups = run_data.group_codes(session, run)
-    groups = None if groups is None else groups[found.judged]
-    wrong_documents = {found.documents[row] for row in np.flatnonzero(wrong)}
+    groups = None if groups is None else groups[outcomes.judged]
+    wrong_documents = {outcomes.documents[row] for row in np.flatnonzero(wrong)}
     tagged = session.store.annotations.tags(run.run_id)
     tags = Counter(tag for document, tag in tagged if document in wrong_documents)
     return LabelErrors(
         label_id=label_id,
         name=codebook.label(label_id).name,
-        judged=int(found.judged.sum()),
-        iterations=found.iterations,
+        judged=int(outcomes.judged.sum()),
+        iterations=outcomes.iterations,
         sides=tuple(
             SideErrors(
-                side, int(mask.sum()), int((found.times[side] == found.iterations).sum()), _cues(session, found, side)
+                side,
+                int(mask.sum()),
+                int((outcomes.times[side] == outcomes.iterations).sum()),
+                _cues(session, outcomes, side),
             )
-            for side, mask in found.sides.items()
+            for side, mask in outcomes.sides.items()
         ),
-        by_length=by_number(lengths[found.judged], wrong[found.judged], groups=groups),
-        by_labels=by_number(present[found.judged], wrong[found.judged], groups=groups) if several else (),
+        by_length=by_number(lengths[outcomes.judged], wrong[outcomes.judged], groups=groups),
+        by_labels=by_number(present[outcomes.judged], wrong[outcomes.judged], groups=groups) if several else (),
         tags=dict(tags.most_common()),
-        counted=coverage.of_documents(session, run, reference, found.judged),
+        counted=coverage.of_documents(session, run, reference, outcomes.judged),
     )
 
 
@@ -144,69 +147,71 @@ def documents(
     ``side`` limits them to one kind of error, ``consistent`` to errors in every iteration, ``word`` to texts that
     contain a cue word.
     """
-    found = _judged(session, run, label_id, reference)
+    outcomes = _outcomes(session, run, label_id, reference)
     tagged: dict[str, tuple[str, ...]] = {}
     for document, name in session.store.annotations.tags(run.run_id):
         tagged[document] = (*tagged.get(document, ()), name)
     mistakes = [
-        Mistake(id := found.documents[row], "", name, int(found.times[name][row]), tagged.get(id, ()))
-        for name, mask in found.sides.items()
+        Mistake(id := outcomes.documents[row], "", name, int(outcomes.times[name][row]), tagged.get(id, ()))
+        for name, mask in outcomes.sides.items()
         if side in (None, name)
         for row in np.flatnonzero(mask)
-        if not consistent or found.times[name][row] == found.iterations
+        if not consistent or outcomes.times[name][row] == outcomes.iterations
     ]
     if word:
         holding = set(session.store.annotations.holding([mistake.document_id for mistake in mistakes], word))
         mistakes = [mistake for mistake in mistakes if mistake.document_id in holding]
-    place = {document: row for row, document in enumerate(found.documents)}
-    mistakes.sort(key=lambda mistake: (-mistake.times, place[mistake.document_id]))
+    row_of = {document: row for row, document in enumerate(outcomes.documents)}
+    mistakes.sort(key=lambda mistake: (-mistake.times, row_of[mistake.document_id]))
     page = mistakes[:limit]
     texts = session.store.documents.texts([mistake.document_id for mistake in page])
     return tuple(replace(mistake, text=texts.get(mistake.document_id, "")) for mistake in page), len(mistakes)
 
 
-def _judged(session: ProjectSession, run: RunRow, label_id: str, reference: Reference) -> _Judged:
+def _outcomes(session: ProjectSession, run: RunRow, label_id: str, reference: Reference) -> _Outcomes:
     codebook = run.settings.codebook
-    place = next((at for at, label in enumerate(codebook.labels) if label.id == label_id), None)
-    if place is None:
+    label_index = next((index for index, label in enumerate(codebook.labels) if label.id == label_id), None)
+    if label_index is None:
         raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
-    column = 0 if codebook.kind == "choice" else place
+    column = 0 if codebook.kind == "choice" else label_index
     rows = [run, *(row for row in repeated_runs.siblings(session, run) if row.run_id != run.run_id)]
     gold, predicted = repeated_runs.aligned([run_data.verdict_arrays(session, row, reference) for row in rows])
     true = gold[:, column]
-    present = {"multilabel": 1.0, "choice": float(place), "rating": np.nan}[codebook.kind]
-    each = [_sides(true, grid[:, column], present) for grid in predicted]
-    return _Judged(
+    present = {"multilabel": 1.0, "choice": float(label_index), "rating": np.nan}[codebook.kind]
+    by_iteration = [_sides(true, grid[:, column], present) for grid in predicted]
+    return _Outcomes(
         documents=tuple(session.store.runs.document_ids(run.run_id)),
         reference=gold,
         judged=~np.isnan(true) & ~np.isnan(predicted[0][:, column]),
         positive=true == present,
-        sides=each[0],
-        times={side: np.sum([one[side] for one in each], axis=0, dtype=np.int64) for side in each[0]},
-        iterations=len(each),
+        sides=by_iteration[0],
+        times={
+            side: np.sum([sides[side] for sides in by_iteration], axis=0, dtype=np.int64) for side in by_iteration[0]
+        },
+        iterations=len(by_iteration),
     )
 
 
 def _sides(true: run_data.Grid, predicted: run_data.Grid, present: float) -> dict[Side, Mask]:
     """Return the errors by side. ``present`` is the value that stands for the label, NaN for ratings."""
-    known = ~np.isnan(true) & ~np.isnan(predicted)
+    compared = ~np.isnan(true) & ~np.isnan(predicted)
     if np.isnan(present):
-        wrong = known & ~is_right(true, predicted, measured=True)
+        wrong = compared & ~is_right(true, predicted, measured=True)
         return {"false_negative": wrong & (predicted < true), "false_positive": wrong & (predicted > true)}
     return {
-        "false_negative": known & (true == present) & (predicted != present),
-        "false_positive": known & (true != present) & (predicted == present),
+        "false_negative": compared & (true == present) & (predicted != present),
+        "false_positive": compared & (true != present) & (predicted == present),
     }
 
 
-def _cues(session: ProjectSession, found: _Judged, side: Side) -> tuple[Cue, ...]:
-    wrong = found.sides["false_negative"] | found.sides["false_positive"]
-    hits = found.judged & ~wrong
-    like = hits & (found.positive if side == "false_negative" else ~found.positive)
+def _cues(session: ProjectSession, outcomes: _Outcomes, side: Side) -> tuple[Cue, ...]:
+    wrong = outcomes.sides["false_negative"] | outcomes.sides["false_positive"]
+    hits = outcomes.judged & ~wrong
+    like = hits & (outcomes.positive if side == "false_negative" else ~outcomes.positive)
     compared = like if like.any() else hits  # ratings are neither positive nor negative
-    return cues(_texts(session, found, found.sides[side]), _texts(session, found, compared))
+    return cues(_texts(session, outcomes, outcomes.sides[side]), _texts(session, outcomes, compared))
 
 
-def _texts(session: ProjectSession, found: _Judged, mask: Mask) -> list[str]:
-    ids = fixed_sample([found.documents[row] for row in np.flatnonzero(mask)], LOOKED_AT)
+def _texts(session: ProjectSession, outcomes: _Outcomes, mask: Mask) -> list[str]:
+    ids = fixed_sample([outcomes.documents[row] for row in np.flatnonzero(mask)], LOOKED_AT)
     return list(session.store.documents.texts(ids).values())

@@ -36,23 +36,23 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
     labels: list[tuple[str, str, str]] = []
     used: set[str] = set()
     documents, annotators = (columns[name].dictionary.to_pylist() for name in ("document_id", "annotator"))
-    for place, item in enumerate(columns["item"].dictionary.to_pylist()):
-        own = codes["item"] == place
-        raters, rater = np.unique(codes["annotator"][own], return_inverse=True)
-        known, value = np.unique(codes["value"][own], return_inverse=True)
-        if len(raters) < MIN_ANNOTATORS or any(_is_number(values[one]) for one in known):
+    for item_code, item in enumerate(columns["item"].dictionary.to_pylist()):
+        of_item = codes["item"] == item_code
+        raters, rater = np.unique(codes["annotator"][of_item], return_inverse=True)
+        value_codes, value = np.unique(codes["value"][of_item], return_inverse=True)
+        if len(raters) < MIN_ANNOTATORS or any(_is_number(values[code]) for code in value_codes):
             continue
-        rows, row = np.unique(codes["document_id"][own], return_inverse=True)
+        rows, row = np.unique(codes["document_id"][of_item], return_inverse=True)
         table = np.full((len(rows), len(raters)), -1, dtype=np.int64)
         table[row, rater] = value
         patterns, pattern, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
-        truth = dawid_skene(patterns, len(known), counts=counts)
+        truth = dawid_skene(patterns, len(value_codes), counts=counts)
         best = truth.probabilities.argmax(axis=1)
         sure = (truth.probabilities.max(axis=1) > _CERTAIN) & ((patterns >= 0).sum(axis=1) >= _LEAST_ANSWERS)
-        for document, of in zip(rows.tolist(), pattern.reshape(-1).tolist(), strict=True):
-            if sure[of]:
-                labels.append((documents[document], item, values[known[best[of]]]))
-        used.update(annotators[one] for one in raters.tolist())
+        for document, number in zip(rows.tolist(), pattern.reshape(-1).tolist(), strict=True):
+            if sure[number]:
+                labels.append((documents[document], item, values[value_codes[best[number]]]))
+        used.update(annotators[code] for code in raters.tolist())
     session.store.latent_labels.replace(labels)
     return tuple(sorted(used))
 

@@ -58,9 +58,9 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
     points = [(row.cost[f"{unit}_per_document"], row.main.value if row.main is not None else None) for row in rows]
     front = [False] * len(rows)
     for alike in {label_key(row.run.settings.codebook) for row in rows}:
-        places = [place for place, row in enumerate(rows) if label_key(row.run.settings.codebook) == alike]
-        for place, best in zip(places, efficient([points[place] for place in places]), strict=True):
-            front[place] = best
+        indices = [index for index, row in enumerate(rows) if label_key(row.run.settings.codebook) == alike]
+        for index, best in zip(indices, efficient([points[index] for index in indices]), strict=True):
+            front[index] = best
     ranked = [replace(row, efficient=best) for row, best in zip(rows, front, strict=True)]
     return tuple(sorted(ranked, key=_rank))
 
@@ -68,12 +68,12 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
 @cached_until_commit
 def leaderboard_references(session: ProjectSession) -> dict[Reference, int]:
     """Return the references that any run has, with the largest number of documents; never another run."""
-    found: dict[Reference, int] = {}
+    counts: dict[Reference, int] = {}
     for run in session.runs():
         for name, count in available_references(session, run.run_id).items():
             if not name.startswith("run:"):
-                found[name] = max(count, found.get(name, 0))
-    return found
+                counts[name] = max(count, counts.get(name, 0))
+    return counts
 
 
 def _row(session: ProjectSession, run: RunRow, reference: Reference) -> LeaderboardRow:

@@ -76,13 +76,13 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
         raise UsageError(f"{run.run_id} has no verdict to compare with.", "Finish it first.")
     earlier = canary_runs(session, run)
     ids = session.store.runs.document_ids((earlier[0] if earlier else run).run_id)
-    chosen = ids if earlier else fixed_sample(ids, CANARIES)
-    taken = [row.settings.iteration for row in session.store.runs.all()]
-    settings = run.settings.model_copy(update={"iteration": max(taken, default=0) + 1})
+    canaries = ids if earlier else fixed_sample(ids, CANARIES)
+    iterations = [row.settings.iteration for row in session.store.runs.all()]
+    settings = run.settings.model_copy(update={"iteration": max(iterations, default=0) + 1})
     details = RunDetails(name=f"Canaries of {run.title}"[:100])
-    made = session.store.runs.create(settings, chosen, experiment_id=f"{CANARY}{run.run_id}", details=details)
-    few_shot_examples.copy_pool(session.store, run.run_id, made.run_id)
-    return made
+    canary_run = session.store.runs.create(settings, canaries, experiment_id=f"{CANARY}{run.run_id}", details=details)
+    few_shot_examples.copy_pool(session.store, run.run_id, canary_run.run_id)
+    return canary_run
 
 
 def canary_runs(session: ProjectSession, run: RunRow) -> list[RunRow]:
@@ -106,8 +106,8 @@ def _drift(
     now = run_data.verdict_arrays(session, later)
     rows = run_data.rows_in(first.documents, now.documents)  # canaries are documents of the first run
     before, after = first.verdicts[rows], now.verdicts
-    whole: Mask = np.all(~np.isnan(before) & ~np.isnan(after), axis=1)
-    unlike = np.not_equal(before, after) & whole[:, None]
+    complete: Mask = np.all(~np.isnan(before) & ~np.isnan(after), axis=1)
+    unlike = np.not_equal(before, after) & complete[:, None]
     changed = tuple(now.documents[row] for row in np.flatnonzero(unlike.any(axis=1)))
     groups = run_data.group_codes(session, run)
     served_models = session.store.transcripts.served_models
@@ -115,10 +115,10 @@ def _drift(
         run_id=run.run_id,
         later=later.run_id,
         days=(later.created_at - run.created_at) / 86_400,
-        cells=int(whole.sum()) * before.shape[1],
+        cells=int(complete.sum()) * before.shape[1],
         changed_cells=int(unlike.sum()),
         changed=changed,
-        share=ratio(np.any(unlike, axis=1), whole, Design(groups=groups[rows] if groups is not None else None)),
+        share=ratio(np.any(unlike, axis=1), complete, Design(groups=groups[rows] if groups is not None else None)),
         chance=chance,
         counted=coverage.of_rerun(session, run, later, first, now),
         problem=_problem(later),
@@ -146,6 +146,8 @@ def _chance(session: ProjectSession, run: RunRow) -> Estimate:
     rows = repeated_runs.siblings(session, run)
     if len(rows) < 2:
         return Estimate(None, None)
-    _, (one, two) = repeated_runs.aligned([run_data.verdict_arrays(session, row) for row in rows[:2]])
-    whole = ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
-    return ratio((one != two).any(axis=1) & whole, whole, Design(groups=run_data.group_codes(session, rows[0])))
+    _, (first, second) = repeated_runs.aligned([run_data.verdict_arrays(session, row) for row in rows[:2]])
+    complete = ~np.isnan(first).any(axis=1) & ~np.isnan(second).any(axis=1)
+    return ratio(
+        (first != second).any(axis=1) & complete, complete, Design(groups=run_data.group_codes(session, rows[0]))
+    )

@@ -79,10 +79,10 @@ def comparable_runs(session: ProjectSession, run: RunRow, runs: Sequence[RunRow]
     They are chosen from ``runs``, by default from all runs of the project. Canary runs are left out: they repeat a run
     on a few documents.
     """
-    known = session.runs() if runs is None else runs
+    candidates = session.runs() if runs is None else runs
     rows = [
         row
-        for row in known
+        for row in candidates
         if row.verdicts and not row.is_canary and are_comparable(row.settings.codebook, run.settings.codebook)
     ]
     return tuple(rows[-MAX_RUNS:])
@@ -96,15 +96,15 @@ def model_scores(
 
     Only multilabel runs have them. Runs are not pooled, because their prompts and documents may differ.
     """
-    found: dict[tuple[str, str], ModelScores] = {}
+    results: dict[tuple[str, str], ModelScores] = {}
     for run in reversed(runs):
         if run.settings.codebook.kind == "multilabel":
             titles = role_titles(run.settings)
             for role in annotating_roles(session, run):
                 spec = run.settings.role_models[role].spec
-                if (spec, role) not in found and (scores := evaluate(session, run, reference, role).scores).n:
-                    found[spec, role] = ModelScores(spec, role, titles[role], run.run_id, scores)
-    return tuple(found.values())
+                if (spec, role) not in results and (scores := evaluate(session, run, reference, role).scores).n:
+                    results[spec, role] = ModelScores(spec, role, titles[role], run.run_id, scores)
+    return tuple(results.values())
 
 
 @cached_until_commit
@@ -115,18 +115,19 @@ def recommend_models(
 
     ``runs`` label the same things; those of other protocols are ignored.
     """
-    own = [run for run in runs if set(roles) == set(run.settings.role_models)]
+    same_roles = [run for run in runs if set(roles) == set(run.settings.role_models)]
     together = [roles] if len(roles) > 1 else []
-    return tuple(_recommend(session, own, each, reference) for each in [*((role,) for role in roles), *together])
+    role_groups = [*((role,) for role in roles), *together]
+    return tuple(_recommend(session, same_roles, role_group, reference) for role_group in role_groups)
 
 
-def apply_recommendations(plan: Plan, found: Iterable[Recommendation]) -> Plan:
+def apply_recommendations(plan: Plan, recommendations: Iterable[Recommendation]) -> Plan:
     """Return the plan with the recommended models of single roles, else those of all roles; sampling is kept."""
-    for one in sorted(found, key=lambda one: -len(one.roles)):
-        if one.model is not None:
-            place = {"connection": one.model.connection, "model": one.model.model}
-            for role in one.roles:
-                plan = plan.with_role_model(role, plan.role_model(role).model_copy(update=place))
+    for recommendation in sorted(recommendations, key=lambda recommendation: -len(recommendation.roles)):
+        if (model := recommendation.model) is not None:
+            update = {"connection": model.connection, "model": model.model}
+            for role in recommendation.roles:
+                plan = plan.with_role_model(role, plan.role_model(role).model_copy(update=update))
     return plan
 
 
@@ -148,21 +149,22 @@ def _recommend(
         scored = [column for column in compared.columns if column.scores.main.value is not None]
         if len(scored) < 2:
             return Recommendation(roles, None, "The shared documents cannot be scored: label some of them.")
-        best, *others = [column.run for column in sorted(scored, key=lambda one: -(one.scores.main.value or 0.0))]
-        pairs = comparison(session, [best.run_id, *(run.run_id for run in others)], reference).pairs
+        scored.sort(key=lambda column: -(column.scores.main.value or 0.0))
+        best, *other_runs = [column.run for column in scored]
+        pairs = comparison(session, [best.run_id, *(run.run_id for run in other_runs)], reference).pairs
     except UsageError as error:
         return Recommendation(roles, None, str(error))
     model = best.settings.role_models[roles[0]]
     unclear = [
         run.settings.role_models[roles[0]].spec
-        for run, pair in zip(others, pairs, strict=True)
+        for run, pair in zip(other_runs, pairs, strict=True)
         if pair.main.verdict != "worse"
     ]
     documents = format_count(pairs[0].scores.n, "shared document")
     if unclear:
         names = join_names([model.spec, *unclear])
         return Recommendation(roles, None, f"No significant difference between {names} on {documents}.")
-    beaten = ", ".join(run.settings.role_models[roles[0]].spec for run in others)
+    beaten = ", ".join(run.settings.role_models[roles[0]].spec for run in other_runs)
     return Recommendation(
         roles, model, f"significantly better than {beaten} on {documents}, with everything else equal."
     )

@@ -51,8 +51,8 @@ def reference_names(reference: Reference) -> ReferenceNames:
             )
         case "run":
             role = "" if source.role == VERDICT else f", {source.role}"
-            what = f"a verdict of {who}" if not role else f"a list of {who}{role}"
-            return ReferenceNames(f"Run {who}{role}", f"run {who}{role}", f"Run {who}{role} says", what)
+            missing = f"a verdict of {who}" if not role else f"a list of {who}{role}"
+            return ReferenceNames(f"Run {who}{role}", f"run {who}{role}", f"Run {who}{role} says", missing)
 
 
 @cached_until_commit
@@ -62,15 +62,15 @@ def available_references(session: ProjectSession, run_id: str) -> dict[Reference
     Always ``gold`` and ``reviewed``; the authors of the texts where they labelled; each rater and each person where
     there are several; other runs; the latent truth of three annotators or more, except of ratings.
     """
-    found = session.store.annotations.sources(run_id)
+    counts = session.store.annotations.sources(run_id)
     if session.run(run_id).settings.codebook.kind == "rating":
-        found.pop(LATENT, None)
-    return found
+        counts.pop(LATENT, None)
+    return counts
 
 
-def default_reference(known: Mapping[Reference, int], wanted: Reference) -> Reference:
+def default_reference(counts: Mapping[Reference, int], wanted: Reference) -> Reference:
     """Return the wanted reference if it covers a document, else the first that does, else gold."""
-    return wanted if known.get(wanted) else next((name for name, count in known.items() if count), "gold")
+    return wanted if counts.get(wanted) else next((name for name, count in counts.items() if count), "gold")
 
 
 def check_reference(session: ProjectSession, reference: str) -> Reference:
@@ -91,14 +91,16 @@ def check_annotator(session: ProjectSession, rows: Sequence[RunRow], annotator: 
 
     Without this check a mistyped name would be scored as an annotator without any values.
     """
-    known = {VERDICT} | {name for row in rows for name in (*row.settings.role_models, *annotating_roles(session, row))}
-    if annotator in known or not rows:
+    annotators = {VERDICT} | {
+        name for row in rows for name in (*row.settings.role_models, *annotating_roles(session, row))
+    }
+    if annotator in annotators or not rows:
         return annotator
     try:
         source = source_of(annotator)
     except UsageError as error:
         raise UsageError(
-            f"These runs have no annotator '{annotator}'.", f"There are: {', '.join(sorted(known))}."
+            f"These runs have no annotator '{annotator}'.", f"There are: {', '.join(sorted(annotators))}."
         ) from error
     check_reference(session, annotator)
     return str(source)

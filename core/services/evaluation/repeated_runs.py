@@ -54,7 +54,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         return None
     codebook = run.settings.codebook
     scored = {row.run_id: evaluate(session, row, reference, intervals=False).scores for row in rows}
-    by_run = {id: {key: one.value for key, one in scores.overall.items()} for id, scores in scored.items()}
+    by_run = {id: {key: estimate.value for key, estimate in scores.overall.items()} for id, scores in scored.items()}
     names = dict.fromkeys(name for scores in by_run.values() for name in scores)
     main = MAIN_PER_LABEL[codebook.kind]
     by_label = {
@@ -83,4 +83,4 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
 
 def aligned(loaded: Sequence[run_data.AnnotationArrays]) -> tuple[run_data.Grid, list[run_data.Grid]]:
     """Return reference and verdicts of several runs in the document order of the first; NaN where a run has none."""
-    return loaded[0].reference, [one.verdicts_on(loaded[0].documents) for one in loaded]
+    return loaded[0].reference, [arrays.verdicts_on(loaded[0].documents) for arrays in loaded]

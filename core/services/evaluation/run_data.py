@@ -134,15 +134,15 @@ def frame_sizes(session: ProjectSession, run: RunRow, frame_run: str, frame: int
 
 
 def sampling_design(
-    session: ProjectSession, run: RunRow, reference: Reference, scored: AnnotationArrays, *others: Grid
+    session: ProjectSession, run: RunRow, reference: Reference, scored: AnnotationArrays, *other_verdicts: Grid
 ) -> Design:
     """Return how the documents of a score were selected, and which of them depend on each other.
 
-    ``scored`` holds all or some documents of the run, in its order, and ``others`` their verdicts by compared runs.
+    ``scored`` holds all or some documents of the run, in its order, and ``other_verdicts`` those of compared runs.
     Reviewed documents represent all documents with a complete verdict in each run; those that the review queue drew
     carry their probabilities. Other references represent a larger population of independent documents or groups.
     """
-    documents, verdicts = scored.documents, [scored.verdicts, *others]
+    documents, verdicts = scored.documents, [scored.verdicts, *other_verdicts]
     run_documents = verdict_arrays(session, run).documents
     if source_of(reference).kind != REVIEWED:
         groups = group_codes(session, run)
@@ -160,8 +160,8 @@ def sampling_design(
     sample, order = _draws(session, run, row_of, represented, counted)
     codebook = run.settings.codebook
     variables = [values if codebook.kind == "rating" else given_labels(codebook, values) for values in verdicts]
-    known = np.where(represented[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
-    return Design(sample=sample, order=np.searchsorted(rows, order), auxiliary=known)
+    auxiliary = np.where(represented[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
+    return Design(sample=sample, order=np.searchsorted(rows, order), auxiliary=auxiliary)
 
 
 def _draws(
@@ -172,7 +172,7 @@ def _draws(
     The masks are ``[document]`` of the run. ``row_of`` gives the row of a document.
     """
     submitted = session.store.sampling_frames.selections()
-    chosen = [
+    counted_selections = [
         selection
         for selection in submitted
         if selection.document_id in row_of and counted[row_of[selection.document_id]]
@@ -191,9 +191,9 @@ def _draws(
             sizes[key] = None if np.isnan(frame).any() else frame
         return sizes[key]
 
-    order = np.array([row_of[selection.document_id] for selection in chosen], dtype=np.int64)
+    order = np.array([row_of[selection.document_id] for selection in counted_selections], dtype=np.int64)
     sample = Sample.of_draws(
-        (np.cumsum(represented) - 1)[order], [draw_sizes(selection) for selection in chosen], population
+        (np.cumsum(represented) - 1)[order], [draw_sizes(selection) for selection in counted_selections], population
     )
     return sample, order
 
@@ -212,10 +212,10 @@ class ReviewedSample(AnnotationArrays):
     population: Mask
 
 
-def reviewed_sample(session: ProjectSession, run: RunRow, *others: Grid) -> ReviewedSample:
-    """Return the sample of reviewed documents. It represents those with complete verdicts here and in ``others``."""
+def reviewed_sample(session: ProjectSession, run: RunRow, *other_verdicts: Grid) -> ReviewedSample:
+    """Return the reviewed documents as a sample of those with complete verdicts, here and in ``other_verdicts``."""
     loaded = verdict_arrays(session, run, REVIEWED)
-    design = sampling_design(session, run, REVIEWED, loaded, *others)
+    design = sampling_design(session, run, REVIEWED, loaded, *other_verdicts)
     assert design.sample is not None
     assert design.order is not None
     assert design.auxiliary is not None

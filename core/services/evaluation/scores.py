@@ -338,10 +338,10 @@ def _overlap(session: ProjectSession, run: RunRow, design: Design) -> dict[str, 
     for name in list(documents[0].fields)[1:]:
         document_overlaps = [rouge_l(document.text, document.fields.get(name, "")) for document in documents]
         overlaps = np.array([np.nan if overlap is None else overlap for overlap in document_overlaps])
-        known = ~np.isnan(overlaps)
+        defined = ~np.isnan(overlaps)
         overlap_by_field[name] = FieldOverlap(
-            n=int(known.sum()),
-            mean=ratio(np.nan_to_num(overlaps), known, field_design),
+            n=int(defined.sum()),
+            mean=ratio(np.nan_to_num(overlaps), defined, field_design),
             labels={
                 label: FieldCorrelation(scores.n, *(scores[key] for key in ("pearson", "spearman", "kendall")))
                 for label, scores in score(
@@ -384,7 +384,9 @@ def cell_documents(
         steps = run_data.steps(run, run_data.stages(session, run), loaded.verdicts)
         if len(steps) > 1:
             gold, *values_of_steps = coded(loaded.reference, *(values for *_, values in steps), measured=False)
-            trace = flips.trace(gold, [(name, own) for (name, *_), own in zip(steps, values_of_steps, strict=True)])
+            trace = flips.trace(
+                gold, [(name, step_values) for (name, *_), step_values in zip(steps, values_of_steps, strict=True)]
+            )
             steps_of_error = trace.error_at[rows, column].tolist()
             error_by = {
                 loaded.documents[row]: trace.roles[step]
@@ -408,10 +410,10 @@ def rating_confusion(
     loaded = run_data.verdict_arrays(session, run, reference)
     column = codebook.items.index(dimension)
     true, predicted = loaded.reference[:, column], loaded.verdicts[:, column]
-    known = ~np.isnan(true) & ~np.isnan(predicted)
+    compared = ~np.isnan(true) & ~np.isnan(predicted)
     points = codebook.scale_of(dimension).points
     edges = np.arange(points.start, points.stop + 1) - 0.5
-    counts, _, _ = np.histogram2d(np.rint(true[known]), np.rint(predicted[known]), bins=(edges, edges))
+    counts, _, _ = np.histogram2d(np.rint(true[compared]), np.rint(predicted[compared]), bins=(edges, edges))
     return tuple(map(tuple, counts.astype(int).tolist()))
 
 

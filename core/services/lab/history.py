@@ -62,8 +62,11 @@ def template_history(session: ProjectSession, slot: prompt_templates.Slot, proto
     """Return the versions of a prompt, children after their parents and the draft last."""
     status = prompt_templates.template_status(session, slot, protocol)
     versions = prompt_templates.versions(session, slot, protocol)
-    rows = [VersionRow(one.name, one.label, one.parent, one.note, one.name == status.default.name) for one in versions]
-    marks = {one.name: text_mark(one.text) for one in versions}
+    rows = [
+        VersionRow(version.name, version.label, version.parent, version.note, version.name == status.default.name)
+        for version in versions
+    ]
+    marks = {version.name: text_mark(version.text) for version in versions}
     if status.changed:
         rows.append(VersionRow("draft", "draft", status.base.name, is_draft=True))
         marks["draft"] = text_mark(status.text)
@@ -92,8 +95,8 @@ def _with_runs(
     used: dict[str, list[tuple[str, str]]] = {}
     for run_id, purpose, mark in session.store.lab.uses(key):
         used.setdefault(mark, []).append((run_id, purpose))
-    own = session.store.lab.trials(subject)  # those of other subjects differ in more than this
-    trials = {run_id: trial for trial in own for run_id in (trial.before_run, trial.after_run)}
+    subject_trials = session.store.lab.trials(subject)  # those of other subjects differ in more than this
+    trials = {run_id: trial for trial in subject_trials for run_id in (trial.before_run, trial.after_run)}
     depths = _depths(rows)
     filled = []
     for row in rows:
@@ -139,12 +142,12 @@ def score_run(session: ProjectSession, run: RunRow) -> RunScore:
     codebook, groups = run.settings.codebook, run_data.group_codes(session, run)
     loaded = run_data.load_latest_reference(session.store, run.run_id, codebook)
     kind, key = codebook.kind, MAIN[codebook.kind]
-    true, given = loaded.reference, loaded.verdicts
+    true, predicted = loaded.reference, loaded.verdicts
     if kind == "rating":  # right or wrong, as present labels: then a strict score can count missing ones as wrong
         kind, key = "multilabel", "accuracy"
-        true, given = (codes.astype(np.float64) for codes in coded(true, given, measured=True))
-    scores = scoring.score(kind, true, given, codebook.names, design=Design(groups=groups))
+        true, predicted = (codes.astype(np.float64) for codes in coded(true, predicted, measured=True))
+    scores = scoring.score(kind, true, predicted, codebook.names, design=Design(groups=groups))
     strict = scores[key]
     if scores.excluded:
-        strict = scoring.strict_scores(kind, true, given, codebook.names, groups=groups)[key]
+        strict = scoring.strict_scores(kind, true, predicted, codebook.names, groups=groups)[key]
     return RunScore(scores[key], scores.n, run.cost_usd, strict, scores.excluded)

@@ -52,9 +52,9 @@ class Lesson:
         current = getattr(label, self.part)
         if isinstance(current, str):
             return label.model_copy(update={self.part: self.removed}) if current == self.added else label
-        kept = [text for text in current if text != self.added]
-        restored = [self.removed] if self.removed and self.removed not in kept else []
-        return label.model_copy(update={self.part: (*kept, *restored)})
+        remaining = [text for text in current if text != self.added]
+        restored = [self.removed] if self.removed and self.removed not in remaining else []
+        return label.model_copy(update={self.part: (*remaining, *restored)})
 
 
 class UndoneLessons(NamedTuple):
@@ -151,13 +151,13 @@ def without(codebook: Codebook, lessons: Iterable[Lesson]) -> Codebook:
 def _take_out(codebook: Codebook, lessons: Iterable[Lesson]) -> tuple[Codebook, list[Lesson]]:
     """Return the codebook without lessons, the last one undone first, and those whose undo changed it."""
     labels = {label.id: label for label in codebook.labels}
-    found = []
+    removed = []
     for lesson in reversed(tuple(lessons)):
         label = labels.get(lesson.label_id)
         if label is not None and (undone := lesson.undo(label)) != label:
             labels[label.id] = undone
-            found.append(lesson)
-    return codebook.model_copy(update={"labels": tuple(labels.values())}), found
+            removed.append(lesson)
+    return codebook.model_copy(update={"labels": tuple(labels.values())}), removed
 
 
 def _differences(before: Codebook, after: Codebook) -> Iterator[Lesson]:
@@ -203,14 +203,14 @@ def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | No
     used = {document for document, *_ in session.store.classifiers.codebook_examples()}
     labelled = [id for id in document_samples.labelled_ids(session, held_out=False) if id not in used]
     reviewed = {example.document_id for example in session.store.classifiers.training_examples()}
-    chosen = sorted(labelled, key=reviewed.__contains__)[-MAX_DOCUMENTS:]
+    sampled = sorted(labelled, key=reviewed.__contains__)[-MAX_DOCUMENTS:]
     after = codebooks.codebook_status(session).codebook
     protocol = keyword_matches.protocol_for(after, planning.Plan().protocol)
-    if not chosen:
+    if not sampled:
         return None
     with suppress(MootError):  # accepting must not fail; the page says that there is no trial
         settings = planning.build_settings(planning.Plan(protocol), after, 0, session.models)
         before = settings.model_copy(update={"codebook": without(after, lessons).closed})
         change = trials.SettingsChange(SUBJECT, before, settings, *NAMES)
-        return trials.start_trial(session, change, document_samples.Sample(dict.fromkeys(chosen, "random"), 0)).trial
+        return trials.start_trial(session, change, document_samples.Sample(dict.fromkeys(sampled, "random"), 0)).trial
     return None

@@ -83,17 +83,19 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
     dismissed = set(session.store.settings.get(DISMISSED_SETTING, []))
     common = tuple(f"{now.unit} {now.domain}".lower().split())  # these words occur in every kind of document
     errors = list(label_errors(session, now, run_id))
-    known = _known_labels(errors)
-    found = [
+    known_labels = _known_labels(errors)
+    suggestions = [
         tried
         for label, sides in errors
-        for one in _label_suggestions(label, sides, common)
-        if one.name not in dismissed and not _already_applied(now, one)
-        if (tried := _with_net_effect(now, one, known)) is not None
+        for suggestion in _label_suggestions(label, sides, common)
+        if suggestion.name not in dismissed and not _already_applied(now, suggestion)
+        if (tried := _with_net_effect(now, suggestion, known_labels)) is not None
     ]
     # Of equal changes, such as the same sentence of two documents, the best supported one is kept.
-    unique = {one.name: one for one in sorted(found, key=lambda one: len(one.documents))}
-    return tuple(sorted(unique.values(), key=lambda one: (-one.net, -len(one.documents)))[:MAX_SUGGESTIONS])
+    suggestions.sort(key=lambda suggestion: len(suggestion.documents))
+    unique = {suggestion.name: suggestion for suggestion in suggestions}
+    best_first = sorted(unique.values(), key=lambda suggestion: (-suggestion.net, -len(suggestion.documents)))
+    return tuple(best_first[:MAX_SUGGESTIONS])
 
 
 def accept(session: ProjectSession, suggestion: Suggestion) -> None:
@@ -124,24 +126,24 @@ def _apply(book: Codebook, suggestion: Suggestion) -> Codebook:
 
 def _known_labels(errors: Sequence[tuple[Label, Mapping[str, Texts]]]) -> dict[str, tuple[str, dict[str, bool]]]:
     """Return the text and the known labels of each document of ``label_errors``."""
-    known: dict[str, tuple[str, dict[str, bool]]] = {}
+    known_labels: dict[str, tuple[str, dict[str, bool]]] = {}
     for label, sides in errors:
         for kind, texts in sides.items():
             for id, text in texts.items():
-                known.setdefault(id, (text, {}))[1][label.id] = kind in ("fn", "tp")
-    return known
+                known_labels.setdefault(id, (text, {}))[1][label.id] = kind in ("fn", "tp")
+    return known_labels
 
 
 def _with_net_effect(
-    now: Codebook, one: Suggestion, known: Mapping[str, tuple[str, Mapping[str, bool]]]
+    now: Codebook, suggestion: Suggestion, known_labels: Mapping[str, tuple[str, Mapping[str, bool]]]
 ) -> Suggestion | None:
     """Return the suggestion with its net effect in ``why``; None if it should not be offered."""
     try:
-        after = _apply(now, one)
+        after = _apply(now, suggestion)
     except CodebookError:  # for instance a keyword that is too long
         return None
-    effect = net_effect(now, after, [each for id, each in known.items() if id != one.document_id])
-    return replace(one, why=f"{one.why}. {effect}", net=effect.net) if effect.pays else None
+    effect = net_effect(now, after, [document for id, document in known_labels.items() if id != suggestion.document_id])
+    return replace(suggestion, why=f"{suggestion.why}. {effect}", net=effect.net) if effect.pays else None
 
 
 def dismiss(session: ProjectSession, suggestion: Suggestion) -> None:
@@ -150,10 +152,12 @@ def dismiss(session: ProjectSession, suggestion: Suggestion) -> None:
     session.store.settings.set(DISMISSED_SETTING, [*dismissed, suggestion.name])
 
 
-def _already_applied(book: Codebook, one: Suggestion) -> bool:
-    label = book.label(one.label_id)
-    known = {normalise(word) for word in getattr(label, "keywords" if one.part == "less" else one.part)}
-    return (normalise(one.text) in known) != (one.part == "less")
+def _already_applied(book: Codebook, suggestion: Suggestion) -> bool:
+    label = book.label(suggestion.label_id)
+    existing = {
+        normalise(word) for word in getattr(label, "keywords" if suggestion.part == "less" else suggestion.part)
+    }
+    return (normalise(suggestion.text) in existing) != (suggestion.part == "less")
 
 
 def label_errors(
@@ -170,12 +174,12 @@ def label_errors(
     held_out = document_samples.held_out_among(session, loaded.documents)
     rows = [row for row, id in enumerate(loaded.documents) if id not in held_out][:MAX_DOCUMENTS]
     documents = list(session.store.documents.texts([loaded.documents[row] for row in rows]).items())
-    right, given = (run_data.given_labels(now, values[rows]) for values in (loaded.reference, loaded.verdicts))
-    known = ~np.isnan(loaded.reference[rows] + loaded.verdicts[rows])
-    kinds = {"fn": right & ~given, "fp": ~right & given, "tp": right & given, "tn": ~right & ~given}
-    for place, label in enumerate(now.labels):
-        outcomes = {name: np.flatnonzero((mask & known)[:, place]) for name, mask in kinds.items()}
-        yield (label, {name: dict(documents[row] for row in found) for name, found in outcomes.items()})
+    right, predicted = (run_data.given_labels(now, values[rows]) for values in (loaded.reference, loaded.verdicts))
+    has_both = ~np.isnan(loaded.reference[rows] + loaded.verdicts[rows])
+    kinds = {"fn": right & ~predicted, "fp": ~right & predicted, "tp": right & predicted, "tn": ~right & ~predicted}
+    for column, label in enumerate(now.labels):
+        outcomes = {name: np.flatnonzero((mask & has_both)[:, column]) for name, mask in kinds.items()}
+        yield (label, {name: dict(documents[row] for row in indices) for name, indices in outcomes.items()})
 
 
 def latest_scored_run(session: ProjectSession) -> str | None:
@@ -191,12 +195,12 @@ def latest_scored_run(session: ProjectSession) -> str | None:
 
 
 def _label_suggestions(label: Label, sides: Mapping[str, Texts], common: Sequence[str]) -> Iterator[Suggestion]:
-    texts = {name: list(found.values()) for name, found in sides.items()}
+    texts = {name: list(by_id.values()) for name, by_id in sides.items()}
     missed, wrong = list(sides["fn"]), list(sides["fp"])
-    known = {normalise(word) for word in label.keywords}
+    keywords = {normalise(word) for word in label.keywords}
     offered = 0
     for cue in cues(texts["fn"], texts["tn"], least_z=LEAST_Z, ignore=common):
-        if offered < PER_PART and not any(word in known for word in (cue.word, *cue.word.split())):
+        if offered < PER_PART and not any(word in keywords for word in (cue.word, *cue.word.split())):
             offered += 1
             error_ids = tuple(missed[row] for row in cue.errors)
             why = f"occurs in {len(error_ids)} of {len(missed)} false negatives and in {cue.hits} true negatives"
@@ -213,11 +217,11 @@ def _label_suggestions(label: Label, sides: Mapping[str, Texts], common: Sequenc
 
 def _contrasts(label: Label, erring: Texts, correct: Texts, part: Part) -> Iterator[Suggestion]:
     """Yield sentences of misclassified documents, each with the most similar correctly labelled document."""
-    found = list(erring.items())
+    documents = list(erring.items())
     shared = cues(list(erring.values()), list(correct.values()), 1, least_z=LEAST_Z) if erring and correct else ()
-    order = [*(shared[0].errors if shared else ()), *range(len(found))]
+    order = [*(shared[0].errors if shared else ()), *range(len(documents))]
     for row in list(dict.fromkeys(order))[:PER_PART]:
-        id, text = found[row]
+        id, text = documents[row]
         words = r"\W+".join(shared[0].word.split()) if shared and row in shared[0].errors else ""
         hit = re.search(rf"\b{words}\b", text, re.IGNORECASE) if words else None
         sentence = " ".join(quote_around(text, *hit.span()).split()) if hit else ""
@@ -270,14 +274,15 @@ class Proposal:
     @property
     def changes(self) -> dict[str, FieldChange]:
         """Proposed changes by field name."""
-        found = compare(Codebook(labels=(self.before,)), Codebook(labels=(self.after,)))
-        fields = {change.field: change for one in found for change in one.fields}
+        label_changes = compare(Codebook(labels=(self.before,)), Codebook(labels=(self.after,)))
+        fields = {change.field: change for label_change in label_changes for change in label_change.fields}
         return {part: fields[part] for part in lessons.PARTS if part in fields}
 
 
 def rewrite_model(plan: planning.Plan) -> RoleModel | None:
     """Return the first language model of the plan, None if it uses only the built-in model."""
-    return next((one for one in (*plan.role_models.values(), plan.default_model) if not one.is_builtin), None)
+    role_models = (*plan.role_models.values(), plan.default_model)
+    return next((role_model for role_model in role_models if not role_model.is_builtin), None)
 
 
 def propose_rewrite(
@@ -342,9 +347,9 @@ def accept_field(session: ProjectSession, proposal: Proposal, part: str) -> Prop
 def field_effect(session: ProjectSession, proposal: Proposal, part: str, run_id: str | None = None) -> NetEffect | None:
     """Return the net effect of one field of a proposal on the documents of a run, None if none has known labels."""
     book = codebooks.codebook_status(session).codebook
-    known = _known_labels(list(label_errors(session, book, run_id)))
+    known_labels = _known_labels(list(label_errors(session, book, run_id)))
     after = codebooks.change_label(book, proposal.before.id, **{part: getattr(proposal.after, part)})
-    return net_effect(book, after, list(known.values())) if known else None
+    return net_effect(book, after, list(known_labels.values())) if known_labels else None
 
 
 def dismiss_field(proposal: Proposal, part: str, value: Any = None) -> Proposal:
@@ -357,20 +362,20 @@ def dismiss_field(proposal: Proposal, part: str, value: Any = None) -> Proposal:
 
 def _edited_list(now: tuple[str, ...], fields_in: Mapping[str, Any], part: str) -> tuple[str, ...]:
     gone = {normalise(word) for word in _strings(fields_in.get(f"remove_{part}"))}
-    kept = [word for word in now if normalise(word) not in gone]
-    known = {normalise(word) for word in kept}
+    remaining = [word for word in now if normalise(word) not in gone]
+    existing = {normalise(word) for word in remaining}
     fresh = [
-        word for word in _strings(fields_in.get(f"add_{part}")) if normalise(word) and normalise(word) not in known
+        word for word in _strings(fields_in.get(f"add_{part}")) if normalise(word) and normalise(word) not in existing
     ]
-    return (*kept, *dict.fromkeys(fresh))
+    return (*remaining, *dict.fromkeys(fresh))
 
 
 def _strings(value: Any) -> list[str]:
-    return [" ".join(each.split()) for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [" ".join(text.split()) for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _template_values(session: ProjectSession, book: Codebook, label: Label, run_id: str | None) -> dict[str, Any]:
-    sides = next((sides for each, sides in label_errors(session, book, run_id) if each.id == label.id), {})
+    sides = next((sides for candidate, sides in label_errors(session, book, run_id) if candidate.id == label.id), {})
 
     def some(kind: str) -> list[str]:
         shown = list(sides.get(kind, {}).values())[:DOCUMENTS_SHOWN]

@@ -144,21 +144,24 @@ def _ranked_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, .
     done: Mapping[str, str] = row.progress.get("runs", {})
     problems: Mapping[str, str] = row.progress.get("problems", {})
     remaining = set(row.progress.get("remaining", range(len(cells))))
-    places = []
+    ranked = []
     for cell in cells:
-        mine = {int(key.split("/")[0]): run_id for key, run_id in done.items() if key.split("/")[1] == str(cell.number)}
-        found = {rung: run for rung, run_id in mine.items() if (run := session.store.runs.get(run_id)) is not None}
-        ended = [rung for rung, run in found.items() if run.state == "done"]
+        run_ids = {
+            int(key.split("/")[0]): run_id for key, run_id in done.items() if key.split("/")[1] == str(cell.number)
+        }
+        runs = {rung: run for rung, run_id in run_ids.items() if (run := session.store.runs.get(run_id)) is not None}
+        ended = [rung for rung, run in runs.items() if run.state == "done"]
         rung = max(ended, default=-1)
-        places.append(
+        ranked.append(
             RankedCell(
-                cell, rung, found[rung].documents if rung >= 0 else 0,
-                history.score_run(session, found[rung]) if rung >= 0 else None,
-                total_cost(run.cost_usd for run in found.values()),
+                cell, rung, runs[rung].documents if rung >= 0 else 0,
+                history.score_run(session, runs[rung]) if rung >= 0 else None,
+                total_cost(run.cost_usd for run in runs.values()),
                 problems.get(str(cell.number), ""), cell.number in remaining,
             )
         )  # fmt: skip
-    return tuple(sorted(places, key=lambda place: (-place.rung, -_sort_value(place.score), place.cell.number)))
+    ranked.sort(key=lambda ranked_cell: (-ranked_cell.rung, -_sort_value(ranked_cell.score), ranked_cell.cell.number))
+    return tuple(ranked)
 
 
 def cell_settings(session: ProjectSession, spec: SweepSpec, cell: Cell) -> RunSettings:
@@ -175,10 +178,10 @@ def cell_settings(session: ProjectSession, spec: SweepSpec, cell: Cell) -> RunSe
     for slot in prompt_templates.slots(spec.protocol):
         name = cell.versions.get(slot.slot)
         if name is not None:
-            known = {version.name: version for version in prompt_templates.versions(session, slot, spec.protocol)}
-            if name not in known:
+            versions = {version.name: version for version in prompt_templates.versions(session, slot, spec.protocol)}
+            if name not in versions:
                 raise UsageError(f"Version {name} does not exist.", "Choose another one.")
-            settings = prompt_templates.with_template(settings, slot.key, known[name].template)
+            settings = prompt_templates.with_template(settings, slot.key, versions[name].template)
     return settings
 
 
@@ -215,18 +218,18 @@ class _SweepRunner:
             raise _Paused("paused by the user")
         store = self.session.store.runs
         key = f"{rung}/{cell.number}"
-        known: dict[str, str] = self.progress.setdefault("runs", {})
-        row = store.get(known[key]) if key in known else None
+        run_ids: dict[str, str] = self.progress.setdefault("runs", {})
+        row = store.get(run_ids[key]) if key in run_ids else None
         try:
             if row is None:
                 settings = cell_settings(self.session, self.spec, cell).model_copy(
                     update={"budget_usd": self._remaining_budget()}
                 )
                 row = store.create(settings, ids[:size], purpose="lab")
-                self._freeze_examples(row, known.values(), ids)
-                known[key] = row.run_id
-            elif row.state != "done" and (left := self._remaining_budget()) is not None:
-                store.raise_budget(row.run_id, (row.cost_usd or 0.0) + left)
+                self._freeze_examples(row, run_ids.values(), ids)
+                run_ids[key] = row.run_id
+            elif row.state != "done" and (remaining := self._remaining_budget()) is not None:
+                store.raise_budget(row.run_id, (row.cost_usd or 0.0) + remaining)
             if row.state == "done":
                 return row
             self.progress["now"] = row.run_id
@@ -258,10 +261,10 @@ class _SweepRunner:
         budget = sweep_budget(self.spec, self.progress)
         if budget is None:
             return None
-        left = budget - self._cost()
-        if left <= 0:
+        remaining = budget - self._cost()
+        if remaining <= 0:
             raise _BudgetSpent(self._describe_cost())
-        return left
+        return remaining
 
     def _cost(self) -> float:
         rows = [self.session.store.runs.get(run_id) for run_id in self.progress.get("runs", {}).values()]
@@ -334,17 +337,17 @@ def grid_cells(spec: SweepSpec) -> tuple[Cell, ...]:
     """
     slots, names = list(spec.versions), list(spec.params)
     crossed = product(*spec.versions.values(), spec.role_models, *spec.params.values())
-    found = []
+    cells = []
     for number, values in enumerate(crossed):
         if number == MAX_CELLS:
             raise UsageError(f"This sweep has more than {MAX_CELLS} configurations.", "Choose fewer values.")
         versions, role_model, params = values[: len(slots)], values[len(slots)], values[len(slots) + 1 :]
-        found.append(
+        cells.append(
             Cell(number, dict(zip(slots, versions, strict=True)), role_model, dict(zip(names, params, strict=True)))
         )
-    if len(found) < 2:
+    if len(cells) < 2:
         raise UsageError("A sweep compares at least two configurations.", "Choose a second version, model or value.")
-    return tuple(found)
+    return tuple(cells)
 
 
 def rung_sizes(count: int, size: int) -> tuple[int, ...]:

@@ -69,24 +69,24 @@ class TrialStatus:
     before: RunRow
     after: RunRow
     state: TrialState
-    own: tuple[RunRow, ...]
+    new_runs: tuple[RunRow, ...]
     """the runs that no earlier trial had made"""
     error: BaseException | None = None
 
     @property
     def calls(self) -> int:
         """Calls that this trial paid for; none in runs of earlier trials."""
-        return sum(run.calls for run in self.own)
+        return sum(run.calls for run in self.new_runs)
 
     @property
     def reused(self) -> int:
         """Replies of these runs that came from the store."""
-        return sum(run.cached_calls for run in self.own)
+        return sum(run.cached_calls for run in self.new_runs)
 
     @property
     def cost_usd(self) -> float | None:
         """Cost of this trial in dollars, None if a price is unknown."""
-        return total_cost(run.cost_usd for run in self.own)
+        return total_cost(run.cost_usd for run in self.new_runs)
 
 
 def base_settings(session: ProjectSession, plan: planning.Plan | None = None) -> RunSettings:
@@ -109,7 +109,7 @@ def prompt_change(
     settings = base_settings(session, plan)
     now = prompt_templates.template_status(session, slot, settings.protocol)
     if not now.usable:
-        problem = next(each for each in now.problems if each.severity == "error")
+        problem = next(problem for problem in now.problems if problem.severity == "error")
         raise PromptError(f"{slot.title}: {problem.message}.", "Fix it first.", line=problem.line)
     old = against or now.base
     return SettingsChange(
@@ -173,18 +173,18 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
     documents = prompt_templates.sample_documents(session, sample.ids)
     for settings in (change.before, change.after):
         prompt_templates.check_templates(settings, documents)
-    known = _trials_on(session, sample)
+    earlier_trials = _trials_on(session, sample)
     asks = change.asks
     before, after = (
-        _find_run(asked, known)
+        _find_run(ask_hash, earlier_trials)
         or session.store.runs.create(settings.model_copy(update={"pace": pace}), sample.ids, purpose="lab").run_id
-        for settings, asked in zip((change.before, change.after), asks, strict=True)
+        for settings, ask_hash in zip((change.before, change.after), asks, strict=True)
     )
     few_shot_examples.copy_pool(session.store, before, after)  # labels may have changed since an earlier trial
     few_shot_examples.copy_pool(session.store, after, before)
     same = (
         trial
-        for trial in reversed(known)
+        for trial in reversed(earlier_trials)
         if (trial.subject, trial.before_run, trial.after_run) == (change.subject, before, after) and not trial.held_out
     )
     trial = None if sample.held_out else next(same, None)
@@ -211,11 +211,11 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
     return trial
 
 
-def _find_run(asks: str, known: Sequence[Trial]) -> str | None:
+def _find_run(asks: str, earlier_trials: Sequence[Trial]) -> str | None:
     """Return the latest run of known trials that sends these requests."""
-    for trial in reversed(known):
-        for run_id, asked in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks)):
-            if asked == asks:
+    for trial in reversed(earlier_trials):
+        for run_id, ask_hash in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks)):
+            if ask_hash == asks:
                 return run_id
     return None
 
@@ -229,13 +229,13 @@ def _ask_hash(settings: RunSettings) -> str:
     """Return a hash of the requests of a run; names, versions, budget and pace do not count."""
     apart = {"codebook_version", "budget_usd", "pace", "concurrency", "templates"}
     plain = settings.model_dump(mode="json", exclude=apart)
-    return digest(plain | {"templates": {key: each.text for key, each in settings.templates.items()}})
+    return digest(plain | {"templates": {key: template.text for key, template in settings.templates.items()}})
 
 
 def find_trial(session: ProjectSession, subject: str, number: int | None = None) -> Trial | None:
     """Return the trial of a subject with this number, else its latest trial; None before the first."""
-    found = session.store.lab.trials(subject)
-    return next((trial for trial in found if trial.trial == number), found[-1] if found else None)
+    trials = session.store.lab.trials(subject)
+    return next((trial for trial in trials if trial.trial == number), trials[-1] if trials else None)
 
 
 def is_trial_active(session: ProjectSession, trial: Trial) -> bool:
@@ -248,13 +248,13 @@ def trial_status(session: ProjectSession, trial: Trial) -> TrialStatus:
     before, after = _trial_runs(session, trial)
     error = session.last_error(after.run_id) or session.last_error(before.run_id)
     worst: tuple[TrialState, ...] = ("failed", "stopped", "paused")
-    state: TrialState = next((each for each in worst if each in (before.state, after.state)), "done")
+    state: TrialState = next((state for state in worst if state in (before.state, after.state)), "done")
     if is_trial_active(session, trial):
         state = "running"
-    earlier = [one for one in session.store.lab.trials() if one.trial < trial.trial]
-    known = {run_id for one in earlier for run_id in (one.before_run, one.after_run)}
-    own = tuple(run for run in (before, after) if run.run_id not in known)
-    return TrialStatus(trial, before, after, state, own, error)
+    earlier = [other for other in session.store.lab.trials() if other.trial < trial.trial]
+    earlier_runs = {run_id for other in earlier for run_id in (other.before_run, other.after_run)}
+    new_runs = tuple(run for run in (before, after) if run.run_id not in earlier_runs)
+    return TrialStatus(trial, before, after, state, new_runs, error)
 
 
 def wait_for_trial(session: ProjectSession, trial: Trial, seconds: float) -> bool:
@@ -302,15 +302,17 @@ def trial_result(session: ProjectSession, trial: Trial) -> results.TrialResult:
         reference = np.where(reference < len(after.settings.codebook.labels), reference, np.nan)
     groups = run_data.group_codes(session, after)
     groups = None if groups is None else groups[rows]
-    found = results.trial_result(
+    result = results.trial_result(
         ids, reference,
         Side(before.run_id, trial.before, was.verdicts[rows]), Side(after.run_id, trial.after, now.verdicts[rows]),
         codebook, groups,
     )  # fmt: skip
-    texts = session.store.documents.texts([one.document_id for one in found.documents])
+    texts = session.store.documents.texts([document.document_id for document in result.documents])
     excerpts = {id: " ".join(text[: 2 * EXCERPT].split())[:EXCERPT] for id, text in texts.items()}
-    documents = tuple(replace(one, excerpt=excerpts.get(one.document_id, "")) for one in found.documents)
-    return replace(found, documents=documents)
+    documents = tuple(
+        replace(document, excerpt=excerpts.get(document.document_id, "")) for document in result.documents
+    )
+    return replace(result, documents=documents)
 
 
 def compared_labels(before: Codebook, after: Codebook) -> Codebook:
@@ -318,11 +320,11 @@ def compared_labels(before: Codebook, after: Codebook) -> Codebook:
 
     A choice has the labels of both, because a label that only one of them has is a decision, not a missing value.
     """
-    known = {label.id for label in before.labels}
-    labels = tuple(label for label in after.labels if label.id in known)
+    earlier_ids = {label.id for label in before.labels}
+    labels = tuple(label for label in after.labels if label.id in earlier_ids)
     if after.kind == "choice":
-        kept = {label.id for label in labels}
-        labels = (*after.labels, *(label for label in before.labels if label.id not in kept))
+        shared_ids = {label.id for label in labels}
+        labels = (*after.labels, *(label for label in before.labels if label.id not in shared_ids))
     return after.model_copy(update={"labels": labels})
 
 
@@ -350,8 +352,8 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Samp
     """
 
     def look() -> CostForecast:
-        known = _trials_on(session, sample)
-        runs = [_find_run(asks, known) for asks in change.asks]
+        earlier_trials = _trials_on(session, sample)
+        runs = [_find_run(asks, earlier_trials) for asks in change.asks]
         before = forecast_run(session, change.before, sample.ids, runs)
         after = forecast_run(session, change.after, sample.ids, runs[::-1])
         return before + (_without_shared(after, change) if before.calls else after)
@@ -378,13 +380,13 @@ def forecast_run(
         return [await find_examples(document) for document in documents]
 
     for document, examples in zip(documents, session.engine.submit(find_all()).result(), strict=True):
-        found, ended = _replayed(session, settings, document, examples)
-        reused += found
-        calls += 0 if ended else max(1, most - found)
+        stored, ended = _replayed(session, settings, document, examples)
+        reused += stored
+        calls += 0 if ended else max(1, most - stored)
     if not calls:
         return CostForecast(0, reused, 0.0)
-    whole = estimate_run(session, settings, 1)
-    cost = None if whole.cost_usd is None else calls * (whole.cost_usd / max(1, whole.calls))
+    estimate = estimate_run(session, settings, 1)
+    cost = None if estimate.cost_usd is None else calls * (estimate.cost_usd / max(1, estimate.calls))
     return CostForecast(calls, reused, cost)
 
 
@@ -393,18 +395,18 @@ def _replayed(
 ) -> tuple[int, bool]:
     """Count the stored replies of a debate before the first missing one, and return whether all were found."""
     debate = Debate(document, settings, session.models, examples)
-    found = 0
+    count = 0
     try:
         while debate.verdict is None:
             stored = [session.project.turn_store.get(pending.key(0)) for pending in debate.pending]
-            found += sum(each is not None for each in stored)
+            count += sum(reply is not None for reply in stored)
             if None in stored:
-                return found, False
+                return count, False
             pairs = zip(debate.pending, stored, strict=True)
-            debate.send([read_reply(each, pending, settings) for pending, each in pairs if each is not None])
+            debate.send([read_reply(reply, pending, settings) for pending, reply in pairs if reply is not None])
     finally:
         debate.close()
-    return found, True
+    return count, True
 
 
 def _without_shared(after: CostForecast, change: SettingsChange) -> CostForecast:
@@ -415,7 +417,7 @@ def _without_shared(after: CostForecast, change: SettingsChange) -> CostForecast
     roles = protocols.roles_of(change.after)
     before, now = change.before.templates, change.after.templates
     changed = {key for key in now if key not in before or before[key].text != now[key].text}
-    first = next((place for place, role in enumerate(roles) if role.name in changed or role.family in changed), 0)
+    first = next((index for index, role in enumerate(roles) if role.name in changed or role.family in changed), 0)
     if not first or change.before.codebook != change.after.codebook:
         return after
     share = first / len(roles)

@@ -88,7 +88,7 @@ def test_columns_are_numbers_dates_or_categories(world: tuple[ProjectSession, Ru
     dated = corrected_regression.analyse(session, run, Formula("Staff", ("day", "stars")))
     assert list(dated.terms) == ["intercept", "day", "stars"]
     rated = corrected_regression.analyse(session, run, Formula("stars", ("Clean",)))
-    assert (rated.left_out, rated.found.documents) == (1, 159)
+    assert (rated.left_out, rated.regression.documents) == (1, 159)
     mean = corrected_regression.analyse(session, run, Formula("Clean"))
     assert mean.terms["intercept"].estimate.interval is not None
     assert 1 / 3 in mean.terms["intercept"].estimate.interval
@@ -146,7 +146,7 @@ def test_command_prints_the_same_regression(
     assert set(report) == set(schemas["$defs"]["regress"]["properties"])
     found = corrected_regression.analyse(session, run, Formula("Clean", ("region",)))
     assert report["coefficients"]["region: south"]["estimate"] == found.terms["region: south"].estimate.value
-    assert report["tuning"] == found.found.tuning
+    assert report["tuning"] == found.regression.tuning
     shown = CliRunner().invoke(main, arguments).stdout
     assert "Clean ~ region (linear): 160 documents" in shown
     assert "region: south" in shown
