@@ -159,8 +159,10 @@ class Pair:
     """over iterations, None when either has fewer than two"""
     effect_size: float | None
     """Hedges' g over iterations"""
+    changes: flips.Changes
+    """corrected and regressed cells of the second, ``[document, item]`` of all documents"""
     flip_table: flips.FlipTable
-    """corrections and regressions of the second, cell by cell"""
+    """their counts and shares"""
     sentence: str
 
 
@@ -275,6 +277,7 @@ class _SharedDocuments:
             paired=paired_t(*iterations) if are_paired else None,
             welch=welch_t(*iterations) if are_repeated else None,
             effect_size=significance.independent_d(*iterations) if are_repeated else None,
+            changes=flips.trace(gold, steps).changes(0, 1),
             flip_table=flips.flip_table(gold, steps, self.codebook.item_names, self.design),
             sentence=_sentence(first.name, second.name, scores, main),
         )

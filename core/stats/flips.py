@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +92,15 @@ class FlipTable:
     """the same for each label: ``[label][role]``"""
 
 
+class Changes(NamedTuple):
+    """Cells that count by their change, masks ``[document, label]``."""
+
+    corrected: Mask
+    regressed: Mask
+    kept_right: Mask
+    kept_wrong: Mask
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """Single cells of the flip table, to find the documents behind a number."""
@@ -105,6 +115,11 @@ class Trace:
     error_at: Codes
     """``[document, label]``: index of the role that lost the cell, -1 if it ended right, -2 if it does not count"""
     excluded: int
+
+    def changes(self, before: int, after: int) -> Changes:
+        """Return the changes between two roles, given by their indices."""
+        was, now = self.right[before], self.right[after]
+        return Changes(now & ~was, was & ~now, was & now, self.counted & ~was & ~now)
 
 
 def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) -> Trace:
@@ -189,13 +204,11 @@ def sentence(change: Flip, *, who: str, than: str, noun: str = "label") -> str:
 
 
 def _change(path: Trace, before: int, after: int, labels: Sequence[str], design: Design) -> Flip:
-    was, now = path.right[before], path.right[after]
-    corrected, regressed = now & ~was, was & ~now
-    kept_right, kept_wrong = was & now, path.counted & ~was & ~now
-    four = [cells.sum(axis=0).tolist() for cells in (corrected, regressed, kept_right, kept_wrong)]
+    changes = path.changes(before, after)
+    four = [cells.sum(axis=0).tolist() for cells in changes]
     per_label = {label: Tally(*counts) for label, *counts in zip(labels, *four, strict=True)}
     total = Tally(*(sum(counts) for counts in four))
-    gains = corrected.astype(np.int64) - regressed
+    gains = changes.corrected.astype(np.int64) - changes.regressed
 
     def gain(tally: Tally, columns: slice) -> Estimate:
         sizes = path.counted[:, columns].sum(axis=1)

@@ -85,18 +85,18 @@ def main() -> None:
         _downloads(session, ids, reference, comparison, margin)
     pair = _select_pair(selected, comparison)
     compared = [session.run(id) for id in (pair.first, pair.second)]
-    basis = coverage.of_shared(session, compared, reference).describe(reference)
+    basis = coverage.of_shared(session, selected, reference).describe(reference)
     left, right = st.columns([1.5, 1], gap="small")
     with right:
         with layout.panel("Settings that differ", key="compare-settings"):
             run_differences(selected)
-        _cost(comparison, coverage.of_shared(session, selected, reference).describe(reference))
+        _cost(comparison, basis)
         _significance(pair)
         title = f"{compared[1].title} against {compared[0].title}"
         label = _label_differences(pair, selected[0].settings.codebook.kind, basis, title)
     with left:
         _score_table(comparison)
-        _documents(session, compare.outcomes(session, pair.first, pair.second, reference), label, basis)
+        _documents(session, compare.outcomes(comparison, pair), label, basis)
     document_drawer(session, compared, selected[0].settings.codebook, key="compare-drawer")
 
 

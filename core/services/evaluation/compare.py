@@ -20,7 +20,7 @@ from core.services.evaluation.reference import check_reference
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import cost_of_run, cost_unit, efficient, evaluate
 from core.services.project_session import ProjectSession
-from core.stats.arrays import Mask, coded
+from core.stats.arrays import Mask
 from core.stats.comparison import Pair, Side, compare_annotators
 from core.stats.scoring import Scores
 from core.stats.significance import CochranQ
@@ -45,6 +45,8 @@ class ComparedRun:
 class Comparison:
     """Runs side by side; the first is what the others are compared with."""
 
+    documents: tuple[str, ...]
+    """shared by all runs"""
     columns: tuple[ComparedRun, ...]
     pairs: tuple[Pair, ...]
     """each other run against the first"""
@@ -80,7 +82,7 @@ def comparison(
     ]
     compared = compare_annotators(codebook, gold, sides, design, margin)
     columns = _compared_runs(session, runs, compared.scores)
-    return Comparison(columns, compared.pairs, compared.adjusted, compared.several)
+    return Comparison(documents, columns, compared.pairs, compared.adjusted, compared.several)
 
 
 def label_key(codebook: Codebook) -> tuple[str, ...]:
@@ -157,7 +159,7 @@ class ChangedDocument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """All shared documents with a reference and a complete verdict in both runs. Masks are ``[document, item]``."""
+    """The documents that count in a comparison. Masks are ``[document, item]``."""
 
     documents: tuple[str, ...]
     kinds: tuple[Outcome, ...]
@@ -171,35 +173,19 @@ class Outcomes:
         return {name: self.kinds.count(name) for name in OUTCOMES}
 
 
-@cached_until_commit
-def outcomes(session: ProjectSession, first: str, second: str, reference: Reference = "gold") -> Outcomes:
-    """Return the changes from ``first`` to ``second``. Raises UsageError like ``comparison``."""
-    runs = [session.run(id) for id in (first, second)]
-    codebook = runs[0].settings.codebook
-    measured = codebook.kind == "rating"
-    documents, gold, (first_verdicts, second_verdicts) = load_shared(session, runs, reference)
-    is_complete = (
-        ~np.isnan(gold).all(axis=1) & ~np.isnan(first_verdicts).any(axis=1) & ~np.isnan(second_verdicts).any(axis=1)
-    )
-    known = ~np.isnan(gold[is_complete])
-    target, *codes = coded(
-        gold[is_complete], first_verdicts[is_complete], second_verdicts[is_complete], measured=measured
-    )
-    was_right, is_right = (np.equal(codes, target) for codes in codes)
-    corrected: Mask = known & is_right & ~was_right
-    regressed: Mask = known & was_right & ~is_right
-    is_corrected, is_regressed, all_right = (
-        corrected.any(axis=1),
-        regressed.any(axis=1),
-        (is_right | ~known).all(axis=1),
-    )
+def outcomes(comparison: Comparison, pair: Pair) -> Outcomes:
+    """Return the outcomes of a pair of the comparison."""
+    codebook = comparison.columns[0].run.settings.codebook
+    rows = np.flatnonzero(np.any(pair.changes, axis=(0, 2)))
+    corrected, regressed, _, kept_wrong = (cells[rows] for cells in pair.changes)
+    is_corrected, is_regressed, is_wrong = (cells.any(axis=1) for cells in (corrected, regressed, kept_wrong))
     kinds = np.select(
-        [is_corrected & is_regressed, is_corrected, is_regressed, all_right],
-        ["mixed", "corrected", "regressed", "right"],
-        "wrong",
+        [is_corrected & is_regressed, is_corrected, is_regressed, is_wrong],
+        ["mixed", "corrected", "regressed", "wrong"],
+        "right",
     )
     return Outcomes(
-        documents=tuple(documents[row] for row in np.flatnonzero(is_complete)),
+        documents=tuple(comparison.documents[row] for row in rows),
         kinds=tuple(kinds.tolist()),
         corrected=corrected,
         regressed=regressed,

@@ -59,7 +59,7 @@ def _pair_json(session: ProjectSession, comparison: Comparison, index: int, refe
     if np.isnan(gold).all():
         summary = f"{same} of {int(whole.sum())} shared documents have the same verdict. No reference to score them."
         return result | {"agreement": agreement, "sentence": summary}
-    pair_outcomes = outcomes(session, pair.first, pair.second, reference)
+    pair_outcomes = outcomes(comparison, pair)
     return result | {
         "excluded": pair.scores.excluded,
         "agreement": agreement,

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.codebook import Codebook
 from core.documents import Value
-from core.stats.arrays import Codes, Ratings, is_right
+from core.stats.arrays import Codes, Mask, Ratings
 from core.stats.comparison import Pair, Side, compare_annotators
 from core.stats.flips import Tally
 from core.stats.intervals import FEW_DOCUMENTS, Estimate
@@ -22,7 +22,7 @@ EFFECT_ORDER: tuple[Effect, ...] = ("broken", "fixed", "changed", "wrong", "same
 """Reading order. ``changed`` has another value and is neither corrected nor regressed: as right or wrong as before,
 without a reference, or without a complete verdict in one of the runs.
 
-``wrong`` and ``same`` have the same values, with and without one that is not right.
+``wrong`` and ``same`` have the same values, with and without a wrong one.
 """
 
 
@@ -99,13 +99,14 @@ def trial_result(
     Values are ``[document, item]`` for this codebook, NaN for a missing value. Documents with equal codes in
     ``groups``, ``[document]``, depend on each other.
     """
+    compared = compare_annotators(codebook, reference, [before, after], Design(groups=groups))
+    first, second = compared.scores
+    (pair,) = compared.pairs
     one, two = before.verdicts, after.verdicts
-    was, now = (is_right(reference, own, measured=codebook.kind == "rating") for own in (one, two))
-    known = ~np.isnan(reference)
     moved = ~((one == two) | (np.isnan(one) & np.isnan(two)))
-    complete = ~np.isnan(one + two).any(axis=1, keepdims=True)
     kinds: tuple[Effect, ...] = ("fixed", "broken")
-    effects = np.select([known & complete & now & ~was, known & complete & was & ~now], kinds, "changed").tolist()
+    effects = np.select([pair.changes.corrected, pair.changes.regressed], kinds, "changed").tolist()
+    wrong: Mask = np.any(pair.changes.kept_wrong, axis=1)
     found = []
     for row, document in enumerate(documents):
         cells = tuple(
@@ -119,10 +120,8 @@ def trial_result(
             for column, item in enumerate(codebook.items)
             if moved[row, column]
         )
-        still: Effect = "wrong" if (known[row] & ~now[row]).any() else "same"
+        still: Effect = "wrong" if wrong[row] else "same"
         effect = next((each for each in EFFECT_ORDER[:3] if any(cell.effect == each for cell in cells)), still)
         found.append(DocumentResult(document, effect, cells))
     found.sort(key=lambda one: EFFECT_ORDER.index(one.effect))
-    compared = compare_annotators(codebook, reference, [before, after], Design(groups=groups))
-    first, second = compared.scores
-    return TrialResult(tuple(found), first.main, second.main, compared.pairs[0])
+    return TrialResult(tuple(found), first.main, second.main, pair)

@@ -123,6 +123,16 @@ def test_sentence_names_documents_that_a_run_left_undecided(project):
     assert "on 8 of 10 shared documents" in pair.sentence
 
 
+def test_outcomes_of_three_runs_use_the_documents_of_the_scores(project):
+    gold = {f"d{n}": "a" if n % 2 else "b" for n in range(10)}
+    session, runs = session_with_runs(project, gold, {}, {"d1": "b", "d3": "b", "d4": "ab"}, {"d3": "?", "d5": "?"})
+    compared = compare.comparison(session, runs)
+    for pair in compared.pairs:
+        assert sum(compare.outcomes(compared, pair).counts.values()) == pair.scores.n == 8
+    listed = comparison_report(session, runs)["pairs"][0]["outcomes"]["documents"]
+    assert listed == {"corrected": [], "regressed": ["d1", "d4"], "mixed": []}, "without d3, which the third left open"
+
+
 def test_clear_difference_is_better_in_interval_test_and_sentence(project):
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
     session, runs = session_with_runs(project, gold, {f"d{n}": "" for n in range(20)}, {})

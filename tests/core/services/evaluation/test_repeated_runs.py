@@ -162,7 +162,8 @@ def test_iterations_are_paired_by_number(world, monkeypatch):
 
 def test_corrected_and_regressed_documents_are_listed(world):
     session, (first, second) = world
-    found = compare.outcomes(session, first, second)
+    compared = compare.comparison(session, [first, second])
+    found = compare.outcomes(compared, compared.pairs[0])
     rows, total = compare.outcome_page(session, found, ["corrected", "regressed"])
     assert total == 2
     assert [(row.document_id, row.outcome, row.corrected, row.regressed) for row in rows] == [

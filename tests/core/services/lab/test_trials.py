@@ -165,6 +165,9 @@ def test_figures_of_a_trial_equal_those_of_compare(session):
     assert [(label.difference, label.test, label.adjusted, label.verdict) for label in found.comparison.labels] == [
         (label.difference, label.test, label.adjusted, label.verdict) for label in pair.labels
     ]
+    outcomes = compare.outcomes(compared, pair).counts
+    assert found.count("broken") == outcomes["regressed"] + outcomes["mixed"] > 0
+    assert (found.count("fixed"), found.count("wrong")) == (outcomes["corrected"], outcomes["wrong"])
     names = zip((trial.before, trial.after), (column.run.title for column in compared.columns), strict=True)
     sentence = found.sentence
     for name, title in names:
