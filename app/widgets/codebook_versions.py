@@ -55,7 +55,7 @@ def pieces(diff: Sequence[Piece]) -> str:
 
 
 def _change(change: LabelChange) -> str:
-    note = "" if change.what == "changed" else change.what
+    note = "" if change.kind == "changed" else change.kind
     head = f"{swatch_html(change.colour)}{escape(change.name)}" if change.label_id else "Codebook"
     rows = "".join(f"<dt>{escape(field.field)}</dt><dd>{pieces(field.pieces)}</dd>" for field in change.fields)
     return f'<h3>{head}<small class="moot-why">{note}</small></h3><dl>{rows}</dl>'

@@ -187,7 +187,7 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
             "name": " ".join(filter(None, (bar.label, bar.value))),
             **({"rater": bar.rater} if several else {}),
             "count": bar.count,
-            "known": bar.known,
+            "known": bar.total,
             "share": bar.share,
         }
         for bar in bars

@@ -114,7 +114,7 @@ def import_chats(session: ProjectSession, path: Path) -> int:
     names = load_settings(session).names
     entries: list[Entry] = []
     documents: list[Document] = []
-    known = {entry.document_id for entry in current.log if isinstance(entry, Submission)}
+    document_ids = {entry.document_id for entry in current.log if isinstance(entry, Submission)}
     texts: dict[str, list[str]] = {}
     for number, line in enumerate(read_text(path, most=MAX_CHAT_BYTES).split("\n"), start=1):
         if not line.strip():
@@ -126,9 +126,9 @@ def import_chats(session: ProjectSession, path: Path) -> int:
             problem = format_problem(error) if isinstance(error, ValidationError) else error
             raise InputError(f"{path.name}, line {number}: {problem}.", "Correct the line.") from error
         submission = next(entry for entry in chat if isinstance(entry, Submission))
-        if submission.document_id in known:
+        if submission.document_id in document_ids:
             continue
-        known.add(submission.document_id)
+        document_ids.add(submission.document_id)
         entries += chat
         if not submission.excluded:
             documents.append(document_of(submission, len(texts[row.author])))
@@ -138,41 +138,46 @@ def import_chats(session: ProjectSession, path: Path) -> int:
 
 def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: list[str]) -> list[Entry]:
     """Return the entries of one line. Raises ValueError for unknown labels, answers and annotators."""
-    messages = [Message(one.role, mask(one.text, names).text) for one in row.messages]
+    messages = [Message(message.role, mask(message.text, names).text) for message in row.messages]
     if messages[-1].role != "author":
         raise ValueError("the last message is not the author's")
     counts = mask(row.messages[-1].text, names).counts
     text, before = messages[-1].text, tuple(messages[:-1])
     rule = exclusion(text, earlier)
     earlier.append(text)
-    id = f"chat-{digest([row.author, row.conversation, [one.text for one in row.messages]], size=6)}"
+    id = f"chat-{digest([row.author, row.conversation, [message.text for message in row.messages]], size=6)}"
     questions, predictions, answers = [], {}, []
-    for asked in () if rule else row.questions:
-        feature = next((one for one in current.features if normalise(one.name) == normalise(asked.label)), None)
+    for question_row in () if rule else row.questions:
+        feature = next(
+            (feature for feature in current.features if normalise(feature.name) == normalise(question_row.label)), None
+        )
         if feature is None:
-            raise ValueError(f"the codebook has no label '{asked.label}'")
-        question = Question(f"{id}/{feature.item}", id, feature.item, asked.question, asked.options, asked.predicted)
+            raise ValueError(f"the codebook has no label '{question_row.label}'")
+        question = Question(
+            f"{id}/{feature.item}", id, feature.item, question_row.question, question_row.options,
+            question_row.predicted,
+        )  # fmt: skip
         questions.append(question)
-        predictions[feature.item] = Prediction(asked.predicted, asked.certainty)
-        answers += [_author_answer(question, asked, row), *_annotator_answers(question, asked, row.at)]
+        predictions[feature.item] = Prediction(question_row.predicted, question_row.certainty)
+        answers += [_author_answer(question, question_row, row), *_annotator_answers(question, question_row, row.at)]
     submission = Submission(
         id, row.author, row.at, "" if rule else text, row.conversation, before, rule, tuple(predictions), predictions,
         tuple(predictions), tuple(questions), counts, codebook_version=current.version,
     )  # fmt: skip
-    made: list[Entry] = [Consent(row.author, row.at, digest(CONSENT)), submission, *answers]
+    entries: list[Entry] = [Consent(row.author, row.at, digest(CONSENT)), submission, *answers]
     if current.has_consent(row.author) or len(earlier) > 1:
-        made = made[1:]
+        entries = entries[1:]
     if row.recommended and not rule:
         if row.arm not in (SELECTOR, KEYWORDS):
             raise ValueError(f"the arm '{row.arm}' does not exist")
         matches = tuple(predictions) if row.arm == SELECTOR else ()
-        made.append(Impression(id, row.author, row.at, row.recommended, row.arm, matches))
-        made += [Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks)]
-    return made
+        entries.append(Impression(id, row.author, row.at, row.recommended, row.arm, matches))
+        entries += [Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks)]
+    return entries
 
 
 def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow) -> Answer:
-    abstention: Abstention | None = next((one for one in ABSTENTIONS if one == row.answer), None)
+    abstention: Abstention | None = next((value for value in ABSTENTIONS if value == row.answer), None)
     choice = None if abstention or not row.answer else row.answer
     if choice is not None and question.options and question.position(choice) is None:
         raise ValueError(f"'{choice}' is not an option of '{question.text}'")
@@ -184,10 +189,10 @@ def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow) -> Ans
 
 def _annotator_answers(question: Question, row: _QuestionRow, at: float) -> Iterator[Answer]:
     letters = ascii_uppercase[: len(question.options)]
-    for group, given in row.annotators.items():
+    for group, choices in row.annotators.items():
         if group.strip() in OWN_GROUPS:
             raise ValueError(f"'{group}' cannot be a group of annotators")
-        for number, letter in enumerate(given, start=1):
+        for number, letter in enumerate(choices, start=1):
             if letter != "-" and letter not in letters:
                 raise ValueError(f"'{letter}' is not an option of '{question.text}'")
             yield Answer(
@@ -198,13 +203,13 @@ def _annotator_answers(question: Question, row: _QuestionRow, at: float) -> Iter
 
 
 def _gold(current: AuthorLabelling, entries: list[Entry]) -> Mapping[tuple[str, str], Value]:
-    found: dict[tuple[str, str], Value] = {}
+    gold: dict[tuple[str, str], Value] = {}
     for answer in (entry for entry in entries if isinstance(entry, Answer) and entry.group == AUTHOR):
         document, _, item = answer.question_id.rpartition("/")
         feature = current.feature(item)
         if feature is not None and (value := value_of(feature, answer)) is not None:
-            found[document, item] = value
-    return found
+            gold[document, item] = value
+    return gold
 
 
 @cache
@@ -212,8 +217,8 @@ def sample_card() -> sample_projects.SampleCard:
     """Return the sample chats as shown on Home."""
     folder = shipped_folder("sample_data")
     chats = (folder / SAMPLE.data).read_text(encoding="utf-8").splitlines()
-    asked = sum(bool(json.loads(chat)["questions"]) for chat in chats)  # the others show what is excluded
-    return sample_projects.SampleCard(SAMPLE, read_codebook(folder / SAMPLE.codebook), asked)
+    with_questions = sum(bool(json.loads(chat)["questions"]) for chat in chats)  # the others show what is excluded
+    return sample_projects.SampleCard(SAMPLE, read_codebook(folder / SAMPLE.codebook), with_questions)
 
 
 def ensure_sample_project(workspace: Workspace) -> Path:
@@ -241,17 +246,18 @@ def label_rows(session: ProjectSession) -> list[dict[str, Any]]:
     """Return every answer of authors and annotators with its provenance, by question. Texts are masked."""
     current = load_labelling(session)
     rows = []
-    for one in current.asked.values():
-        feature = current.feature(one.question.item)
-        answers = [one.author] if one.author else []
-        answers += [answer for group in one.annotators.values() for answer in group.values()]
+    for asked_question in current.questions.values():
+        question, submission = asked_question.question, asked_question.source
+        feature = current.feature(question.item)
+        answers = [asked_question.author] if asked_question.author else []
+        answers += [answer for group in asked_question.annotators.values() for answer in group.values()]
         for answer in answers:
             values = (
-                one.question.id, one.source.document_id, one.source.conversation, one.source.author, one.source.text,
-                feature.name if feature else one.question.item, one.question.text, list(one.question.options),
-                one.question.predicted, answer.by, answer.group, answer.choice, one.question.position(answer.choice),
-                answer.abstention, answer.declined, answer.seconds, answer.cost_usd, answer.at, one.source.model,
-                one.source.codebook_version, dict(one.source.masked),
+                question.id, submission.document_id, submission.conversation, submission.author, submission.text,
+                feature.name if feature else question.item, question.text, list(question.options),
+                question.predicted, answer.by, answer.group, answer.choice, question.position(answer.choice),
+                answer.abstention, answer.declined, answer.seconds, answer.cost_usd, answer.at, submission.model,
+                submission.codebook_version, dict(submission.masked),
             )  # fmt: skip
             rows.append(dict(zip(COLUMNS, values, strict=True)))
     return rows

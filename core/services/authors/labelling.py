@@ -99,14 +99,14 @@ def save_settings(session: ProjectSession, **changes: object) -> LabellingSettin
     Raises UsageError for an invalid value, an unknown connection and a catalogue that cannot be read.
     """
     try:
-        made = LabellingSettings.model_validate(load_settings(session).model_dump() | changes)
+        settings = LabellingSettings.model_validate(load_settings(session).model_dump() | changes)
     except ValidationError as error:
         raise UsageError(f"{format_problem(error)}.", "Correct the setting.") from error
-    role_model(session, made.model)
-    if made.catalogue.strip():
-        recommendation.load_catalogue(made.catalogue)
-    session.store.settings.set(SETTING, made.model_dump(mode="json"))
-    return made
+    role_model(session, settings.model)
+    if settings.catalogue.strip():
+        recommendation.load_catalogue(settings.catalogue)
+    session.store.settings.set(SETTING, settings.model_dump(mode="json"))
+    return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class AuthorLabelling:
     version: int
     features: tuple[Feature, ...]
     log: tuple[Entry, ...]
-    asked: Mapping[str, AskedQuestion]
+    questions: Mapping[str, AskedQuestion]
     """by question"""
     learned: Learned
 
@@ -138,15 +138,17 @@ class AuthorLabelling:
 
     def impression(self, document_id: str) -> Impression | None:
         """Return the recommendation shown after a text, None without one."""
-        return next((one for one in self.log if isinstance(one, Impression) and one.document_id == document_id), None)
+        return next(
+            (entry for entry in self.log if isinstance(entry, Impression) and entry.document_id == document_id), None
+        )
 
     def reactions(self, document_id: str) -> list[Reaction]:
         """Return the reactions to the recommendation shown after a text."""
-        return [one for one in self.log if isinstance(one, Reaction) and one.document_id == document_id]
+        return [entry for entry in self.log if isinstance(entry, Reaction) and entry.document_id == document_id]
 
     def next_question(self, submission: Submission) -> Question | None:
         """Return the first question about a text without an answer by its author; None once all have one."""
-        return next((one for one in submission.questions if one.id not in self.learned.effects), None)
+        return next((question for question in submission.questions if question.id not in self.learned.effects), None)
 
 
 @cached_until_commit
@@ -156,8 +158,8 @@ def load_labelling(session: ProjectSession) -> AuthorLabelling:
     if saved is None:
         raise UsageError("No codebook is saved yet.", "Save one on the Codebook page, or load the sample chats.")
     log = tuple(session.store.author_log.entries())
-    features, asked = features_of(saved.codebook), asked_questions(log)
-    return AuthorLabelling(saved.codebook, saved.version, features, log, asked, replay(log))
+    features, questions = features_of(saved.codebook), asked_questions(log)
+    return AuthorLabelling(saved.codebook, saved.version, features, log, questions, replay(log))
 
 
 def give_consent(session: ProjectSession, author: str) -> str:
@@ -190,33 +192,33 @@ def submit(
         raise UsageError("The text is empty.", "Write or paste one.")
     settings = load_settings(session)
     masked = mask_text(session, text)
-    own = current.submissions(author)
+    earlier = current.submissions(author)
     at = time.time()
     id = f"author-{digest([author, at, masked.text], size=6)}"  # another author may submit while the model answers
-    rule = exclusion(masked.text, [one.text for one in own])
-    entry = Submission(
+    rule = exclusion(masked.text, [other.text for other in earlier])
+    submission = Submission(
         id, author, at, "" if rule else masked.text, conversation or f"chat-{id}", tuple(before), rule,
         masked=masked.counts, model=settings.model, codebook_version=current.version,
     )  # fmt: skip
     if not rule:
         step = requests.prepare_questions(
-            entry, current.features, current.learned, requests.load_templates(), seed=len(current.log),
+            submission, current.features, current.learned, requests.load_templates(), seed=len(current.log),
             **settings.model_dump(include={"k", "m", "min_relevant", "predictors_first"}),
         )  # fmt: skip
-        entry = run_step(session, step, current.codebook, settings.model)
-        if not entry.predictions:
-            entry = replace(entry, excluded="nothing relevant")
-    session.store.author_log.append([entry], documents=[] if rule else [document_of(entry, len(own))])
-    return entry
+        submission = run_step(session, step, current.codebook, settings.model)
+        if not submission.predictions:
+            submission = replace(submission, excluded="nothing relevant")
+    session.store.author_log.append([submission], documents=[] if rule else [document_of(submission, len(earlier))])
+    return submission
 
 
-def document_of(entry: Submission, order: int) -> Document:
+def document_of(submission: Submission, order: int) -> Document:
     """Return the document of a text, with the conversation before it as context and grouped by conversation."""
-    fields = {FIELD: entry.text}
-    if entry.before:
-        fields[CONTEXT_FIELD] = format_conversation(entry.shown[:-1])
-    source = {"author": entry.author, "conversation": entry.conversation}
-    return Document(entry.document_id, fields, source=source, group=entry.conversation, order=order)
+    fields = {FIELD: submission.text}
+    if submission.before:
+        fields[CONTEXT_FIELD] = format_conversation(submission.shown[:-1])
+    source = {"author": submission.author, "conversation": submission.conversation}
+    return Document(submission.document_id, fields, source=source, group=submission.conversation, order=order)
 
 
 def reply_in_chat(session: ProjectSession, submission: Submission) -> Message:
@@ -245,13 +247,15 @@ def answer(
     over, an option that does not exist, a second answer, and an author who answers for somebody else.
     """
     current, settings = load_labelling(session), load_settings(session)
-    found = current.asked.get(question_id)
-    if found is None:
+    asked_question = current.questions.get(question_id)
+    if asked_question is None:
         raise UsageError(f"The question '{question_id}' does not exist.", "Reload the page.")
-    question, submission = found.question, found.source
+    question, submission = asked_question.question, asked_question.source
     if group == AUTHOR and by != submission.author:
         raise UsageError("Only the author of the text answers as its author.", "Answer as an annotator instead.")
-    is_answered = found.author is not None if group == AUTHOR else by in found.annotators.get(group, {})
+    is_answered = (
+        asked_question.author is not None if group == AUTHOR else by in asked_question.annotators.get(group, {})
+    )
     if is_answered:
         raise UsageError("This question is already answered.", "Go on with the next one.")
     if not declined and seconds < settings.reading_seconds:
@@ -260,20 +264,20 @@ def answer(
         choice = _checked_choice(question, choice, settings)
     if sum((choice is not None, abstention is not None, declined)) != 1:
         raise UsageError("No answer was given.", "Choose an option, abstain, or put the question off.")
-    given = Answer(question_id, by, time.time(), group, choice, abstention, declined, round(seconds, 3))
+    entry = Answer(question_id, by, time.time(), group, choice, abstention, declined, round(seconds, 3))
     feature = current.feature(question.item)
-    value = value_of(feature, given) if feature and group == AUTHOR else None
+    value = value_of(feature, entry) if feature and group == AUTHOR else None
     gold = {} if value is None else {(submission.document_id, question.item): value}
-    session.store.author_log.append([given], gold=gold)
+    session.store.author_log.append([entry], gold=gold)
     return load_labelling(session).learned.effects[question_id] if group == AUTHOR else None
 
 
 def _checked_choice(question: Question, choice: str, settings: LabellingSettings) -> str:
     if question.options:
-        place = question.position(choice)
-        if place is None:
+        position = question.position(choice)
+        if position is None:
             raise UsageError(f"'{choice}' is not an option of this question.", "Choose one of its options.")
-        return question.options[place]
+        return question.options[position]
     words = mask(choice.strip(), settings.names).text.split()
     if len(words) != 1 or len(words[0]) > MAX_WORD_CHARACTERS or not normalise(words[0]):
         raise UsageError("The answer is not one word.", f"Write one word of at most {MAX_WORD_CHARACTERS} characters.")
@@ -285,10 +289,10 @@ def next_for_annotator(current: AuthorLabelling, by: str, group: str) -> AskedQu
 
     Only questions with options, which the author answered, can be compared.
     """
-    for one in current.asked.values():
-        open_ = by not in one.annotators.get(group, {}) and one.source.author != by
-        if open_ and one.question.options and one.author is not None and not one.author.declined:
-            return one
+    for candidate in current.questions.values():
+        open_ = by not in candidate.annotators.get(group, {}) and candidate.source.author != by
+        if open_ and candidate.question.options and candidate.author is not None and not candidate.author.declined:
+            return candidate
     return None
 
 
@@ -299,16 +303,16 @@ def recommend(session: ProjectSession, submission: Submission) -> recommendation
     """
     current, settings = load_labelling(session), load_settings(session)
     catalogue = recommendation.load_catalogue(settings.catalogue) if settings.catalogue.strip() else ()
-    known = current.impression(submission.document_id)
-    if known is not None:
-        return next((entry for entry in catalogue if entry.name == known.entry), None)
+    impression = current.impression(submission.document_id)
+    if impression is not None:
+        return next((entry for entry in catalogue if entry.name == impression.entry), None)
     if not catalogue or submission.excluded or current.learned.answered < settings.warm_up:
         return None
     arm = recommendation.next_arm(current.log)
-    found = recommendation.recommend(catalogue, submission, current.features, current.learned.selector, arm=arm)
-    if found is None:
+    recommended = recommendation.recommend(catalogue, submission, current.features, current.learned.selector, arm=arm)
+    if recommended is None:
         return None
-    entry, matches = found
+    entry, matches = recommended
     shown = Impression(submission.document_id, submission.author, time.time(), entry.name, arm, matches)
     session.store.author_log.append([shown])
     return entry

@@ -61,8 +61,8 @@ def author_report(session: ProjectSession) -> AuthorReport:
     current = load_labelling(session)
     spec, results = _stored_predictivity(session)
     return AuthorReport(
-        comparison.collection(current.log), _feature_reports(current), comparison.group_reports(current.asked.values()),
-        results, spec, click_rates(current.log),
+        comparison.collection(current.log), _feature_reports(current),
+        comparison.group_reports(current.questions.values()), results, spec, click_rates(current.log),
     )  # fmt: skip
 
 
@@ -70,15 +70,15 @@ def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
     reports = []
     for feature in current.features:
         effects = [effect for effect in current.learned.effects.values() if effect.question.item == feature.item]
-        given = [effect for effect in effects if effect.loss is not None]
-        chosen = [effect for effect in given if effect.question.options and effect.question.predicted is not None]
-        asked = sum(one.question.item == feature.item for one in current.asked.values())
-        posed = [current.asked[effect.question.id] for effect in chosen]
-        right = [current.asked[effect.question.id] for effect in chosen if effect.loss == 0]
+        answered = [effect for effect in effects if effect.loss is not None]
+        predicted = [effect for effect in answered if effect.question.options and effect.question.predicted is not None]
+        asked = sum(asked_question.question.item == feature.item for asked_question in current.questions.values())
+        posed = [current.questions[effect.question.id] for effect in predicted]
+        right = [current.questions[effect.question.id] for effect in predicted if effect.loss == 0]
         doubt = current.learned.selector.score(feature.item, Prediction("", 0.5)).uncertainty
         reports.append(
             FeatureReport(
-                feature.name, asked, len(given), sum(bool(effect.answer.abstention) for effect in effects),
+                feature.name, asked, len(answered), sum(bool(effect.answer.abstention) for effect in effects),
                 comparison.hit_share(posed, right), doubt,
                 keywords(current.learned.examples.get(feature.item, ())),
             )
@@ -112,27 +112,29 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
     group = model_group(spec)
     if group == BUILT_IN:
         copies = 1
-    asked = load_labelling(session).asked
-    made = 0
-    for done_so_far, one in enumerate(asked.values()):
-        progress(done_so_far, len(asked))
+    questions = load_labelling(session).questions
+    added = 0
+    for done_so_far, asked_question in enumerate(questions.values()):
+        progress(done_so_far, len(questions))
         names = [f"{spec} #{number}" for number in range(1, copies + 1)]
-        done = one.annotators.get(group, {})
-        if not one.question.options or all(name in done for name in names):
+        done = asked_question.annotators.get(group, {})
+        if not asked_question.question.options or all(name in done for name in names):
             continue
-        step = requests.annotate(one.source, one.question, requests.load_templates(), copies=copies)
-        replies = run_step(session, step, one.question.codebook, spec, replied=UNANSWERABLE)
+        step = requests.annotate(
+            asked_question.source, asked_question.question, requests.load_templates(), copies=copies
+        )
+        replies = run_step(session, step, asked_question.question.codebook, spec, replied=UNANSWERABLE)
         answers = [
             Answer(
-                one.question.id, name, time.time(), group, option, seconds=round(reply.seconds, 3),
+                asked_question.question.id, name, time.time(), group, option, seconds=round(reply.seconds, 3),
                 cost_usd=reply.cost_usd,
             )
             for name, (option, reply) in zip(names, replies, strict=True)
             if name not in done
         ]  # fmt: skip
         session.store.author_log.append(answers)
-        made += len(answers)
-    return made
+        added += len(answers)
+    return added
 
 
 # -- predictivity
@@ -143,23 +145,23 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
 
     Zero without an author of more than five answered questions. Replies are paid for once. Raises as ``annotate``.
     """
-    tasks = comparison.predictivity_tasks(load_labelling(session).asked.values())
-    chosen: list[str | None] = []
+    tasks = comparison.predictivity_tasks(load_labelling(session).questions.values())
+    options: list[str | None] = []
     templates = requests.load_templates()
     # Tasks of a question follow each other. They are read with its options as the codebook.
     for _, group in groupby(tasks, key=lambda task: task.asked.question.id):
         tasks_of_question = list(group)
-        asked = tasks_of_question[0].asked
+        asked_question = tasks_of_question[0].asked
         steps = [
-            requests.annotate(asked.source, asked.question, templates, earlier=task.earlier)
+            requests.annotate(asked_question.source, asked_question.question, templates, earlier=task.earlier)
             for task in tasks_of_question
         ]
         results = run_step(
-            session, run_parallel(*steps), asked.question.codebook, spec, seconds=3600, replied=UNANSWERABLE
+            session, run_parallel(*steps), asked_question.question.codebook, spec, seconds=3600, replied=UNANSWERABLE
         )
-        chosen += [option for ((option, _),) in results]
-        progress(len(chosen), len(tasks))
-    data = {"model": spec, "results": [asdict(one) for one in comparison.predictivity(tasks, chosen)]}
+        options += [option for ((option, _),) in results]
+        progress(len(options), len(tasks))
+    data = {"model": spec, "results": [asdict(result) for result in comparison.predictivity(tasks, options)]}
     session.store.settings.set(PREDICTIVITY_SETTING, data)
     return len(tasks)
 
@@ -167,8 +169,8 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
 def _stored_predictivity(session: ProjectSession) -> tuple[str, tuple[Predictivity, ...]]:
     data = session.store.settings.get(PREDICTIVITY_SETTING, {})
     results = (
-        Predictivity(**one | {"by_same": {int(n): share for n, share in one["by_same"].items()}})
-        for one in data.get("results", [])
+        Predictivity(**row | {"by_same": {int(n): share for n, share in row["by_same"].items()}})
+        for row in data.get("results", [])
     )
     return data.get("model", ""), tuple(results)
 
@@ -178,32 +180,33 @@ def _stored_predictivity(session: ProjectSession) -> tuple[str, tuple[Predictivi
 
 def to_json(report: AuthorReport) -> dict[str, Any]:
     """Return a report as ``moot authors --json`` prints it."""
-    made = report.collection
+    collection = report.collection
     return {
         "collection": {
-            **_fields(made, "seconds"),
-            "completion": made.completion.to_json(), "abstention": made.abstention.to_json(),
-            "seconds_per_answer": made.seconds,
+            **_fields(collection, "seconds"),
+            "completion": collection.completion.to_json(), "abstention": collection.abstention.to_json(),
+            "seconds_per_answer": collection.seconds,
         },
         "labels": {
-            one.name: _fields(one, "name", "accuracy") | _value("accuracy", one.accuracy) for one in report.features
+            feature.name: _fields(feature, "name", "accuracy") | _value("accuracy", feature.accuracy)
+            for feature in report.features
         },
         "annotators": {
-            one.group: {
-                **_fields(one, "group", "accuracy", "kappa", "strata"),
-                "accuracy": one.accuracy.to_json(),
-                **_value("kappa", one.kappa),
+            group.group: {
+                **_fields(group, "group", "accuracy", "kappa", "strata"),
+                "accuracy": group.accuracy.to_json(),
+                **_value("kappa", group.kappa),
                 "by_agreement": [
-                    _fields(stratum, "accuracy") | _value("accuracy", stratum.accuracy) for stratum in one.strata
+                    _fields(stratum, "accuracy") | _value("accuracy", stratum.accuracy) for stratum in group.strata
                 ],
             }
-            for one in report.groups
+            for group in report.groups
         },
         "predictivity": {
             "model": report.predictivity_model or None,
-            "sources": {one.source: _fields(one, "source") for one in report.predictivity},
+            "sources": {result.source: _fields(result, "source") for result in report.predictivity},
         },
-        "clicks": [{**asdict(one), "rate": one.rate} for one in report.clicks],
+        "clicks": [{**asdict(click_rate), "rate": click_rate.rate} for click_rate in report.clicks],
     }  # fmt: skip
 
 

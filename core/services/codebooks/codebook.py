@@ -49,7 +49,7 @@ class CodebookStatus:
     @property
     def count(self) -> int:
         """Number of changes: changed fields, added labels and removed labels."""
-        return sum(len(one.fields) if one.what == "changed" else 1 for one in self.changes)
+        return sum(len(change.fields) if change.kind == "changed" else 1 for change in self.changes)
 
     @property
     def next_version(self) -> int:
@@ -128,7 +128,7 @@ def restore(session: ProjectSession, version: int) -> int:
 
 def since(versions: Sequence[CodebookVersion], label_id: str) -> int | None:
     """Return the first version with the label, None if only the draft has it."""
-    having = [each.version for each in versions if any(label.id == label_id for label in each.codebook.labels)]
+    having = [version.version for version in versions if any(label.id == label_id for label in version.codebook.labels)]
     return min(having, default=None)
 
 
@@ -230,7 +230,7 @@ def change_label(codebook: Codebook, label_id: str, **fields: Any) -> Codebook:
     if "name" in fields:
         fields["name"] = check_name(codebook, fields["name"], label_id)
     changed = label.model_dump() | fields
-    return _with_labels(codebook, [changed if each.id == label_id else each for each in codebook.labels])
+    return _with_labels(codebook, [changed if other.id == label_id else other for other in codebook.labels])
 
 
 def extend_label(codebook: Codebook, label_id: str, part: str, *texts: str) -> Codebook:
@@ -240,12 +240,12 @@ def extend_label(codebook: Codebook, label_id: str, part: str, *texts: str) -> C
 
 def delete_label(codebook: Codebook, label_id: str) -> Codebook:
     """Return the codebook without one label."""
-    return _with_labels(codebook, [each for each in codebook.labels if each.id != label_id])
+    return _with_labels(codebook, [label for label in codebook.labels if label.id != label_id])
 
 
 def reorder(codebook: Codebook, label_ids: Sequence[str]) -> Codebook:
     """Return the codebook with reordered labels; unknown ids are ignored, and labels that are not listed come last."""
-    wanted = {label_id: place for place, label_id in enumerate(label_ids)}
+    wanted = {label_id: position for position, label_id in enumerate(label_ids)}
     ordered = sorted(codebook.labels, key=lambda label: wanted.get(label.id, len(wanted)))
     return _with_labels(codebook, ordered)
 
@@ -253,8 +253,8 @@ def reorder(codebook: Codebook, label_ids: Sequence[str]) -> Codebook:
 def move_label(codebook: Codebook, label_id: str, by: int) -> Codebook:
     """Move a label ``by`` places down (up if negative); it stops at the ends."""
     ids = [label.id for label in codebook.labels]
-    place = ids.index(label_id)
-    ids.insert(max(0, min(len(ids) - 1, place + by)), ids.pop(place))
+    index = ids.index(label_id)
+    ids.insert(max(0, min(len(ids) - 1, index + by)), ids.pop(index))
     return reorder(codebook, ids)
 
 
@@ -295,8 +295,8 @@ def adopt(codebook: Codebook, before: Codebook) -> Codebook:
     used = {label.id for label in codebook.labels}
     labels = []
     for label in codebook.labels:
-        known = before.find(label.name)
-        labels.append(label if known is None or known.id in used else label.model_copy(update={"id": known.id}))
+        earlier = before.find(label.name)
+        labels.append(label if earlier is None or earlier.id in used else label.model_copy(update={"id": earlier.id}))
     return _with_labels(codebook, labels)
 
 
@@ -323,7 +323,7 @@ def write_qdc(session: ProjectSession, path: Path) -> None:
 
 def name_of_file(codebook: Codebook, suffix: str = ".yaml") -> str:
     """Return the file name for a download of the codebook."""
-    stem = "_".join("".join(each if each.isalnum() else " " for each in codebook.name.lower()).split())
+    stem = "_".join("".join(character if character.isalnum() else " " for character in codebook.name.lower()).split())
     return f"{stem or 'codebook'}{suffix}"
 
 
@@ -332,12 +332,12 @@ def templates() -> tuple[Template, ...]:
     """Return the codebooks that a project can start from, by name."""
     folder = shipped_folder("sample_data")
     paths = [*(folder / sample.codebook for sample in SAMPLES), *(folder / "templates").glob("*.yaml")]
-    found = [
+    loaded = [
         Template(path.stem, load_yaml(path.read_text(encoding="utf-8"), where=path.name))
         for path in paths
         if path.is_file()
     ]
-    return tuple(sorted(found, key=lambda template: normalise(template.codebook.name)))
+    return tuple(sorted(loaded, key=lambda template: normalise(template.codebook.name)))
 
 
 def prefill(codebook: Codebook) -> tuple[Codebook, str]:
@@ -350,11 +350,11 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
     if codebook.kind != "multilabel":
         return codebook, ""
 
-    def known(template: Template) -> int:
+    def shared_names(template: Template) -> int:
         return sum(template.codebook.find(label.name) is not None for label in codebook.labels)
 
-    best = max((one for one in templates() if one.codebook.kind == codebook.kind), key=known)
-    fits = 2 * known(best) > len(codebook.labels)
+    best = max((template for template in templates() if template.codebook.kind == codebook.kind), key=shared_names)
+    fits = 2 * shared_names(best) > len(codebook.labels)
 
     def filled(label: Label) -> Label:
         similar = best.codebook.find(label.name) if fits else None
@@ -370,16 +370,16 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
         return codebook.model_copy(
             update={"labels": labels}
         ), "Keywords are suggestions for common aspects; edit them as needed."
-    whole = {name: getattr(best.codebook, name) for name in ("unit", "domain", "guideline")}
+    fields = {name: getattr(best.codebook, name) for name in ("unit", "domain", "guideline")}
     message = f"Definitions come from the template '{best.codebook.name}'; edit them as needed."
-    return codebook.model_copy(update={"labels": labels, **whole}), message
+    return codebook.model_copy(update={"labels": labels, **fields}), message
 
 
 def suggestions(codebook: Codebook, label_id: str, most: int = 12) -> tuple[str, ...]:
     """Return at most ``most`` starter keywords for a label that no label of the codebook uses yet."""
-    taken = {normalise(word) for label in codebook.labels for word in label.keywords}
+    used = {normalise(word) for label in codebook.labels for word in label.keywords}
     label = codebook.label(label_id)
-    return tuple(word for word in _starters(codebook, label) if normalise(word) not in taken)[:most]
+    return tuple(word for word in _starters(codebook, label) if normalise(word) not in used)[:most]
 
 
 def _starters(codebook: Codebook, label: Label) -> tuple[str, ...]:
@@ -426,13 +426,13 @@ def shown(session: ProjectSession, codebook: Codebook) -> Codebook:
     return latest.codebook if latest and fits(latest.codebook, codebook) else codebook
 
 
-def fits(latest: Codebook, own: Codebook) -> bool:
-    """Return True if ``latest`` has the kind, labels and scales of ``own``, so that it can be shown instead."""
-    ids = {label.id for label in own.labels}
+def fits(latest: Codebook, codebook: Codebook) -> bool:
+    """Return True if ``latest`` has the kind, labels and scales of ``codebook``, so that it can be shown instead."""
+    ids = {label.id for label in codebook.labels}
     return (
-        latest.kind == own.kind
+        latest.kind == codebook.kind
         and ids <= {label.id for label in latest.labels}
-        and (own.kind != "rating" or all(latest.scale_of(id) == own.scale_of(id) for id in ids))
+        and (codebook.kind != "rating" or all(latest.scale_of(id) == codebook.scale_of(id) for id in ids))
     )
 
 

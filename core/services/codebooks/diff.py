@@ -35,7 +35,7 @@ class LabelChange:
     label_id: str
     name: str
     colour: int
-    what: Literal["added", "removed", "changed"]
+    kind: Literal["added", "removed", "changed"]
     fields: tuple[FieldChange, ...]
 
 
@@ -45,30 +45,33 @@ def compare(before: Codebook, after: Codebook) -> tuple[LabelChange, ...]:
     Changes of the whole codebook come first, then labels in the order of ``after``, then removed labels.
     """
     changes = []
-    whole = [
+    codebook_fields = [
         _words(field, str(getattr(before, field) or ""), str(getattr(after, field) or ""))
         for field in ("name", "kind", "unit", "domain", "guideline")
     ]
-    whole.append(_words("scale", _scale(before), _scale(after)))
-    kept = [label.id for label in after.labels if any(label.id == other.id for other in before.labels)]
-    stood = [label.id for label in before.labels if label.id in kept]
-    if kept != stood:
+    codebook_fields.append(_words("scale", _scale(before), _scale(after)))
+    new_order = [label.id for label in after.labels if any(label.id == other.id for other in before.labels)]
+    old_order = [label.id for label in before.labels if label.id in new_order]
+    if new_order != old_order:
         names = {label.id: label.name for label in after.labels}
-        whole.append(_items("order", [names[each] for each in stood], [names[each] for each in kept]))
-    if fields := tuple(field for field in whole if field is not None):
+        codebook_fields.append(_items("order", [names[id] for id in old_order], [names[id] for id in new_order]))
+    if fields := tuple(field for field in codebook_fields if field is not None):
         changes.append(LabelChange("", after.name, 0, "changed", fields))
-    known = {label.id: label for label in before.labels}
+    remaining = {label.id: label for label in before.labels}
     for label in after.labels:
-        old = known.pop(label.id, None)
+        old = remaining.pop(label.id, None)
         fields = _label(old or _NO_LABEL, label)
         if old is None or fields:
             changes.append(LabelChange(label.id, label.name, label.colour, "changed" if old else "added", fields))
-    gone = (LabelChange(one.id, one.name, one.colour, "removed", _label(one, _NO_LABEL)) for one in known.values())
+    gone = (
+        LabelChange(label.id, label.name, label.colour, "removed", _label(label, _NO_LABEL))
+        for label in remaining.values()
+    )
     return (*changes, *gone)
 
 
 def _label(before: Label, after: Label) -> tuple[FieldChange, ...]:
-    found = [
+    changes = [
         _words("name", before.name, after.name),
         _words("description", before.description, after.description),
         _items("include", before.include, after.include),
@@ -79,8 +82,8 @@ def _label(before: Label, after: Label) -> tuple[FieldChange, ...]:
         _words("scale", str(before.scale or ""), str(after.scale or "")),
     ]
     if before.name and after.name and before.colour != after.colour:
-        found.append(_words("colour", str(before.colour), str(after.colour)))
-    return tuple(field for field in found if field is not None)
+        changes.append(_words("colour", str(before.colour), str(after.colour)))
+    return tuple(field for field in changes if field is not None)
 
 
 def words(before: str, after: str) -> tuple[Piece, ...]:
@@ -99,7 +102,7 @@ def lines(before: str, after: str) -> tuple[Piece, ...]:
 def _opcodes(before: list[str], after: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
     """Return the opcodes of ``difflib``. Texts that would take too long are replaced as a whole."""
     counts = Counter(after)
-    if sum(counts[each] for each in before) > _MOST_PAIRS:
+    if sum(counts[piece] for piece in before) > _MOST_PAIRS:
         return [("equal" if before == after else "replace", 0, len(before), 0, len(after))]
     return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 
@@ -158,17 +161,17 @@ class Line:
 def compare_lines(before: str, after: str) -> tuple[Line, ...]:
     """Return all lines of both texts in order, removed lines before added lines."""
     old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")
-    found: list[Line] = []
+    compared: list[Line] = []
     for op, a, b, c, d in _opcodes(old, new):
         if op == "equal":
-            found += [Line("same", a + n + 1, c + n + 1, (("same", old[a + n]),)) for n in range(b - a)]
+            compared += [Line("same", a + n + 1, c + n + 1, (("same", old[a + n]),)) for n in range(b - a)]
             continue
         pairs = [words(old[a + n], new[c + n]) for n in range(min(b - a, d - c))]
         for n in range(b - a):
-            found.append(Line("removed", a + n + 1, 0, _side(pairs, n, old[a + n], "removed")))
+            compared.append(Line("removed", a + n + 1, 0, _side(pairs, n, old[a + n], "removed")))
         for n in range(d - c):
-            found.append(Line("added", 0, c + n + 1, _side(pairs, n, new[c + n], "added")))
-    return tuple(found)
+            compared.append(Line("added", 0, c + n + 1, _side(pairs, n, new[c + n], "added")))
+    return tuple(compared)
 
 
 def counts(lines: tuple[Line, ...]) -> tuple[int, int]:

@@ -123,32 +123,36 @@ def count_matches(
     The gold of several raters is their majority. A document on which they tie has no gold.
     """
     store = session.store.documents
-    looked = _sample(session)
+    sample = _sample(session)
     label = codebook.label(label_id)
     words = tuple(dict.fromkeys((*label.keywords, *suggested)))
-    found = _found(session, words)
-    own, offered = range(len(label.keywords)), range(len(label.keywords), len(words))
-    hit = [any(number in each for number in own) for each in found]
-    counts = Counter(number for each in found for number in each)
+    matches = _found(session, words)
+    keyword_numbers, suggested_numbers = range(len(label.keywords)), range(len(label.keywords), len(words))
+    hit = [any(number in numbers for number in keyword_numbers) for numbers in matches]
+    counts = Counter(number for numbers in matches for number in numbers)
     missed = [
-        (one.id, each)
-        for each, one, is_hit in zip(found, looked, hit, strict=True)
-        if one.gold.get(label_id) and not is_hit
+        (document.id, numbers)
+        for numbers, document, is_hit in zip(matches, sample, hit, strict=True)
+        if document.gold.get(label_id) and not is_hit
     ]
-    catching = Counter(number for _, each in missed for number in each)
-    golds = (one.labels(codebook).get(label_id) for one in looked)
+    catching = Counter(number for _, numbers in missed for number in numbers)
+    golds = (document.labels(codebook).get(label_id) for document in sample)
     judged = [(present, is_hit) for present, is_hit in zip(golds, hit, strict=True) if present is not None]
     return KeywordMatches(
-        documents=len(looked),
+        documents=len(sample),
         total=store.count(),
         hit=sum(hit),
         with_gold=len(judged),
         present=sum(present for present, _ in judged),
         present_hit=sum(present and is_hit for present, is_hit in judged),
         absent_hit=sum(not present and is_hit for present, is_hit in judged),
-        by_word=tuple(sorted(((words[number], counts[number]) for number in own), key=lambda pair: -pair[1])),
+        by_word=tuple(
+            sorted(((words[number], counts[number]) for number in keyword_numbers), key=lambda pair: -pair[1])
+        ),
         missed_ids=tuple(id for id, _ in missed[:MISSED]),
-        catches=tuple(sorted(((words[n], catching[n]) for n in offered if catching[n]), key=lambda pair: -pair[1])),
+        catches=tuple(
+            sorted(((words[n], catching[n]) for n in suggested_numbers if catching[n]), key=lambda pair: -pair[1])
+        ),
     )
 
 
@@ -157,8 +161,8 @@ def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
     ids = fixed_sample(session.store.documents.ids(), LOOKED_AT)
     held_out = held_out_among(session, ids)
     return tuple(
-        _SampledDocument(one.id, one.text, {} if one.id in held_out else _present(one))
-        for one in session.store.documents.load(ids)
+        _SampledDocument(document.id, document.text, {} if document.id in held_out else _present(document))
+        for document in session.store.documents.load(ids)
     )
 
 
@@ -171,8 +175,8 @@ def _texts(session: ProjectSession) -> list[_SampledDocument]:
 def _present(document: Document) -> dict[str, bool]:
     items = dict.fromkeys(item for judged in document.gold.values() for item in judged)
     majority = majority_reference(document.gold, items)
-    chosen = {str(value): True for item, value in majority.items() if item == CHOICE_ITEM}
-    return {item: value for item, value in majority.items() if isinstance(value, bool)} | chosen
+    choice = {str(value): True for item, value in majority.items() if item == CHOICE_ITEM}
+    return {item: value for item, value in majority.items() if isinstance(value, bool)} | choice
 
 
 @cached_by_documents
@@ -183,8 +187,8 @@ def _found(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[i
     by_word = _by_word(words)
     numbers = {label.id: number for number, label in enumerate(by_word.labels)}
     return tuple(
-        frozenset(map(numbers.__getitem__, baseline.labels_with_keywords(by_word, one.text)))
-        for one in _sample(session)
+        frozenset(map(numbers.__getitem__, baseline.labels_with_keywords(by_word, document.text)))
+        for document in _sample(session)
     )
 
 
@@ -219,25 +223,29 @@ def propose(session: ProjectSession, codebook: Codebook) -> KeywordProposals:
     and breaks any, is not proposed.
     """
     sample = _texts(session)
-    found = propose_keywords(codebook, [one.text for one in sample])
-    known = _known_labels(session, codebook, sample)
-    net = net_effect(codebook, with_keywords(codebook, found), known) if known else None
+    proposals = propose_keywords(codebook, [document.text for document in sample])
+    labelled = _known_labels(session, codebook, sample)
+    net = net_effect(codebook, with_keywords(codebook, proposals), labelled) if labelled else None
     if net is not None and net.regressed:
-        found = tuple(one for one in found if net_effect(codebook, with_keywords(codebook, [one]), known).pays)
-        net = net_effect(codebook, with_keywords(codebook, found), known)
-    return KeywordProposals(found, len(sample), net, labels_without_keywords(codebook, found))
+        proposals = tuple(
+            proposal
+            for proposal in proposals
+            if net_effect(codebook, with_keywords(codebook, [proposal]), labelled).pays
+        )
+        net = net_effect(codebook, with_keywords(codebook, proposals), labelled)
+    return KeywordProposals(proposals, len(sample), net, labels_without_keywords(codebook, proposals))
 
 
 def labels_without_keywords(codebook: Codebook, proposals: Sequence[KeywordProposal]) -> tuple[str, ...]:
     """Return the names of the labels that have no keyword and get none by the proposals."""
-    helped = {one.label_id for one in proposals}
+    helped = {proposal.label_id for proposal in proposals}
     return tuple(label.name for label in codebook.labels if not label.keywords and label.id not in helped)
 
 
 def with_keywords(codebook: Codebook, proposals: Sequence[KeywordProposal]) -> Codebook:
     """Return the codebook with proposed keywords added. KeyError for a label that it does not have."""
-    for label_id in dict.fromkeys(one.label_id for one in proposals):
-        words = (one.word for one in proposals if one.label_id == label_id)
+    for label_id in dict.fromkeys(proposal.label_id for proposal in proposals):
+        words = (proposal.word for proposal in proposals if proposal.label_id == label_id)
         codebook = codebooks.extend_label(codebook, label_id, "keywords", *words)
     return codebook
 
@@ -250,12 +258,12 @@ def _known_labels(
         return []
     reviewed = reviewed_labels(session, codebook)
     held_out = held_out_among(session, list(reviewed))
-    known = []
-    for one in sample:
-        _, decided = ("", {}) if one.id in held_out else reviewed.get(one.id, ("", {}))
-        if labels := one.labels(codebook) | decided:
-            known.append((one.text, labels))
-    return known
+    labelled = []
+    for document in sample:
+        _, decided = ("", {}) if document.id in held_out else reviewed.get(document.id, ("", {}))
+        if labels := document.labels(codebook) | decided:
+            labelled.append((document.text, labels))
+    return labelled
 
 
 # -- where vectors help
@@ -281,14 +289,14 @@ def advise_vectors(session: ProjectSession) -> VectorsAdvice:
 @cached_by_documents
 def _advise_vectors(session: ProjectSession, codebook: Codebook) -> VectorsAdvice:
     sample = _texts(session)
-    found = [find_evidence(lexicon_of(codebook), one.text) for one in sample]
-    foreign = 2 * sum(each.foreign for each in found) > len(sample)
+    evidence = [find_evidence(lexicon_of(codebook), document.text) for document in sample]
+    foreign = 2 * sum(item.foreign for item in evidence) > len(sample)
     needed = []
     short = [label.name for label in codebook.labels if label.description and len(label.keywords) < FEW_KEYWORDS]
     if foreign:
         needed.append("Most texts are not in English, so only your own keywords are looked for.")
     if codebook.kind != "rating":
-        bare = sum(not any(each.hits) for each in found)
+        bare = sum(not any(item.hits) for item in evidence)
         if bare > MUCH * len(sample):
             needed.append(f"{bare:,} of {format_count(len(sample), 'text')} have no word of the codebook.")
     if short and codebook.kind != "rating":
@@ -308,21 +316,25 @@ def protocol_for(codebook: Codebook, wanted: str) -> str:
 
 
 def preview(
-    codebook: Codebook, document: Document | None, protocol: str, against: Codebook | None, own: Mapping[str, Template]
+    codebook: Codebook,
+    document: Document | None,
+    protocol: str,
+    against: Codebook | None,
+    templates: Mapping[str, Template],
 ) -> tuple[RolePreview, ...]:
     """Return the prompt preview of each role, with line-by-line differences from the codebook ``against``.
 
-    ``own`` are the project's templates by slot; they replace shipped templates. Raises PromptError.
+    ``templates`` are the project's templates by slot; they replace shipped templates. Raises PromptError.
     """
     name = protocol_for(codebook, protocol)
 
     def sent(book: Codebook) -> tuple[RequestPreview, ...]:
-        return preview_requests(default_settings(name, book, own), document or STAND_IN)
+        return preview_requests(default_settings(name, book, templates), document or STAND_IN)
 
     now = sent(codebook)
     same = against is not None and protocol_for(against, name) == name
-    before = {(one.role, one.title): one for one in (sent(against) if against and same else now)}
-    return tuple(_compared(before.get((one.role, one.title), one), one) for one in now)
+    before = {(request.role, request.title): request for request in (sent(against) if against and same else now)}
+    return tuple(_compared(before.get((request.role, request.title), request), request) for request in now)
 
 
 def _compared(before: RequestPreview, now: RequestPreview) -> RolePreview:

@@ -48,7 +48,7 @@ class NetEffect:
         return f"Word-list baseline on {of}: {format_effect(self.corrected, self.regressed)}"
 
 
-Known = Sequence[tuple[str, Mapping[str, bool]]]
+LabelledTexts = Sequence[tuple[str, Mapping[str, bool]]]
 """Documents as (text, True by the id of each label known to be present)."""
 
 
@@ -57,19 +57,19 @@ def reviewed_labels(session: ProjectSession, codebook: Codebook) -> dict[str, tu
 
     Reviews under a codebook of another kind are left out. Empty for ratings.
     """
-    found: dict[str, tuple[str, dict[str, bool]]] = {}
-    for one in session.store.classifiers.training_examples():
+    labelled: dict[str, tuple[str, dict[str, bool]]] = {}
+    for example in session.store.classifiers.training_examples():
         labels: dict[str, bool] = {}
-        if one.item == CHOICE_ITEM and codebook.kind == "choice":
-            labels = {label.id: label.id == one.value for label in codebook.labels}
-        elif isinstance(one.value, bool) and codebook.kind == "multilabel":
-            labels = {one.item: one.value}
+        if example.item == CHOICE_ITEM and codebook.kind == "choice":
+            labels = {label.id: label.id == example.value for label in codebook.labels}
+        elif isinstance(example.value, bool) and codebook.kind == "multilabel":
+            labels = {example.item: example.value}
         if labels:
-            found.setdefault(one.document_id, (one.text, {}))[1].update(labels)
-    return found
+            labelled.setdefault(example.document_id, (example.text, {}))[1].update(labels)
+    return labelled
 
 
-def net_effect(before: Codebook, after: Codebook, known: Known) -> NetEffect:
+def net_effect(before: Codebook, after: Codebook, labelled: LabelledTexts) -> NetEffect:
     """Return the net effect of a change on documents with known labels.
 
     All labels count, because a word that one label gains may be another's no longer. A choice is one decision, which is
@@ -78,21 +78,21 @@ def net_effect(before: Codebook, after: Codebook, known: Known) -> NetEffect:
     lexicons = lexicon_of(before), lexicon_of(after)
     changed = changed_words(*lexicons)
     same_rest = lexicons[0].rest == lexicons[1].rest
-    texts = tuple(text for text, _ in known)
+    texts = tuple(text for text, _ in labelled)
     old = _select_all(before, texts)
     new = [
-        chosen if same_rest and changed.isdisjoint(words) else baseline.select(after, text)
-        for text, words, chosen in zip(texts, _words(texts), old, strict=True)
+        selected if same_rest and changed.isdisjoint(words) else baseline.select(after, text)
+        for text, words, selected in zip(texts, _words(texts), old, strict=True)
     ]
     corrected = regressed = 0
-    for (_, present), *chosen in zip(known, old, new, strict=True):
-        if chosen[0] != chosen[1]:
-            was, now = ([(label in own) == right for label, right in present.items()] for own in chosen)
+    for (_, present), *selections in zip(labelled, old, new, strict=True):
+        if selections[0] != selections[1]:
+            was, now = ([(label in selected) == right for label, right in present.items()] for selected in selections)
             if before.kind == "choice":
                 was, now = [all(was)], [all(now)]
             corrected += sum(b and not a for a, b in zip(was, now, strict=True))
             regressed += sum(a and not b for a, b in zip(was, now, strict=True))
-    return NetEffect(corrected, regressed, len(known), _macro_f1(known, new) - _macro_f1(known, old))
+    return NetEffect(corrected, regressed, len(labelled), _macro_f1(labelled, new) - _macro_f1(labelled, old))
 
 
 @lru_cache(maxsize=4)
@@ -106,11 +106,11 @@ def _words(texts: tuple[str, ...]) -> list[frozenset[str]]:
     return [frozenset(word for word, _, _ in tokens(text)) for text in texts]
 
 
-def _macro_f1(known: Known, selected: Sequence[frozenset[str]]) -> float:
+def _macro_f1(labelled: LabelledTexts, selected: Sequence[frozenset[str]]) -> float:
     """Return the mean F1 of the labels that are present in a document, 0 without any."""
     cells = Counter(
-        (label, is_present, label in own)
-        for (_, present), own in zip(known, selected, strict=True)
+        (label, is_present, label in labels)
+        for (_, present), labels in zip(labelled, selected, strict=True)
         for label, is_present in present.items()
     )
     scores = []

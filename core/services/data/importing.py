@@ -144,10 +144,10 @@ def read_again(
     The mapping is kept if all of its columns still exist.
     """
     fresh = read_files([*draft.files, *more_files], codebook, options=replace(draft.options, **changed))
-    kept = draft.mapping
-    used = {kept.text, *kept.context, *(source.column for source in kept.gold)}
-    used.update(filter(None, (kept.id, kept.rater, kept.group, kept.order)))
-    mapping = kept if used <= set(fresh.table.columns) and not more_files else fresh.mapping
+    earlier = draft.mapping
+    used = {earlier.text, *earlier.context, *(source.column for source in earlier.gold)}
+    used.update(filter(None, (earlier.id, earlier.rater, earlier.group, earlier.order)))
+    mapping = earlier if used <= set(fresh.table.columns) and not more_files else fresh.mapping
     return replace(
         fresh, mapping=mapping, duplicates=draft.duplicates, empties=draft.empties, destination=draft.destination
     )
@@ -214,12 +214,12 @@ def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
 
 def propose_mapping(table: Table, codebook: Codebook | None) -> ColumnMapping:
     """Return the most likely mapping, with the first column as the text if no column looks like text."""
-    known = codebook if codebook is not None and codebook.labels else None
+    usable_codebook = codebook if codebook is not None and codebook.labels else None
     try:
-        found = suggest_mapping(table, known)
-        if known is not None and not found.gold and (other := suggest_mapping(table)).gold:
-            found = replace(found, reasons=(*found.reasons, f"In a new project: {other.reasons[-1]}"))
-        return found
+        mapping = suggest_mapping(table, usable_codebook)
+        if usable_codebook is not None and not mapping.gold and (other := suggest_mapping(table)).gold:
+            mapping = replace(mapping, reasons=(*mapping.reasons, f"In a new project: {other.reasons[-1]}"))
+        return mapping
     except UsageError as error:
         first = table.columns[0] if table.columns else ""
         return ColumnMapping(text=first, reasons=(f"{error.message} '{first}' is used for now.",))
@@ -299,8 +299,15 @@ def _compare_with_stored(session: ProjectSession, documents: Sequence[Document])
     conflicts: list[str] = []
     for start in range(0, len(shared), CHUNK):
         chunk = shared[start : start + CHUNK]
-        stored = {one.id: one for one in session.store.documents.load([one.id for one in chunk], gold=False)}
-        conflicts += [one.id for one in chunk if one.id in stored and dict(stored[one.id].fields) != dict(one.fields)]
+        stored = {
+            document.id: document
+            for document in session.store.documents.load([document.id for document in chunk], gold=False)
+        }
+        conflicts += [
+            document.id
+            for document in chunk
+            if document.id in stored and dict(stored[document.id].fields) != dict(document.fields)
+        ]
     return len(shared), tuple(conflicts[:MAX_CONFLICTS])
 
 
@@ -376,7 +383,7 @@ def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> Im
     """
     table = _stored_table(session)
     mapping = replace(propose_mapping(table, codebook), text=TEXT_COLUMN, id=ID_COLUMN, context=())
-    gold = tuple(one for one in mapping.gold if one.column not in (ID_COLUMN, TEXT_COLUMN))
+    gold = tuple(source for source in mapping.gold if source.column not in (ID_COLUMN, TEXT_COLUMN))
     mapping = replace(mapping, gold=gold)
     raters = {*session.store.annotations.raters()} - {AUTHOR}
     if gold and raters.isdisjoint(mapping.raters) and raters:
@@ -418,9 +425,13 @@ def replace_gold(session: ProjectSession, preview: ImportPreview, dropped: Itera
     built, mapping = preview.built, preview.draft.mapping
     columns = {source.column for source in mapping.gold}
     session.store.documents.replace_gold(
-        {one.id: one.gold for one in built.documents if one.gold},
+        {document.id: document.gold for document in built.documents if document.gold},
         raters=mapping.raters,
-        documents=[one.id for one in built.documents if any(one.source.get(column) is not None for column in columns)],
+        documents=[
+            document.id
+            for document in built.documents
+            if any(document.source.get(column) is not None for column in columns)
+        ],
         dropped=dropped,
     )
     if preview.new_codebook and preview.codebook is not None:
@@ -479,7 +490,7 @@ class PendingImports:
         added = PendingImport(draft, project)
         with self._lock:
             self._pending[added.id] = added
-            idle = [id for id, one in self._pending.items() if one.job is None]
+            idle = [id for id, pending in self._pending.items() if pending.job is None]
             for id in idle[: max(0, len(self._pending) - MAX_PENDING)]:
                 del self._pending[id]
         return added
@@ -492,7 +503,7 @@ class PendingImports:
     def of_project(self, project: Path | None) -> tuple[PendingImport, ...]:
         """Return the pending imports that were read in a project, the latest first."""
         with self._lock:
-            return tuple(one for one in reversed(self._pending.values()) if one.project == project)
+            return tuple(pending for pending in reversed(self._pending.values()) if pending.project == project)
 
     def remove(self, id: str) -> None:
         """Remove a pending import. Does nothing once it is gone."""

@@ -29,13 +29,13 @@ class GoldCount:
     rater: str
     value: str
     count: int
-    known: int
+    total: int
     """Documents with any value of the label by this rater."""
 
     @property
     def share(self) -> float:
         """The share of the documents that the rater labelled."""
-        return self.count / self.known if self.known else 0.0
+        return self.count / self.total if self.total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ def load_overview(session: ProjectSession, codebook: Codebook | None) -> Overvie
     )
 
 
-def first_rejected(session: ProjectSession, one: Import) -> list[str]:
+def first_rejected(session: ProjectSession, import_: Import) -> list[str]:
     """Return the first rejected rows of an import, with their reasons."""
-    rows = session.store.documents.rejected(one.id, 5) if one.counts["rejected"] else []
+    rows = session.store.documents.rejected(import_.id, 5) if import_.counts["rejected"] else []
     return [f"row {row.line}: {row.reason}" for row in rows]
 
 
@@ -86,7 +86,7 @@ def count_documents(session: ProjectSession) -> int:
 
 def source_name(session: ProjectSession) -> str:
     """Return the name of the imported file or the number of files; empty without an import."""
-    names = list(dict.fromkeys(one.file_name for one in session.store.documents.imports() if one.file_name))
+    names = list(dict.fromkeys(import_.file_name for import_ in session.store.documents.imports() if import_.file_name))
     if len(names) > 1:
         return f"{len(names)} files"
     return names[0] if names else ""
@@ -110,14 +110,14 @@ def gold_counts(
     can be compared. Items that are not in the codebook come last, under their id.
     """
     labels = {label.id: (label.name, label.colour) for label in codebook.labels} if codebook is not None else {}
-    places = {label_id: place for place, label_id in enumerate(labels)}
+    positions = {label_id: position for position, label_id in enumerate(labels)}
     used: dict[str, dict[Value, None]] = {}
     for (item, _), values in counts.items():
         used.setdefault(item, {}).update(dict.fromkeys(values))
     bars = []
-    for (item, rater), own in counts.items():
-        values = {value: own.get(value, 0) for value in used[item]}
-        known = sum(values.values())
+    for (item, rater), value_counts in counts.items():
+        values = {value: value_counts.get(value, 0) for value in used[item]}
+        total = sum(values.values())
         if item == CHOICE_ITEM and item not in labels:
             shown = [(str(value), "", count) for value, count in values.items()]
         elif all(isinstance(value, bool) for value in values):
@@ -127,7 +127,7 @@ def gold_counts(
             shown = [(item, as_text(value), count) for value, count in ordered]
         for label, value_text, count in shown:
             name, colour = labels.get(label, (f"{label} (not in the codebook)", 0))
-            bars.append((places.get(label, 999), GoldCount(name, colour, rater, value_text, count, known)))
+            bars.append((positions.get(label, 999), GoldCount(name, colour, rater, value_text, count, total)))
     return tuple(bar for _, bar in sorted(bars, key=lambda pair: (pair[0], pair[1].rater)))
 
 
@@ -154,19 +154,19 @@ def cooccurrence(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurre
     """
     if codebook.kind != "multilabel" or len(codebook.labels) < 2:
         return ()
-    counts = {(one, other): count for one, other, count in session.store.annotations.together(codebook.items)}
+    counts = {(item, other): count for item, other, count in session.store.annotations.together(codebook.items)}
     if not counts:
         return ()
     frequent = sorted(codebook.labels, key=lambda label: -counts.get((label.id, label.id), 0))[:MAX_PAIRED_LABELS]
     labels = [label for label in codebook.labels if label in frequent]
     return tuple(
         Cooccurrence(
-            one.name,
+            label.name,
             other.name,
-            count := counts.get((one.id, other.id), 0),
-            count / counts[one.id, one.id] if (one.id, one.id) in counts else 0.0,
+            count := counts.get((label.id, other.id), 0),
+            count / counts[label.id, label.id] if (label.id, label.id) in counts else 0.0,
         )
-        for one in labels
+        for label in labels
         for other in labels
     )
 
@@ -213,8 +213,8 @@ def guess_language(text: str) -> str:
         if sum(first <= letter <= last for letter in letters) > 0.2 * len(letters):
             return name
     words = set(_WORD.findall(text[:2000].lower()))
-    found = sorted(((len(words & frequent), name) for name, frequent in _FREQUENT_WORDS.items()), reverse=True)
-    return found[0][1] if found[0][0] >= 2 and found[0][0] > found[1][0] else UNKNOWN
+    ranked = sorted(((len(words & frequent), name) for name, frequent in _FREQUENT_WORDS.items()), reverse=True)
+    return ranked[0][1] if ranked[0][0] >= 2 and ranked[0][0] > ranked[1][0] else UNKNOWN
 
 
 @cached_until_commit
@@ -231,15 +231,18 @@ def format_gold(document: Document, codebook: Codebook | None) -> list[str]:
     """
     if codebook is not None and codebook.kind == "rating" and len(document.gold) > 1:
         ratings = {
-            label: [own[label.id] for own in document.gold.values() if label.id in own] for label in codebook.labels
+            label: [values[label.id] for values in document.gold.values() if label.id in values]
+            for label in codebook.labels
         }
-        return [f"{label.name} {format_rating(mean(map(float, own)))}" for label, own in ratings.items() if own]
+        return [
+            f"{label.name} {format_rating(mean(map(float, values)))}" for label, values in ratings.items() if values
+        ]
     labels = {label.id: label.name for label in codebook.labels} if codebook is not None else {}
-    places = {label_id: place for place, label_id in enumerate(labels)}
+    positions = {label_id: position for position, label_id in enumerate(labels)}
     words = []
     for rater, values in document.gold.items():
         tail = f" ({rater})" if len(document.gold) > 1 else ""
-        for item, value in sorted(values.items(), key=lambda pair: places.get(pair[0], len(places))):
+        for item, value in sorted(values.items(), key=lambda pair: positions.get(pair[0], len(positions))):
             if value is True:
                 words.append(f"{labels.get(item, item)}{tail}")
             elif value is not False:

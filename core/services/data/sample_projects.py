@@ -56,7 +56,7 @@ def ensure_sample(workspace: Workspace, key: str = "hotel-aspects") -> Path:
     """
     sample = next((sample for sample in SAMPLES if sample.key == key), None)
     if sample is None:
-        raise UsageError(f"Sample '{key}' does not exist.", f"Samples: {', '.join(one.key for one in SAMPLES)}.")
+        raise UsageError(f"Sample '{key}' does not exist.", f"Samples: {', '.join(sample.key for sample in SAMPLES)}.")
     make_folder()
     session = workspace.open(sample.path)
     if session.store.codebooks.latest() is None:

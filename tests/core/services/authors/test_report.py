@@ -149,7 +149,7 @@ def test_question_without_reply_is_unresolved_and_the_others_are_answered(
 ) -> None:
     session = workspace.open(tmp_path / "chats.duckdb")
     files.load_sample(session)
-    questions = [one.question for one in load_labelling(session).asked.values() if one.question.options]
+    questions = [one.question for one in load_labelling(session).questions.values() if one.question.options]
     failing = questions[0].text
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:

@@ -297,7 +297,7 @@ def test_codebook_diff_lists_each_changed_label() -> None:
     after, _ = codebooks.add_label(codebooks.change_label(BOOK, PRICE, keywords=("cheap", "dear")), "Staff")
     after = codebooks.change(codebooks.delete_label(after, FOOD), guideline="Be fair.")
     found = compare(BOOK, after)
-    assert [(one.name, one.what) for one in found] == [
+    assert [(one.name, one.kind) for one in found] == [
         ("Hotels", "changed"), ("Price", "changed"), ("Staff", "added"), ("Food", "removed"),
     ]  # fmt: skip
     keywords = found[1].fields[0]

@@ -81,7 +81,7 @@ def test_import_stores_documents_and_reports_progress(session: ProjectSession) -
     loaded = overview.load_overview(session, CODEBOOK)
     assert (loaded.documents, loaded.with_gold, loaded.raters) == (4, 3, ("gold",))
     # Food: a yes, b and c no. Service: a no, b yes; the "maybe" of c is not a gold value.
-    assert [(bar.label, bar.count, bar.known) for bar in loaded.gold] == [("Food", 1, 3), ("Service", 1, 2)]
+    assert [(bar.label, bar.count, bar.total) for bar in loaded.gold] == [("Food", 1, 3), ("Service", 1, 2)]
     assert sum(each.count for each in loaded.words.bins) == 4
     (stored,) = loaded.imports
     assert (stored.file_name, stored.counts["documents"], stored.counts["rejected"]) == ("soup.csv", 4, 3)
@@ -288,7 +288,7 @@ def test_gold_kinds_depend_on_the_codebook() -> None:
     assert [source.column for source in importing.suggest_gold(draft, "choice", choice)] == ["label"]
     found = importing.preview_import(draft, choice)
     bars = overview.gold_counts(found.profile.gold, found.codebook)
-    assert [(bar.label, bar.count, bar.known) for bar in bars] == [("a", 1, 2), ("b", 1, 2)]
+    assert [(bar.label, bar.count, bar.total) for bar in bars] == [("a", 1, 2), ("b", 1, 2)]
 
 
 def test_ratings_of_several_raters_are_counted_per_rater() -> None:
