@@ -78,13 +78,13 @@ class AccuracyEstimate:
 def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     """Return the current estimates of a run. They are those of ``evaluate`` against the reviewed documents."""
     codebook = run.settings.codebook
-    found = run_data.reviewed_sample(session, run)
-    sample, rows, verdicts = found.sample, found.order, found.verdicts
-    everything = _expand(codebook, verdicts[found.population])
-    y, f = _expand(codebook, found.reference[rows]), _expand(codebook, verdicts[rows])
+    loaded = run_data.reviewed_sample(session, run)
+    sample, rows, verdicts = loaded.sample, loaded.order, loaded.verdicts
+    everything = _expand(codebook, verdicts[loaded.population])
+    y, f = _expand(codebook, loaded.reference[rows]), _expand(codebook, verdicts[rows])
     scores = None
-    if codebook.kind != "rating" and not found.design.by_hand:
-        scores = score(codebook, found.reference, verdicts, design=found.design)
+    if codebook.kind != "rating" and not loaded.design.by_hand:
+        scores = score(codebook, loaded.reference, verdicts, design=loaded.design)
     labels = []
     for column, label in enumerate(codebook.labels if len(everything) else ()):
         reviewed = y[:, column]
@@ -100,7 +100,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )
-    right = is_right(found.reference[rows], verdicts[rows], measured=codebook.kind == "rating").mean(axis=1)
+    right = is_right(loaded.reference[rows], verdicts[rows], measured=codebook.kind == "rating").mean(axis=1)
     return AccuracyEstimate(
         documents=len(everything),
         reviewed=len(rows),

@@ -162,11 +162,11 @@ def reveal(session: ProjectSession, run_id: str, document_id: str, by: Attributi
     """
     codebook = _run_settings(session, run_id).codebook
     records = session.store.document_records.load(run_id, [document_id], actor=by.actor, debate=False)
-    own = next((record.reviews for record in records), {})
-    missing = [item_name(codebook, item) for item in codebook.items if item not in own]
+    reviews = next((record.reviews for record in records), {})
+    missing = [item_name(codebook, item) for item in codebook.items if item not in reviews]
     if missing:
         raise UsageError(f"Not decided yet: {', '.join(missing)}.", "Decide each label to see the verdict.")
-    values = {item: own[item].value for item in codebook.items}
+    values = {item: reviews[item].value for item in codebook.items}
     return mark(session, run_id, document_id, "blind", values, by)
 
 

@@ -123,10 +123,10 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
     annotations = session.store.agreement.double(run.run_id, codebook.items)
     adjudicated = session.store.agreement.adjudicated()
     by_cell: dict[tuple[str, str], dict[str, Value]] = {}
-    for one in annotations:
-        by_cell.setdefault((one.document_id, one.item), {})[one.actor] = one.value
-    dependent = {one.document_id for one in annotations if not one.independent}
-    independent = [one for one in annotations if one.document_id not in dependent]
+    for annotation in annotations:
+        by_cell.setdefault((annotation.document_id, annotation.item), {})[annotation.actor] = annotation.value
+    dependent = {annotation.document_id for annotation in annotations if not annotation.independent}
+    independent = [annotation for annotation in annotations if annotation.document_id not in dependent]
     disagreements = []
     for (document, item), values in by_cell.items():
         if len(set(values.values())) > 1:
@@ -134,11 +134,13 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
             disagreements.append(Disagreement(document, item, values, decided, by))
     codes = group_codes(session, run)
     groups = None if codes is None else dict(zip(session.store.runs.document_ids(run.run_id), codes, strict=True))
-    compared = Counter(actor for actor, _ in sorted({(one.actor, one.document_id) for one in annotations}))
+    compared = Counter(
+        actor for actor, _ in sorted({(annotation.actor, annotation.document_id) for annotation in annotations})
+    )
     return AgreementReport(
         reviewers=session.store.agreement.submitted(run.run_id),
         compared=compared,
-        documents=len({one.document_id for one in annotations}),
+        documents=len({annotation.document_id for annotation in annotations}),
         dependent=len(dependent),
         items=tuple(_item_agreement(item, independent, codebook, groups, len(compared)) for item in codebook.items),
         disagreements=tuple(disagreements),
@@ -168,18 +170,18 @@ def adjudicate(
 @cached_until_commit
 def blind_report(session: ProjectSession, run: RunRow) -> BlindReport:
     """Return how far decisions follow the verdict, blind and with the verdict visible."""
-    found = session.store.agreement.anchoring(run.run_id)
+    anchoring = session.store.agreement.anchoring(run.run_id)
     return BlindReport(
-        changed=_share_of_units(found.changed, found.blind),
-        towards=int(found.towards.sum()),
-        blind=_share_of_units(found.blind_agreed, found.blind),
-        shown=_share_of_units(found.shown_agreed, found.shown),
+        changed=_share_of_units(anchoring.changed, anchoring.blind),
+        towards=int(anchoring.towards.sum()),
+        blind=_share_of_units(anchoring.blind_agreed, anchoring.blind),
+        shown=_share_of_units(anchoring.shown_agreed, anchoring.shown),
     )
 
 
-def _share_of_units(part: Ratings, whole: Ratings) -> Share:
+def _share_of_units(part: Ratings, total: Ratings) -> Share:
     """Return a share over units, ``[unit]``: the values of a document or of a group depend on each other."""
-    return Share(int(part.sum()), int(whole.sum()), ratio(part, whole, Design()))
+    return Share(int(part.sum()), int(total.sum()), ratio(part, total, Design()))
 
 
 def _item_agreement(
@@ -189,15 +191,17 @@ def _item_agreement(
     groups: Mapping[str, int] | None,
     compared: int,
 ) -> ItemAgreement:
-    own = [one for one in annotations if one.item == item]
-    documents = {document: place for place, document in enumerate(dict.fromkeys(one.document_id for one in own))}
-    reviewers = {actor: place for place, actor in enumerate(sorted({one.actor for one in own}))}
+    selected = [annotation for annotation in annotations if annotation.item == item]
+    documents = {
+        document: row for row, document in enumerate(dict.fromkeys(annotation.document_id for annotation in selected))
+    }
+    reviewers = {actor: column for column, actor in enumerate(sorted({annotation.actor for annotation in selected}))}
     undefined = Estimate(None, None)
     if len(reviewers) < 2:
         return ItemAgreement(item, 0, undefined, undefined, undefined)
     table = np.full((len(documents), len(reviewers)), None, dtype=object)
-    for one in own:
-        table[documents[one.document_id], reviewers[one.actor]] = one.value
+    for annotation in selected:
+        table[documents[annotation.document_id], reviewers[annotation.actor]] = annotation.value
     codes = None if groups is None else np.array([groups[document] for document in documents])
     shared = np.array([sum(value is not None for value in row) > 1 for row in table])
     equal = np.array([len({value for value in row if value is not None}) == 1 for row in table[shared]])
@@ -237,15 +241,15 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
         f"reviewed by {name}": str(AnnotationSource("reviewed", name))
         for name in session.store.agreement.submitted(run.run_id)
     }
-    found = {
+    columns = {
         title: session.store.annotations.grid(run.run_id, codebook, source)[:, column]
         for title, source in names.items()
     }
-    found = {title: own for title, own in found.items() if not np.isnan(own).all()}
-    if len(found) < MIN_ANNOTATORS:
+    columns = {title: values for title, values in columns.items() if not np.isnan(values).all()}
+    if len(columns) < MIN_ANNOTATORS:
         return ()
     values: list[Value] = [False, True] if codebook.kind == "multilabel" else [label.id for label in codebook.labels]
-    answers = np.nan_to_num(np.stack(list(found.values()), axis=1), nan=-1).astype(np.int64)
+    answers = np.nan_to_num(np.stack(list(columns.values()), axis=1), nan=-1).astype(np.int64)
     truth = dawid_skene(answers, len(values))
     return tuple(
         RaterQuality(
@@ -256,5 +260,5 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
                 for value, recall in zip(values, np.diagonal(truth.confusion[rater]), strict=True)
             },
         )
-        for rater, title in enumerate(found)
+        for rater, title in enumerate(columns)
     )

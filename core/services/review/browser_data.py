@@ -111,7 +111,7 @@ def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: st
     record = actions.load_record(session, run, document_id, actor=actor)
     visible = actor if record is not None and record.second_reading else None
     events = actions.history(session, run, document_id, actor=visible)
-    return {"entries": [asdict(entry) for entry in events[:MAX_EVENTS]], "total": len(events)}
+    return {"entries": [asdict(event) for event in events[:MAX_EVENTS]], "total": len(events)}
 
 
 def guideline(session: ProjectSession, run: RunRow | None) -> Json:
@@ -184,7 +184,9 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
     people = session.store.reviews.values_by_reviewer(document_id)
     notes = session.store.reviews.notes_by_reviewer(document_id)
     if blind:
-        people, notes = ({name: own for name, own in each.items() if name == actor} for each in (people, notes))
+        people, notes = (
+            {name: values for name, values in by_reviewer.items() if name == actor} for by_reviewer in (people, notes)
+        )
     events = actions.history(session, runs[0], document_id, actor=actor if blind else None) if runs else ()
     shown: Json = {
         "id": document_id,
@@ -202,11 +204,12 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
         return shown
     records = [(run, record) for run in runs if (record := actions.load_record(session, run, document_id))]
     plain = session.store.document_records.load(None, [document_id])[0]
-    gold, decided = plain.document.gold, {item: one.value for item, one in plain.reviews.items()}
+    gold, decided = plain.document.gold, {item: review.value for item, review in plain.reviews.items()}
     quotes = {str(asdict(quote)): asdict(quote) for _, record in records for quote in actions.all_quotes(record)}
     return shown | {
         "annotations": [*_gold_columns(gold), *shown["annotations"], *_run_columns(records)],
-        "reference": majority_reference(gold, sorted({*decided, *(i for own in gold.values() for i in own)})) | decided,
+        "reference": majority_reference(gold, sorted({*decided, *(i for values in gold.values() for i in values)}))
+        | decided,
         "evidence": list(quotes.values()),
         "debates": [_debate_json(session, run, record) for run, record in records],
     }

@@ -59,7 +59,7 @@ class Effect:
     net: NetEffect
 
 
-def suggest_examples(session: ProjectSession, run: RunRow, found: DocumentRecord) -> tuple[CodebookExample, ...]:
+def suggest_examples(session: ProjectSession, run: RunRow, record: DocumentRecord) -> tuple[CodebookExample, ...]:
     """Return one example for each corrected label of a document.
 
     A missed label gets an include example, a wrongly assigned one an exclude example. The words are the quote offered
@@ -70,32 +70,32 @@ def suggest_examples(session: ProjectSession, run: RunRow, found: DocumentRecord
     suggestions: list[CodebookExample] = []
     if latest is None:
         return ()
-    for item, review in found.reviews.items():
-        verdict = found.values.get(item)
+    for item, review in record.reviews.items():
+        verdict = record.values.get(item)
         if verdict is None or verdict == review.value:
             continue
         for label_id, part in _corrected_labels(latest, item, verdict, review.value):
             suggestions.append(
-                CodebookExample(found.document.id, label_id, part, _example_text(latest, label_id, part, found))
+                CodebookExample(record.document.id, label_id, part, _example_text(latest, label_id, part, record))
             )
     return tuple(suggestions)
 
 
 def open_suggestions(
-    session: ProjectSession, run: RunRow, found: DocumentRecord
+    session: ProjectSession, run: RunRow, record: DocumentRecord
 ) -> list[tuple[CodebookExample, Effect | None]]:
     """Return suggested examples that were not added from this document yet, each with its effect.
 
     The effect is None where the reviewer has to choose the words: there are none, or they would do more harm than good.
     """
-    taken = {
+    added = {
         (label, part)
         for document, label, part, *_ in session.store.classifiers.codebook_examples()
-        if document == found.document.id
+        if document == record.document.id
     }
     suggestions: list[tuple[CodebookExample, Effect | None]] = []
-    for example in suggest_examples(session, run, found):
-        if (example.label_id, example.part) in taken:
+    for example in suggest_examples(session, run, record):
+        if (example.label_id, example.part) in added:
             continue
         try:
             effect = preview_example(session, run, example)
@@ -116,18 +116,18 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
     text = _check_text(before, example)
     after = codebooks.extend_label(before, example.label_id, example.part, text)
     item = CHOICE_ITEM if before.kind == "choice" else example.label_id
-    decided = [one for one in session.store.classifiers.training_examples() if one.item == item]
+    decided = [decision for decision in session.store.classifiers.training_examples() if decision.item == item]
     needle = text.casefold()
-    matching = {one.document_id for one in decided if needle in one.text.casefold()}
-    stale = {one.document_id for one in decided}
-    known = [labels for id, labels in reviewed_labels(session, before).items() if id != example.document_id]
+    matching = {decision.document_id for decision in decided if needle in decision.text.casefold()}
+    stale = {decision.document_id for decision in decided}
+    labelled = [labels for id, labels in reviewed_labels(session, before).items() if id != example.document_id]
     return Effect(
         after=after,
         changes=compare(before, after),
         version=saved.version + 1 if saved else 1,
         matching=len(matching),
         stale=len(stale),
-        net=net_effect(before, after, known[-MAX_EVALUATED:]),
+        net=net_effect(before, after, labelled[-MAX_EVALUATED:]),
     )
 
 
@@ -139,21 +139,21 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     """
     draft = session.store.codebooks.draft()
     before = _require_codebook(session, run)
-    made = preview_example(session, run, example)
+    effect = preview_example(session, run, example)
     text = _check_text(before, example)
-    require_usable_codebook(session, made.after)
+    require_usable_codebook(session, effect.after)
     if draft is not None and any(label.id == example.label_id for label in draft.labels):
         draft = codebooks.extend_label(draft, example.label_id, example.part, text)
-    label = made.after.label(example.label_id).name
+    label = effect.after.label(example.label_id).name
     note = f'{PART_NAMES[example.part]} of {label} from document {example.document_id}: "{text}"'
     session.store.classifiers.add_codebook_example(
-        example.document_id, example.label_id, example.part, text, made.version, actor=actor
+        example.document_id, example.label_id, example.part, text, effect.version, actor=actor
     )
-    version = session.store.codebooks.save(made.after, note=note, actor=actor, keep_draft=True)
+    version = session.store.codebooks.save(effect.after, note=note, actor=actor, keep_draft=True)
     if draft is not None:
         session.store.codebooks.save_draft(draft)
     session.trainer.schedule()
-    lessons.record(session, before, made.after)
+    lessons.record(session, before, effect.after)
     return version
 
 
@@ -162,10 +162,10 @@ def extended_codebook(session: ProjectSession, run: RunRow) -> Codebook | None:
 
     It may lack labels of the run. The run's own codebook would bring back what was deleted or changed since.
     """
-    own = run.settings.codebook
+    codebook = run.settings.codebook
     saved = session.store.codebooks.latest()
-    latest = saved.codebook if saved else own
-    return latest if latest.kind == own.kind else None
+    latest = saved.codebook if saved else codebook
+    return latest if latest.kind == codebook.kind else None
 
 
 def _require_codebook(session: ProjectSession, run: RunRow) -> Codebook:
@@ -177,19 +177,21 @@ def _require_codebook(session: ProjectSession, run: RunRow) -> Codebook:
 
 def _corrected_labels(codebook: Codebook, item: str, verdict: Value, true: Value) -> list[tuple[str, Part]]:
     """Return (label, part) for each label that a correction adds or removes."""
-    known = {label.id for label in codebook.labels}
+    label_ids = {label.id for label in codebook.labels}
     if codebook.kind == "multilabel":
-        return [(item, "include" if true is True else "exclude")] if item in known else []
+        return [(item, "include" if true is True else "exclude")] if item in label_ids else []
     if codebook.kind == "choice":
         pairs: list[tuple[Value, Part]] = [(true, "include"), (verdict, "exclude")]
-        return [(str(label), part) for label, part in pairs if label in known]
+        return [(str(label), part) for label, part in pairs if label in label_ids]
     return []
 
 
-def _example_text(codebook: Codebook, label_id: str, part: Part, found: DocumentRecord) -> str:
+def _example_text(codebook: Codebook, label_id: str, part: Part, record: DocumentRecord) -> str:
     """Return the most relevant words: a supported quote for the label, else the clause with a keyword, else nothing."""
-    quotes = (quote for own in found.evidence.values() for quote in own if quote.supported and quote.item == label_id)
-    text = found.document.text
+    quotes = (
+        quote for quoted in record.evidence.values() for quote in quoted if quote.supported and quote.item == label_id
+    )
+    text = record.document.text
     if (quote := next(quotes, None)) is not None:
         text = quote.quote
     elif hits := baseline.keyword_spans(codebook, text).get(label_id):
@@ -209,10 +211,10 @@ def _check_text(codebook: Codebook, example: CodebookExample) -> str:
     if not text:
         raise UsageError("The example has no words.", "Copy some from the text, or type them.")
     if len(text) > MAX_LENGTH[example.part]:
-        what = PART_NAMES[example.part]
+        part_name = PART_NAMES[example.part]
         raise UsageError(
-            f"These are {len(text)} characters; an {what} has {MAX_LENGTH[example.part]} at most.", "Shorten it."
+            f"These are {len(text)} characters; an {part_name} has {MAX_LENGTH[example.part]} at most.", "Shorten it."
         )
-    if normalise(text) in {normalise(each) for each in getattr(label, example.part)}:
+    if normalise(text) in {normalise(earlier) for earlier in getattr(label, example.part)}:
         raise UsageError(f"'{text}' is already in the label.", "Choose other words.")
     return text

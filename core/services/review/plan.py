@@ -119,8 +119,8 @@ class _World:
 
 def current_plan(session: ProjectSession, run: RunRow) -> Plan | None:
     """Return the plan of a run, None without one."""
-    kept = session.store.settings.get(_setting(run))
-    return Plan(**kept) if kept else None
+    stored = session.store.settings.get(_setting(run))
+    return Plan(**stored) if stored else None
 
 
 def save_plan(session: ProjectSession, run: RunRow, plan: Plan | None, *, actor: str = "") -> None:
@@ -148,12 +148,12 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: Plan, even: float) 
     if plan.claim == "error":
         among = float((world.levels == 2).mean())
         needed = sequential_tests.reviews_for_bound(plan.expected, plan.points)
-        found = ceil(needed / among) if needed and among else None
-        return found if found is not None and found <= count else None
+        reviews = ceil(needed / among) if needed and among else None
+        return reviews if reviews is not None and reviews <= count else None
     sizes = sampling_frames.draw_sizes(codebook, world.signals, even, plan.focus)
     needs = sorted(_simulate(codebook, world, plan, sizes / sizes.sum(), seed) for seed in range(_STUDIES))
-    found = needs[_STUDIES // 2]
-    return found if found <= min(count, MAX_REVIEWS) else None
+    reviews = needs[_STUDIES // 2]
+    return reviews if reviews <= min(count, MAX_REVIEWS) else None
 
 
 @cached_until_commit
@@ -169,39 +169,39 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     verdicts, sample, rows = loaded.verdicts, loaded.sample, loaded.order
     reference, predicted = loaded.reference[rows], verdicts[rows]
     population = int(loaded.population.sum())
-    whole = PlanStatus(plan, sample.drawn, population, Estimate(None, None), enough=False, complete=sample.complete)
+    status = PlanStatus(plan, sample.drawn, population, Estimate(None, None), enough=False, complete=sample.complete)
     if not len(rows):
-        return whole
+        return status
     match plan.claim:
         case "share" | "correct":
             y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
-            return _estimated_mean(whole, sample, y, f, over_all)
+            return _estimated_mean(status, sample, y, f, over_all)
         case "better":
-            whole = replace(whole, names=(run.title, session.run(plan.other).title))
+            status = replace(status, names=(run.title, session.run(plan.other).title))
             other = others[0][rows]
             gains = _gains(codebook, reference, predicted, other)
             differ = np.any(predicted != other, axis=1)
-            return _estimated_mean(whole, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, unsure=differ)
+            return _estimated_mean(status, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, unsure=differ)
         case "f1":
             if sample.drawn < plan.reviews and not sample.complete:
-                return whole
+                return status
             name = codebook.label(plan.label).name
-            known, design = loaded.reference, loaded.design
+            counted_reference, design = loaded.reference, loaded.design
             if sample.drawn > plan.reviews and not sample.complete:
                 first = np.cumsum(sample.draws) - sample.draws < plan.reviews
-                known = np.full(known.shape, np.nan)
-                known[rows[first]] = reference[first]
+                counted_reference = np.full(counted_reference.shape, np.nan)
+                counted_reference[rows[first]] = reference[first]
                 planned = Sample(sample.probabilities[first], sample.population)
                 design = replace(design, sample=planned, order=rows[first])
-                whole = replace(whole, drawn=planned.drawn)
-            estimate = score(codebook, known, verdicts, design=design).labels[name]["f1"]
-            return replace(whole, estimate=estimate, enough=estimate.interval is not None)
+                status = replace(status, drawn=planned.drawn)
+            estimate = score(codebook, counted_reference, verdicts, design=design).labels[name]["f1"]
+            return replace(status, estimate=estimate, enough=estimate.interval is not None)
         case "error":
-            return _accepted(codebook, loaded, _world(session, run, complete_only=False).levels, whole)
+            return _accepted(codebook, loaded, _world(session, run, complete_only=False).levels, status)
 
 
 def _estimated_mean(
-    whole: PlanStatus,
+    status: PlanStatus,
     sample: Sample,
     y: Grid,
     f: Grid,
@@ -211,13 +211,13 @@ def _estimated_mean(
     unsure: Mask | None = None,
 ) -> PlanStatus:
     """Return the status of a claim on a mean (arguments as in ``confidence_sequence``); unchanged without interval."""
-    plan = whole.plan
-    found = sequential_tests.confidence_sequence(
+    plan = status.plan
+    intervals = sequential_tests.confidence_sequence(
         sample, y, f, over_all, planned=plan.reviews or 100, low=low, unsure=unsure
     )
-    if not found:
-        return whole
-    ends = found[-1]
+    if not intervals:
+        return status
+    ends = intervals[-1]
     value = over_all + float(sample.estimates(y - f).mean())
     estimate = Estimate(min(1.0, max(low, value)), ends)
     if plan.claim == "better":
@@ -225,34 +225,34 @@ def _estimated_mean(
         enough = bool(estimate.clear) or is_small
     else:
         enough = ends.high - ends.low <= 2 * plan.points
-    return replace(whole, estimate=estimate, enough=enough)
+    return replace(status, estimate=estimate, enough=enough)
 
 
-def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, whole: PlanStatus) -> PlanStatus:
+def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, status: PlanStatus) -> PlanStatus:
     """Return the status of a claim on accepted verdicts, tested on the first planned equal-probability draws.
 
     If all documents are reviewed, their errors are known and nothing is tested.
     """
-    plan, sample, rows = whole.plan, loaded.sample, loaded.order
+    plan, sample, rows = status.plan, loaded.sample, loaded.order
     even: Mask = np.ones(len(rows), dtype=np.bool_)
     if not sample.complete:
         even = np.asarray(np.abs(sample.probabilities * (sample.population - np.arange(len(rows))) - 1) < 1e-6)
         even &= np.cumsum(even) <= plan.reviews
     right = is_right(loaded.reference[rows], loaded.verdicts[rows], measured=codebook.kind == "rating")
     wrong: Mask = np.any(~right, axis=1)
-    whole = replace(whole, drawn=int(even.sum()))
-    if whole.drawn < plan.reviews and not sample.complete:
-        return whole
+    status = replace(status, drawn=int(even.sum()))
+    if status.drawn < plan.reviews and not sample.complete:
+        return status
     if sample.complete:  # the errors are known
         sure = [levels[rows] >= level for level in range(len(LEVELS))]
-        kept: Sequence[float] = [
+        accepted: Sequence[float] = [
             level for level, mask in enumerate(sure) if mask.any() and wrong[mask].mean() <= plan.points
         ]
     else:
-        kept = sequential_tests.accept_thresholds(levels[rows][even], wrong[even], (0, 1, 2), plan.points)
-    if not kept:
-        return replace(whole, enough=True)
-    lowest = int(min(kept))
+        accepted = sequential_tests.accept_thresholds(levels[rows][even], wrong[even], (0, 1, 2), plan.points)
+    if not accepted:
+        return replace(status, enough=True)
+    lowest = int(min(accepted))
     among = even & (levels[rows] >= lowest)
     tested = loaded.population.copy()
     last = np.flatnonzero(even)[-1]
@@ -260,7 +260,7 @@ def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, whole: P
     documents = int(((levels >= lowest) & tested).sum())
     estimate = Estimate(float(wrong[among].mean()), Interval(0.0, plan.points))
     return replace(
-        whole, estimate=estimate, enough=True, accepted=lowest, accepted_documents=documents, tested=int(tested.sum())
+        status, estimate=estimate, enough=True, accepted=lowest, accepted_documents=documents, tested=int(tested.sum())
     )
 
 
@@ -276,8 +276,8 @@ def describe_claim(codebook: Codebook, plan: Plan) -> str:
         case "share":
             return f"share of {codebook.label(plan.label).name} within {points} points"
         case "correct":
-            what = f"of {codebook.label(plan.label).name} " if plan.label else ""
-            return f"share of correct {values_noun(codebook)} {what}within {points} points"
+            of_label = f"of {codebook.label(plan.label).name} " if plan.label else ""
+            return f"share of correct {values_noun(codebook)} {of_label}within {points} points"
         case "f1":
             return f"F1 of {codebook.label(plan.label).name} within {plan.points:.2f}"
         case "better":
@@ -300,8 +300,8 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         if status.tested == status.population:
             accepted = f"{format_count(status.accepted_documents, 'document')} of {status.population:,}"
         else:
-            rest = format_count(status.tested, "document")
-            accepted = f"{status.accepted_documents:,} of the {rest} that were not reviewed otherwise"
+            tested = format_count(status.tested, "document")
+            accepted = f"{status.accepted_documents:,} of the {tested} that were not reviewed otherwise"
         return f"{claim}: {accepted} can be accepted."
     if estimate.value is None or estimate.interval is None:
         return ""
@@ -354,18 +354,20 @@ def _other_verdicts(session: ProjectSession, run: RunRow, plan: Plan) -> Grid:
     return sampling_frames.aligned_verdicts(session, run, other)
 
 
-def _gains(codebook: Codebook, reference: Grid, verdicts: Grid, others: Grid) -> Grid:
+def _gains(codebook: Codebook, reference: Grid, verdicts: Grid, other_verdicts: Grid) -> Grid:
     """Return the share of correct labels of the verdicts minus that of the others, ``[document]``, -1 to 1."""
-    right, also = (is_right(reference, own, measured=codebook.kind == "rating") for own in (verdicts, others))
+    right, also = (
+        is_right(reference, values, measured=codebook.kind == "rating") for values in (verdicts, other_verdicts)
+    )
     return np.asarray((right.astype(np.float64) - also).mean(axis=1))
 
 
 def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | None:
     """Return how many reviews tell two runs apart if one has ``points`` more correct labels: where they differ."""
     verdicts = run_data.verdict_arrays(session, run).verdicts
-    others = _other_verdicts(session, run, plan)
-    both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(others).any(axis=1)
-    apart = verdicts[both] != others[both]
+    other_verdicts = _other_verdicts(session, run, plan)
+    both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(other_verdicts).any(axis=1)
+    apart = verdicts[both] != other_verdicts[both]
     if not len(apart):
         raise UsageError("The runs have no document in common.", "Choose another run.")
     most = float(apart.mean())
@@ -383,11 +385,11 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
         gained = np.where(apart, np.where(right, 1.0, -1.0), 0.0).mean(axis=1)
         order = np.argsort(rng.exponential(size=len(apart)) / sizes)[: min(len(apart) - 1, MAX_REVIEWS)]
         sample = Sample.of_draws(order, [sizes] * len(order), len(apart))
-        found = sequential_tests.confidence_sequence(
+        intervals = sequential_tests.confidence_sequence(
             sample, gained[order], np.zeros(len(order)), 0.0, planned=100, low=-1.0,
             unsure=np.any(apart[order], axis=1),
         )  # fmt: skip
-        clear = next((place for place, one in enumerate(found) if one.low > 0), None)
+        clear = next((index for index, interval in enumerate(intervals) if interval.low > 0), None)
         needs.append(len(apart) if clear is None else clear + sequential_tests.FIRST)
     needed = sorted(needs)[_STUDIES // 2]
     return needed if needed <= MAX_REVIEWS else None
@@ -397,11 +399,11 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
 def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) -> _World:
     """Return the verdicts and the signals of the run."""
     session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
-    known = sampling_frames.signals(session, run, Viewpoint(run.run_id))
+    signals = sampling_frames.signals(session, run, Viewpoint(run.run_id))
     verdicts = run_data.verdict_arrays(session, run).verdicts
     rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
-    kept = sampling_frames.Signals(known.given[rows], known.apart[rows], known.reason[rows])
-    return _World(kept, verdicts[rows])
+    selected = sampling_frames.Signals(signals.labels[rows], signals.apart[rows], signals.reason[rows])
+    return _World(selected, verdicts[rows])
 
 
 def _linear(
@@ -409,10 +411,10 @@ def _linear(
 ) -> tuple[Grid, Grid, float]:
     """Return the reviewed values, their predictions, and the mean prediction over all documents, for a share."""
     if plan.claim == "share":
-        place = [label.id for label in codebook.labels].index(plan.label)
+        column = [label.id for label in codebook.labels].index(plan.label)
         y, f, all_f = (
-            run_data.given_labels(codebook, one)[:, place].astype(np.float64)
-            for one in (reference, verdicts, everything)
+            run_data.given_labels(codebook, values)[:, column].astype(np.float64)
+            for values in (reference, verdicts, everything)
         )
         return y, f, float(all_f.mean())
     same = is_right(reference, verdicts, measured=codebook.kind == "rating")
@@ -431,19 +433,20 @@ def _simulate(codebook: Codebook, world: _World, plan: Plan, sizes: Grid, seed: 
     sample = Sample.of_draws(order, [sizes] * len(order), count)
     if plan.claim != "f1":
         y, f, over_all = _linear(codebook, plan, truth[order], world.values[order], world.values)
-        found = sequential_tests.confidence_sequence(sample, y, f, over_all, planned=100)
-        widths = [one.high - one.low for one in found]
-        first = next((place for place, width in enumerate(widths) if width <= 2 * plan.points), None)
+        intervals = sequential_tests.confidence_sequence(sample, y, f, over_all, planned=100)
+        widths = [interval.high - interval.low for interval in intervals]
+        first = next((index for index, width in enumerate(widths) if width <= 2 * plan.points), None)
         return count if first is None else first + sequential_tests.FIRST
     name = codebook.label(plan.label).name
-    variables = np.column_stack([np.ones(count), world.signals.given]).astype(np.float64)
+    variables = np.column_stack([np.ones(count), world.signals.labels]).astype(np.float64)
     for reviews in _STEPS:
         rows = order[:reviews]
-        known = np.full(truth.shape, np.nan)
-        known[rows] = truth[rows]
+        reference = np.full(truth.shape, np.nan)
+        reference[rows] = truth[rows]
         design = Design(sample=Sample.of_draws(rows, [sizes] * len(rows), count), order=rows, auxiliary=variables)
-        interval = scoring.score(codebook.kind, known, world.values, codebook.names, design=design).labels[name]["f1"]
-        if interval.interval is not None and interval.interval.high - interval.interval.low <= 2 * plan.points:
+        scores = scoring.score(codebook.kind, reference, world.values, codebook.names, design=design)
+        interval = scores.labels[name]["f1"].interval
+        if interval is not None and interval.high - interval.low <= 2 * plan.points:
             return min(reviews, count)
         if reviews >= count:
             break

@@ -156,8 +156,8 @@ class ReviewSettings:
 
 def review_settings(session: ProjectSession) -> ReviewSettings:
     """Return the review settings of the project."""
-    kept = session.store.settings.get(SETTING) or {}
-    return ReviewSettings(float(kept.get("even", DEFAULT_EVEN)), bool(kept.get("blind", False)))
+    stored = session.store.settings.get(SETTING) or {}
+    return ReviewSettings(float(stored.get("even", DEFAULT_EVEN)), bool(stored.get("blind", False)))
 
 
 def save_review_settings(session: ProjectSession, settings: ReviewSettings, *, actor: str = "") -> None:
@@ -259,8 +259,8 @@ def _sample_queue(
     even = planned.even(even) if planned is not None else even
     frame = sampling_frames.current_frame(session, run, view, even, planned.focus if planned else None)
     seed = f"{run.run_id}/{run.created_at}/{view.actor}/{frame.frame}"
-    found, total = session.store.review_pages.draws(view, frame, seed=seed, offset=offset, limit=size)
-    return [SamplingRecord(*one, frame.frame) for one in found], total
+    draws, total = session.store.review_pages.draws(view, frame, seed=seed, offset=offset, limit=size)
+    return [SamplingRecord(*draw, frame.frame) for draw in draws], total
 
 
 def _filter(codebook: Codebook, filters: QueueFilter) -> Filter:
@@ -276,7 +276,7 @@ def _filter(codebook: Codebook, filters: QueueFilter) -> Filter:
 def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:
     reasons = () if record.second_reading else line.reasons
     lists = {role: record.roles.get(role) for role in speakers}
-    given = [values for values in lists.values() if values is not None]
+    role_values = [values for values in lists.values() if values is not None]
     return ReviewRow(
         document_id=record.document.id,
         text=record.document.text,
@@ -288,7 +288,7 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
             for item, review in record.reviews.items()
             if not record.second_reading and review.value != record.values.get(item)
         ),
-        disputed=frozenset(item for item in codebook.items if len({values.get(item) for values in given}) > 1),
+        disputed=frozenset(item for item in codebook.items if len({values.get(item) for values in role_values}) > 1),
         quotes=0 if record.second_reading else line.quotes,
         supported=0 if record.second_reading else line.supported,
         reason=next((reason for reason in REASON_NAMES if reason in reasons), None),

@@ -33,12 +33,12 @@ _VERDICTS = 1.25
 class Signals:
     """Properties of the run's documents that are known before the review.
 
-    ``given`` is ``[document, label]``: True where the verdict gives the label (no column for ratings). ``apart`` is
+    ``labels`` is ``[document, label]``: True where the verdict gives the label (no column for ratings). ``apart`` is
     ``[document, item]``: True where a role differs from the verdict. ``reason`` is ``[document]``: True with a reason
     for review.
     """
 
-    given: Mask
+    labels: Mask
     apart: Mask
     reason: Mask
 
@@ -63,8 +63,8 @@ def current_frame(
         return latest
     if focus is not None and focus.startswith("run:"):
         verdicts = run_data.verdict_arrays(session, run).verdicts
-        others = aligned_verdicts(session, run, session.run(focus.removeprefix("run:")))
-        sizes = comparison_sizes(np.any(np.abs(verdicts - others) > 0, axis=1), even)
+        other_verdicts = aligned_verdicts(session, run, session.run(focus.removeprefix("run:")))
+        sizes = comparison_sizes(np.any(np.abs(verdicts - other_verdicts) > 0, axis=1), even)
     else:
         sizes = draw_sizes(run.settings.codebook, signals(session, run, view), even, focus)
     documents = session.store.runs.document_ids(run.run_id)
@@ -81,9 +81,9 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
     }
     verdicts = columns.get(VERDICT, np.full((len(documents), len(codebook.items)), np.nan))
     apart = np.zeros(verdicts.shape, dtype=np.bool_)
-    for name, own in columns.items():  # a role that gave no value does not differ
+    for name, values in columns.items():  # a role that gave no value does not differ
         if name != VERDICT:
-            apart |= (own != verdicts) & ~np.isnan(own) & ~np.isnan(verdicts)
+            apart |= (values != verdicts) & ~np.isnan(values) & ~np.isnan(verdicts)
     reasons = session.store.review_pages.with_reason(view)
     return Signals(
         run_data.given_labels(codebook, verdicts),
@@ -92,14 +92,14 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
     )
 
 
-def draw_sizes(codebook: Codebook, known: Signals, even: float, focus: str | None) -> Numbers:
+def draw_sizes(codebook: Codebook, signals: Signals, even: float, focus: str | None) -> Numbers:
     """Return the sizes of the documents, ``[document]``, for all labels or for the one with the id ``focus``."""
-    given, apart = known.given, known.apart
+    labels, apart = signals.labels, signals.apart
     if focus is not None:
-        place = [label.id for label in codebook.labels].index(focus)
-        given = given[:, [place]] if given.shape[1] else given
-        apart = apart if codebook.kind == "choice" else apart[:, [place]]
-    return sampling.draw_sizes(given, np.column_stack([apart, known.reason]), even)
+        column = [label.id for label in codebook.labels].index(focus)
+        labels = labels[:, [column]] if labels.shape[1] else labels
+        apart = apart if codebook.kind == "choice" else apart[:, [column]]
+    return sampling.draw_sizes(labels, np.column_stack([apart, signals.reason]), even)
 
 
 def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> run_data.Grid:

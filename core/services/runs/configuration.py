@@ -26,7 +26,7 @@ _MOST_MODELS = 3  # named one by one in a name
 def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
     """Return the configuration by heading: the ``SUMMARY``, then model and prompt of each role."""
     models = {role: describe_model(role_model) for role, role_model in settings.role_models.items()}
-    own = own_prompts(settings)
+    prompt_names = own_prompts(settings)
     return {
         PROTOCOL: protocol_name(settings.protocol),
         MODELS: ", ".join(dict.fromkeys(models.values())),
@@ -38,7 +38,7 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
         "Iteration": str(settings.iteration + 1),
         "Engine": settings.engine.name,
         **{f"{title_of(role)} model": model for role, model in models.items()},
-        **{f"{title_of(key)} prompt": own.get(key, SHIPPED) for key in settings.templates},
+        **{f"{title_of(key)} prompt": prompt_names.get(key, SHIPPED) for key in settings.templates},
     }
 
 
@@ -88,8 +88,8 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
     elif current[PROMPTS] != SHIPPED:
         parts.append(current[PROMPTS])
     name = ", ".join(parts)[:100]
-    taken = {run.details.name for run in earlier}
-    number = next(number for number in range(1, len(taken) + 2) if _numbered(name, number) not in taken)
+    used_names = {run.details.name for run in earlier}
+    number = next(number for number in range(1, len(used_names) + 2) if _numbered(name, number) not in used_names)
     return _numbered(name, number)
 
 
@@ -157,7 +157,7 @@ def _models(settings: RunSettings) -> str:
 
 def _start(settings: RunSettings) -> tuple[str, dict[str, str]]:
     """Return protocol and models."""
-    return settings.protocol, {role: describe_model(one) for role, one in settings.role_models.items()}
+    return settings.protocol, {role: describe_model(role_model) for role, role_model in settings.role_models.items()}
 
 
 def _numbered(name: str, number: int) -> str:

@@ -52,13 +52,13 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
         return overview
     last_reply, open_debates, truncated = _stored_debates(session, run_id)
     truncation = describe_truncation(row, truncated)
-    kept = rerun.kept_addresses(run_id, row.settings, session.models) if overview.left else ()
+    addresses = rerun.kept_addresses(run_id, row.settings, session.models) if overview.left else ()
     return replace(
         overview,
         last_reply=last_reply,
         open_debates=open_debates,
         truncation=truncation,
-        kept_addresses=tuple(one.sentence for one in kept),
+        kept_addresses=tuple(address.sentence for address in addresses),
     )
 
 
@@ -147,8 +147,8 @@ def suggest_budget(run: RunRow) -> float:
     It is the projected cost of the whole run plus a third, and at least 1.5 times the current budget.
     """
     budget, spent = run.budget_usd or 0.0, run.cost_usd or 0.0
-    whole = spent / run.ended * run.documents * 4 / 3 if run.ended else 2 * budget
-    return _round_up(max(whole, 1.5 * budget))
+    projected = spent / run.ended * run.documents * 4 / 3 if run.ended else 2 * budget
+    return _round_up(max(projected, 1.5 * budget))
 
 
 def _round_up(dollars: float) -> float:

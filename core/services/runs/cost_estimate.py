@@ -87,9 +87,9 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
     for role in spec.roles(settings.params):
         role_model = settings.role_models[role.name]
         calls = documents * iterations * asks[role.name].maximum
-        each = tokens.get(role.name, largest)  # the prompts of some roles depend on earlier turns
-        prompt = max(each.prompt_tokens // 10, each.prompt_tokens + extra_tokens)  # at least a tenth
-        used = Usage(prompt * calls, each.completion_tokens * calls)
+        usage = tokens.get(role.name, largest)  # the prompts of some roles depend on earlier turns
+        prompt = max(usage.prompt_tokens // 10, usage.prompt_tokens + extra_tokens)  # at least a tenth
+        used = Usage(prompt * calls, usage.completion_tokens * calls)
         connection = session.models.connection(role_model.connection)
         cost = session.models.prices.cost(connection, role_model.model, used)
         if cost is not None:
@@ -118,11 +118,11 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
     unpriced = list(dict.fromkeys(role.role_model.spec for role in roles if role.cost_usd is None))
     if unpriced:
         return f"Price unknown for {', '.join(unpriced)}. Tokens: {source}."
-    own = [
+    own_prices = [
         models.prices.own_price(models.connection(role.role_model.connection), role.role_model.model) for role in roles
     ]
-    if any(own):
-        kind = "Your own prices" if all(own) else "Your own prices and list prices"
+    if any(own_prices):
+        kind = "Your own prices" if all(own_prices) else "Your own prices and list prices"
         return f"{kind}; tokens: {source}."
     if all(role.role_model.is_builtin for role in roles):
         return "The built-in model costs nothing."
@@ -245,7 +245,11 @@ def describe_truncation(run: RunRow, cut: int) -> str:
     """Return a warning about replies that reached their output limit; empty if there are none."""
     if not cut:
         return ""
-    limits = {one.sampling.output_limit for one in run.settings.role_models.values() if not one.is_builtin}
+    limits = {
+        role_model.sampling.output_limit
+        for role_model in run.settings.role_models.values()
+        if not role_model.is_builtin
+    }
     tokens = " or ".join(f"{limit:,}" for limit in sorted(limits))
     return (
         f"{cut:,} of {format_count(run.calls, 'reply', 'replies')} reached the output limit of {tokens} tokens. Labels "
@@ -265,23 +269,23 @@ def context_overflows(
 
     ``longest`` is called only if the context of a model is known.
     """
-    seen = (
+    stored = (
         models.capabilities.seen(models.connection(role_model.connection), role_model.model)
         for role_model in settings.role_models.values()
     )
-    if not any(known is not None and known.context is not None for known in seen):
+    if not any(capabilities is not None and capabilities.context is not None for capabilities in stored):
         return []
     document = longest()
     if document is None:
         return []
-    found: dict[str, ContextOverflow] = {}
+    overflows: dict[str, ContextOverflow] = {}
     for position, (role, messages) in enumerate(first_messages(settings, document).items()):
         role_model = settings.role_models[role]
-        known = models.capabilities.seen(models.connection(role_model.connection), role_model.model)
-        if known is None or known.context is None:
+        capabilities = models.capabilities.seen(models.connection(role_model.connection), role_model.model)
+        if capabilities is None or capabilities.context is None:
             continue
-        reply = known.limited(role_model.sampling.output_limit)
+        reply = capabilities.limited(role_model.sampling.output_limit)
         tokens = prompt_tokens(messages) + position * CONTEXT_TOKENS_PER_ROLE + reply
-        if tokens > known.context and tokens > getattr(found.get(role_model.spec), "tokens", 0):
-            found[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, known.context)
-    return list(found.values())
+        if tokens > capabilities.context and tokens > getattr(overflows.get(role_model.spec), "tokens", 0):
+            overflows[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, capabilities.context)
+    return list(overflows.values())

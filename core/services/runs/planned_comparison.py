@@ -82,9 +82,9 @@ def add(session: ProjectSession, plan: Plan) -> None:
     _save_plans(session, (*plans, plan.for_protocol()))
 
 
-def remove(session: ProjectSession, place: int) -> None:
+def remove(session: ProjectSession, position: int) -> None:
     """Remove the plan at this position, if there is one."""
-    _save_plans(session, tuple(plan for index, plan in enumerate(load_plans(session)) if index != place))
+    _save_plans(session, tuple(plan for index, plan in enumerate(load_plans(session)) if index != position))
 
 
 def clear(session: ProjectSession) -> None:
@@ -107,12 +107,12 @@ def create_runs(session: ProjectSession, comparison: PlannedComparison, document
         raise UsageError(
             "A comparison needs at least two members that can run.", "Fix or remove the members with problems."
         )
-    made = []
+    runs = []
     for member in comparison.members:
         if member.settings is not None:
-            made += planning.create_runs(session, member.settings, document_ids, iterations=member.plan.iterations)
+            runs += planning.create_runs(session, member.settings, document_ids, iterations=member.plan.iterations)
     clear(session)
-    return made
+    return runs
 
 
 def _prepare_member(session: ProjectSession, plan: Plan, documents: int) -> ComparedPlan:
@@ -136,10 +136,12 @@ def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan]
         return 0
     repeated = 0
     for document in sample:
-        asked = [Counter(_hash(session, own, ask) for ask in simulate_asks(own, document)) for own, _ in able]
+        hashes_by_member = [
+            Counter(_hash(session, settings, ask) for ask in simulate_asks(settings, document)) for settings, _ in able
+        ]
         for iteration in range(max(iterations for _, iterations in able)):
             seen: Counter[str] = Counter()
-            for hashes, (_, iterations) in zip(asked, able, strict=True):
+            for hashes, (_, iterations) in zip(hashes_by_member, able, strict=True):
                 if iteration < iterations:
                     repeated += sum((hashes & seen).values())
                     seen |= hashes

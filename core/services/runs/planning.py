@@ -111,13 +111,15 @@ class Plan:
         unknown protocol.
         """
         spec = protocols.find(self.protocol, self.params)
-        own = {PRESET, *(param.name for param in spec.params)} if spec.presets else {p.name for p in spec.params}
-        params = {name: value for name, value in self.params.items() if name in own}
-        known = _assignable_names(spec.roles(spec.parse_params(params)))
+        param_names = (
+            {PRESET, *(param.name for param in spec.params)} if spec.presets else {p.name for p in spec.params}
+        )
+        params = {name: value for name, value in self.params.items() if name in param_names}
+        role_names = _assignable_names(spec.roles(spec.parse_params(params)))
         return replace(
             self,
             params=params,
-            role_models={role: role_model for role, role_model in self.role_models.items() if role in known},
+            role_models={role: role_model for role, role_model in self.role_models.items() if role in role_names},
         )
 
 
@@ -147,35 +149,35 @@ def split_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, 
 
     Raises UsageError for an invalid value.
     """
-    own = {field: field for field in EngineSettings.model_fields if field != "name"}
-    chosen, rest = _split(EngineSettings, own, params, name=name)
-    other = next((key for key in params if key in own and not key.startswith(name)), None)
+    engine_fields = {field: field for field in EngineSettings.model_fields if field != "name"}
+    engine, rest = _split(EngineSettings, engine_fields, params, name=name)
+    other = next((key for key in params if key in engine_fields and not key.startswith(name)), None)
     if other is not None:
         raise UsageError(f"--param {other} is not a parameter of the engine {name}.", "Choose it with --engine.")
-    return chosen, rest
+    return engine, rest
 
 
 def _split(
-    model: type[Form], fields: Mapping[str, str], params: Mapping[str, str], **given: Any
+    model: type[Form], fields: Mapping[str, str], params: Mapping[str, str], **fixed: Any
 ) -> tuple[Form, dict[str, str]]:
     """Return a model made of its parameters and of the ``given`` fields, and the other parameters.
 
     ``fields`` maps the parameters of the model to its fields. Raises UsageError for an invalid value.
     """
-    chosen = {fields[key]: value for key, value in params.items() if key in fields}
+    values = {fields[key]: value for key, value in params.items() if key in fields}
     try:
-        made = model.model_validate({**given, **chosen})
+        parsed = model.model_validate({**fixed, **values})
     except ValidationError as error:
         raise UsageError(f"--param {format_problem(error)}.", "") from error
-    return made, {key: value for key, value in params.items() if key not in fields}
+    return parsed, {key: value for key, value in params.items() if key not in fields}
 
 
 def build_settings(
-    plan: Plan, codebook: Codebook, version: int, models: ModelLibrary, own: Mapping[str, Template] | None = None
+    plan: Plan, codebook: Codebook, version: int, models: ModelLibrary, templates: Mapping[str, Template] | None = None
 ) -> RunSettings:
     """Return the frozen settings of a plan.
 
-    ``own`` are the project's templates that replace shipped ones, by slot
+    ``templates`` are the project's templates that replace shipped ones, by slot
     (``core.services.prompt_templates.promoted_templates``).
 
     Raises UsageError for an unknown protocol, role, parameter or connection, for a role without a model, for a budget
@@ -210,7 +212,7 @@ def build_settings(
         codebook_version=version,
         role_models=role_models,
         templates=replace_prompts(
-            prompts.replace_templates(spec.load_templates(params), own or {}), plan.prompts, plan.protocol
+            prompts.replace_templates(spec.load_templates(params), templates or {}), plan.prompts, plan.protocol
         ),
         params=params,
         seed=plan.seed,
@@ -279,8 +281,8 @@ def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:
     Role models and parameters that the protocol does not have are ignored. Raises CodebookError before a codebook is
     saved, and the errors of ``build_settings``. Weights of votes from reviewed documents become numbers here.
     """
-    saved, own = saved_codebook(session), prompt_templates.promoted_templates(session)
-    settings = build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, own)
+    saved, templates = saved_codebook(session), prompt_templates.promoted_templates(session)
+    settings = build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, templates)
     if settings.params.get("weights") != "reviewed":
         return settings
     weights = reviewed_vote_weights(session, settings)
@@ -381,23 +383,23 @@ def create_runs(
     prompt_templates.check_templates(settings, prompt_templates.sample_documents(session, document_ids))
     settings = session.trainer.pin_classifier(settings)
     earlier = session.runs()
-    made: list[RunRow] = []
+    runs: list[RunRow] = []
     for iteration in range(iterations):
-        own = settings.model_copy(update={"iteration": iteration})
-        made.append(
+        iteration_settings = settings.model_copy(update={"iteration": iteration})
+        runs.append(
             session.store.runs.create(
-                own,
+                iteration_settings,
                 document_ids,
-                experiment_id=made[0].experiment_id if made else None,
+                experiment_id=runs[0].experiment_id if runs else None,
                 rejected=rejected,
-                details=RunDetails(name=propose_name(own, len(document_ids), [*earlier, *made])),
+                details=RunDetails(name=propose_name(iteration_settings, len(document_ids), [*earlier, *runs])),
             )
         )
     if iterations > 1 and protocols.of(settings).shots(settings.params):
-        few_shot_examples.example_pool(session.store, made[0])
-        for run in made[1:]:
-            few_shot_examples.copy_pool(session.store, made[0].run_id, run.run_id)
-    return made
+        few_shot_examples.example_pool(session.store, runs[0])
+        for run in runs[1:]:
+            few_shot_examples.copy_pool(session.store, runs[0].run_id, run.run_id)
+    return runs
 
 
 def save_plan(session: ProjectSession, plan: Plan) -> None:
@@ -444,9 +446,11 @@ def settings_warnings(settings: RunSettings) -> list[str]:
     """Return warnings about labels that the built-in model cannot decide and annotators that cannot differ."""
     role_models = settings.role_models.values()
     if any(role_model.is_builtin for role_model in role_models):
-        words_only = all(each.model in ("lexical", f"lexical@{TFIDF}") for each in role_models if each.is_builtin)
+        words_only = all(
+            role_model.model in ("lexical", f"lexical@{TFIDF}") for role_model in role_models if role_model.is_builtin
+        )
         return [*baseline.describe(settings.codebook), *(_missing_keywords(settings.codebook) if words_only else ())]
-    if settings.protocol == "discussion" and len({one.model_dump_json() for one in role_models}) == 1:
+    if settings.protocol == "discussion" and len({role_model.model_dump_json() for role_model in role_models}) == 1:
         (role_model, *_) = role_models
         if role_model.sampling.temperature == 0:
             number = len(role_models)
@@ -498,7 +502,7 @@ def run_warnings(session: ProjectSession, settings: RunSettings, document_ids: S
         *_unsaved_codebook(session),
         *settings_warnings(settings),
         *few_shot_examples.example_warnings(session.store, settings, document_ids),
-        *(one.sentence(settings) for one in overflows),
+        *(overflow.sentence(settings) for overflow in overflows),
     ]
 
 

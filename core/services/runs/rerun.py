@@ -103,8 +103,8 @@ def kept_addresses(run_id: str, settings: RunSettings, models: ModelLibrary) -> 
     for role, role_model in settings.role_models.items():
         roles.setdefault((role_model.connection, role_model.base_url), []).append(role)
     return tuple(
-        KeptAddress(run_id, name, kept, connection.base_url, tuple(own))
-        for (name, kept), own in roles.items()
+        KeptAddress(run_id, name, kept, connection.base_url, tuple(role_names))
+        for (name, kept), role_names in roles.items()
         if (connection := models.connections.get(name)) is not None and connection.base_url != kept
     )
 

@@ -28,16 +28,16 @@ def reviewed_vote_weights(session: ProjectSession, settings: RunSettings) -> str
     """
     right, n = _count_correct(session, settings)
     errors = len(settings.codebook.labels) - 1 if settings.codebook.kind == "choice" else 1
-    known = {spec: log((right[spec] + 1) * errors / (n[spec] - right[spec] + errors)) for spec in n if n[spec]}
-    found = [known.get(model.spec) for model in settings.role_models.values()]
-    weights = [max(MIN_WEIGHT, weight) for weight in found if weight is not None]
+    by_model = {spec: log((right[spec] + 1) * errors / (n[spec] - right[spec] + errors)) for spec in n if n[spec]}
+    raw_weights = [by_model.get(model.spec) for model in settings.role_models.values()]
+    weights = [max(MIN_WEIGHT, weight) for weight in raw_weights if weight is not None]
     if not weights:
         raise UsageError(
             "None of these models has labelled a reviewed document.",
             "Review documents of a run with these models, or set the weights of votes to equal.",
         )
     mean = sum(weights) / len(weights)
-    return ", ".join(f"{mean if weight is None else max(MIN_WEIGHT, weight):.3g}" for weight in found)
+    return ", ".join(f"{mean if weight is None else max(MIN_WEIGHT, weight):.3g}" for weight in raw_weights)
 
 
 def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, int], dict[str, int]]:
@@ -61,12 +61,12 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
         counted = ended & ~np.isin(documents, examples) & np.isin(documents, list(rows))
         places = [rows[document] for document in compress(documents, counted)]
         reviewed = store.annotations.grid(run.run_id, codebook, REVIEWED)[counted]
-        roles = [one for one in store.annotations.annotators(run.run_id) if one in run.settings.role_models]
+        roles = [role for role in store.annotations.annotators(run.run_id) if role in run.settings.role_models]
         for role in reversed(roles):  # values of the first role replace those of the others
             spec = run.settings.role_models[role].spec
-            given = store.annotations.grid(run.run_id, codebook, role)[counted]
-            known = ~np.isnan(given) & ~np.isnan(reviewed)
-            made = correct.setdefault(spec, np.full((len(rows), len(codebook.items)), np.nan))
-            made[places] = np.where(known, given == reviewed, made[places])
-    right = {spec: int(np.nansum(made)) for spec, made in correct.items()}
-    return right, {spec: int((~np.isnan(made)).sum()) for spec, made in correct.items()}
+            values = store.annotations.grid(run.run_id, codebook, role)[counted]
+            comparable = ~np.isnan(values) & ~np.isnan(reviewed)
+            is_correct = correct.setdefault(spec, np.full((len(rows), len(codebook.items)), np.nan))
+            is_correct[places] = np.where(comparable, values == reviewed, is_correct[places])
+    right = {spec: int(np.nansum(is_correct)) for spec, is_correct in correct.items()}
+    return right, {spec: int((~np.isnan(is_correct)).sum()) for spec, is_correct in correct.items()}

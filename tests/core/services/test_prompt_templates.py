@@ -74,7 +74,7 @@ def test_runs_use_and_name_promoted_versions(session, judge):
     prompt_templates.promote_version(session, judge, "ecj", version)
     book = session.store.codebooks.latest()
     settings = planning.build_settings(
-        planning.Plan(), book.codebook, 1, session.models, own=prompt_templates.promoted_templates(session)
+        planning.Plan(), book.codebook, 1, session.models, templates=prompt_templates.promoted_templates(session)
     )
     assert settings.templates["judge"].name == "own/ecj/judge.v2"
     assert settings.templates["judge"].text == version.text
