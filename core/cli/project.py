@@ -72,7 +72,7 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
             classifier.save(session, output)
         else:
             first, *others = [console.known_run(session, run).run_id for run in runs or (None,)]
-            export.export(session, first, form, output, others=others)
+            export.export(session, first, form, output, other_runs=others)
     console.print_message(f"exported to {output}")
 
 

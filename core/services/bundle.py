@@ -146,12 +146,12 @@ class _SizeLimit:
     The limit is ``ratio`` times the bundle's size, at least ``MIN_LIMIT``, and at most the free space at ``place``.
     """
 
-    def __init__(self, size: int, ratio: int, place: Path | str) -> None:
+    def __init__(self, size: int, ratio: int, folder: Path | str) -> None:
         self._limit = max(size * ratio, MIN_LIMIT)
         self._free = self._limit
         self._used = 0
         with suppress(OSError):  # creating the project reports a missing folder
-            self._free = shutil.disk_usage(place).free
+            self._free = shutil.disk_usage(folder).free
 
     def add(self, count: int) -> None:
         """Add to the unpacked bytes. Raises InputError beyond the limit."""
@@ -252,8 +252,8 @@ def _settings(run: RunRow, archive: zipfile.ZipFile) -> None:
 
 def _results(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> None:
     with tempfile.TemporaryDirectory(prefix="moot-bundle-") as folder:
-        place = export.export(session, run.run_id, "parquet", Path(folder) / f"{run.run_id}.parquet")
-        archive.write(place, f"results/{run.run_id}.parquet")
+        path = export.export(session, run.run_id, "parquet", Path(folder) / f"{run.run_id}.parquet")
+        archive.write(path, f"results/{run.run_id}.parquet")
 
 
 def _page_names(run: RunRow) -> list[str]:
@@ -269,14 +269,14 @@ def _pages(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> No
         turns: dict[str, list[Turn]] = {}
         for turn in session.store.transcripts.of(run.run_id, shown):
             turns.setdefault(turn.document_id, []).append(turn)
-        made = [
+        debates = [
             _debate(record, turns.get(record.document.id, []), run.settings.codebook)
             for record in session.store.document_records.load(run.run_id, shown)
         ]
         links = [("index.html", "All runs")]
         links += [(names[number - 2], "Previous")] if number > 1 else []
         links += [(names[number], "Next")] if number < len(names) else []
-        archive.writestr(f"debates/{name}", debates_html(f"{run.run_id}, page {number}", links, made))
+        archive.writestr(f"debates/{name}", debates_html(f"{run.run_id}, page {number}", links, debates))
 
 
 def _index(session: ProjectSession, runs: list[RunRow]) -> bytes:

@@ -30,25 +30,25 @@ def cached(session: ProjectSession, make: Callable[[], T], *key: Hashable, basis
     """
     key = (session.store, *key)
     with _guard:
-        if (found := _known.get(key)) is not None and found[0] == basis:
+        if (entry := _known.get(key)) is not None and entry[0] == basis:
             _known.move_to_end(key)
-            return cast(T, found[1])
+            return cast(T, entry[1])
         turn = _making.setdefault(key, threading.Lock())
     with turn:
         with _guard:
-            if (found := _known.get(key)) is not None and found[0] == basis:
-                return cast(T, found[1])
+            if (entry := _known.get(key)) is not None and entry[0] == basis:
+                return cast(T, entry[1])
         try:
-            made = make()
+            result = make()
             with _guard:
-                _known[key] = basis, made
+                _known[key] = basis, result
                 _known.move_to_end(key)
                 while len(_known) > MAX_ENTRIES:
                     _known.popitem(last=False)
         finally:
             with _guard:
                 _making.pop(key, None)
-    return made
+    return result
 
 
 def cached_while(
@@ -66,9 +66,9 @@ def cached_while(
         def look_up(session: ProjectSession, /, *args: P.args, **options: P.kwargs) -> T:
             bound = parameters.bind(session, *args, **options)
             bound.apply_defaults()
-            _, *others = bound.arguments.items()
-            key = (function.__module__, function.__qualname__, *(_identity(value) for _, value in others))
-            now = basis(session, **dict(others))
+            _, *arguments = bound.arguments.items()
+            key = (function.__module__, function.__qualname__, *(_identity(value) for _, value in arguments))
+            now = basis(session, **dict(arguments))
             return cached(session, lambda: function(session, *args, **options), *key, basis=now)
 
         return look_up

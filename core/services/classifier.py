@@ -76,8 +76,8 @@ def status(session: ProjectSession) -> ClassifierStatus:
     version of Moot trained it, and when the scoring of documents was interrupted.
     """
     reviewed = session.store.classifiers.count_reviewed()
-    known = session.store.classifiers.latest_facts()
-    outdated = known is None or known[1]["documents"] != reviewed or version_of(known[1]) != classifier.VERSION
+    latest = session.store.classifiers.latest_facts()
+    outdated = latest is None or latest[1]["documents"] != reviewed or version_of(latest[1]) != classifier.VERSION
     interrupted = session.store.settings.get(UNSCORED) and not session.trainer.error
     if (reviewed >= MIN_DOCUMENTS and outdated) or interrupted:
         session.trainer.schedule()
@@ -87,9 +87,9 @@ def status(session: ProjectSession) -> ClassifierStatus:
         is_training=session.trainer.is_training,
         error=session.trainer.error,
     )
-    if known is None:
+    if latest is None:
         return untrained
-    hash, facts = known
+    hash, facts = latest
     score: Mapping[str, Any] = facts["scores"]
     return replace(
         untrained,
@@ -117,19 +117,19 @@ def annotate(session: ProjectSession, document_ids: list[str] | None = None) -> 
 
     UsageError without a trained classifier or without documents.
     """
-    known = session.store.classifiers.latest_facts()
-    if known is None:
+    latest = session.store.classifiers.latest_facts()
+    if latest is None:
         raise _not_trained()
-    return _start_run(session, NAME, Codebook.model_validate(known[1]["codebook"]), document_ids)
+    return _start_run(session, NAME, Codebook.model_validate(latest[1]["codebook"]), document_ids)
 
 
 def _start_run(session: ProjectSession, model: str, codebook: Codebook, document_ids: list[str] | None) -> RunRow:
     plan = planning.Plan(protocol=PROTOCOL, default_model=RoleModel(connection=BUILTIN, model=model))
     latest = session.store.codebooks.latest()
     settings = planning.build_settings(plan, codebook, latest.version if latest else 0, session.models)
-    (made,) = planning.create_runs(session, settings, document_ids or session.store.documents.ids())
-    session.start_or_resume(made.run_id)
-    return made
+    (run,) = planning.create_runs(session, settings, document_ids or session.store.documents.ids())
+    session.start_or_resume(run.run_id)
+    return run
 
 
 def save(session: ProjectSession, path: Path) -> tuple[Path, Path]:
@@ -142,8 +142,8 @@ def save(session: ProjectSession, path: Path) -> tuple[Path, Path]:
     card = path.with_suffix(".md")
     if card == path:
         raise UsageError(f"{path.name} is the name of the model card.", f"Choose a name that ends in {SUFFIX}.")
-    for place, data in ((path, stored.body), (card, stored.card.encode())):
-        with replacing(check_output_path(session.path, place)) as file:
+    for target, data in ((path, stored.body), (card, stored.card.encode())):
+        with replacing(check_output_path(session.path, target)) as file:
             file.write(data)
     return path, card
 
@@ -194,15 +194,15 @@ def import_classifier(session: ProjectSession, data: bytes, name: str) -> Import
     latest = planning.saved_codebook(session)
     trained, facts = classifier.loads(data, name=name)
     try:
-        own = Codebook.model_validate(facts["codebook"])
+        codebook = Codebook.model_validate(facts["codebook"])
         documents = int(facts["documents"])
-        if trained.task != classifier.Task.of(own):
+        if trained.task != classifier.Task.of(codebook):
             raise ValueError("the weights belong to another codebook")
     except (KeyError, TypeError, ValueError, CodebookError) as error:
         raise InputError(
             f"{name} does not describe its training.", "Choose a .skops file that Moot exported."
         ) from error
-    matched = _match_labels(own, latest.codebook, name)
+    matched = _match_labels(codebook, latest.codebook, name)
     ids = {label.id for label in matched.labels}
     known = tuple(label.name for label in latest.codebook.labels if label.id in ids)
     unknown = tuple(label.name for label in latest.codebook.labels if label.id not in ids)
@@ -221,21 +221,25 @@ def annotate_with_imported(session: ProjectSession, imported: ImportedClassifier
     return _start_run(session, f"{NAME}@{imported.hash}", planning.saved_codebook(session).codebook, None)
 
 
-def _match_labels(own: Codebook, here: Codebook, name: str) -> Codebook:
+def _match_labels(codebook: Codebook, target: Codebook, name: str) -> Codebook:
     """Return the classifier's codebook with this project's ids for labels of the same name, in training order."""
-    ids = {normalise(label.name): label.id for label in here.labels}
-    shared = [(label.id, ids[normalise(label.name)]) for label in own.labels if normalise(label.name) in ids]
-    if own.kind != here.kind or any(own.scale_of(one) != here.scale_of(other) for one, other in shared):
+    ids = {normalise(label.name): label.id for label in target.labels}
+    shared = [(label.id, ids[normalise(label.name)]) for label in codebook.labels if normalise(label.name) in ids]
+    if codebook.kind != target.kind or any(
+        codebook.scale_of(label_id) != target.scale_of(other) for label_id, other in shared
+    ):
         raise UsageError(
             f"{name} was trained on another kind of label or scale.", "Use it with a codebook of the same kind."
         )
-    names = {normalise(label.name) for label in own.labels}
+    names = {normalise(label.name) for label in codebook.labels}
     if not names & set(ids):
-        labels_text = ", ".join(own.names[:5])
+        labels_text = ", ".join(codebook.names[:5])
         raise UsageError(f"{name} has none of this codebook's labels.", f"Its labels are {labels_text}.")
-    if own.kind == "choice" and names != set(ids):
-        labels_text = ", ".join(own.names[:5])
+    if codebook.kind == "choice" and names != set(ids):
+        labels_text = ", ".join(codebook.names[:5])
         raise UsageError(f"{name} chooses among other labels.", f"Its labels are {labels_text}.")
     # a label that this codebook lacks gets an id that does not exist here, so it is never requested
-    labels = [label.model_copy(update={"id": ids.get(normalise(label.name), f"-{label.id}")}) for label in own.labels]
-    return own.model_copy(update={"labels": tuple(labels)})
+    labels = [
+        label.model_copy(update={"id": ids.get(normalise(label.name), f"-{label.id}")}) for label in codebook.labels
+    ]
+    return codebook.model_copy(update={"labels": tuple(labels)})

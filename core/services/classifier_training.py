@@ -118,15 +118,19 @@ class ClassifierTrainer:
         """
         role_models = dict(settings.role_models)
         for role, role_model in settings.role_models.items():
-            if role_model.is_builtin and role_model.model == NAME and (known := self._store.classifiers.latest_facts()):
-                role_models[role] = role_model.model_copy(update={"model": f"{NAME}@{known[0]}"})
+            if (
+                role_model.is_builtin
+                and role_model.model == NAME
+                and (latest := self._store.classifiers.latest_facts())
+            ):
+                role_models[role] = role_model.model_copy(update={"model": f"{NAME}@{latest[0]}"})
         return settings.model_copy(update={"role_models": role_models})
 
     def find(self, hash: str) -> ClassifierModel | None:
         """Return the classifier with this hash, the latest for an empty hash; None when this project has none."""
         if not hash:
-            known = self._store.classifiers.latest_facts()
-            return self.find(known[0]) if known else None
+            latest = self._store.classifiers.latest_facts()
+            return self.find(latest[0]) if latest else None
         return self._load_model(hash)
 
     def predict(self, hash: str, codebook: Codebook, texts: Sequence[str]) -> classifier.Predictions | None:
@@ -139,38 +143,40 @@ class ClassifierTrainer:
         if loaded is None:
             return None
         trained, facts = loaded
-        own = Codebook.model_validate(facts["codebook"])
-        return _align(codebook, own, trained.predict(self._read(own, texts, vectors_of(facts))))
+        trained_codebook = Codebook.model_validate(facts["codebook"])
+        return _align(
+            codebook, trained_codebook, trained.predict(self._read(trained_codebook, texts, vectors_of(facts)))
+        )
 
     def _read(self, codebook: Codebook, texts: Sequence[str], spec: str) -> list[classifier.Example]:
         """Return texts as a classifier sees them that was trained with the vectors of this name, empty for none.
 
         Without vectors if they cannot be had any more.
         """
-        chosen = self._find_vectors(spec) if spec else None
-        if chosen is None:
+        embedder = self._find_vectors(spec) if spec else None
+        if embedder is None:
             return [baseline.example(codebook, text) for text in texts]
-        if chosen.spec not in self._near:
-            self._near[chosen.spec] = definition_probabilities(partial(self._embed, chosen))
-        near = self._near[chosen.spec]
-        vectors = self._embed(chosen, texts)
+        if embedder.spec not in self._near:
+            self._near[embedder.spec] = definition_probabilities(partial(self._embed, embedder))
+        near = self._near[embedder.spec]
+        vectors = self._embed(embedder, texts)
         examples = [baseline.example(codebook, text, near) for text in texts]
         return [replace(example, vector=vector) for example, vector in zip(examples, vectors, strict=True)]
 
-    def _embed(self, chosen: Vectors, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def _embed(self, embedder: Vectors, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the vectors of texts ``[text, dimension]``, each of length 1. They are kept in memory."""
-        kept = self._vectors
-        if len(kept) > MAX_VECTORS and any((chosen.spec, text) not in kept for text in texts):
-            kept = {}
-        new = list(dict.fromkeys(text for text in texts if (chosen.spec, text) not in kept))
+        cache = self._vectors
+        if len(cache) > MAX_VECTORS and any((embedder.spec, text) not in cache for text in texts):
+            cache = {}
+        new = list(dict.fromkeys(text for text in texts if (embedder.spec, text) not in cache))
         for start in range(0, len(new), EMBEDDED_AT_ONCE):
             if self._stop.is_set():
                 raise MootError("Training was stopped.", "It goes on when the project is open again.")
             chunk = new[start : start + EMBEDDED_AT_ONCE]
-            found = normalised(chosen.embed(chunk))
-            kept.update({(chosen.spec, text): vector for text, vector in zip(chunk, found, strict=True)})
-        self._vectors = kept
-        return np.array([kept[chosen.spec, text] for text in texts])
+            vectors = normalised(embedder.embed(chunk))
+            cache.update({(embedder.spec, text): vector for text, vector in zip(chunk, vectors, strict=True)})
+        self._vectors = cache
+        return np.array([cache[embedder.spec, text] for text in texts])
 
     @lru_cache(maxsize=4)  # noqa: B019 - a trainer lives as long as its project is open
     def _load_model(self, hash: str) -> ClassifierModel | None:
@@ -208,13 +214,15 @@ class ClassifierTrainer:
         if len(texts) < MIN_DOCUMENTS:
             return
         small = self._store.documents.count() <= SMALL_PROJECT
-        chosen = self._find_vectors(None) if small else None
-        spec = chosen.spec if chosen is not None else ""
+        embedder = self._find_vectors(None) if small else None
+        spec = embedder.spec if embedder is not None else ""
         name = training_hash(latest.codebook, examples, spec)
-        known = self._store.classifiers.latest_facts()
-        if known is None or known[0] != name:
+        stored = self._store.classifiers.latest_facts()
+        if stored is None or stored[0] != name:
             used = {document for document, *_ in self._store.classifiers.codebook_examples()}
-            read = self._read(latest.codebook, list({one.document_id: one.text for one in examples}.values()), spec)
+            read = self._read(
+                latest.codebook, list({example.document_id: example.text for example in examples}.values()), spec
+            )
             trained, facts = train(latest, examples, read, used)
             facts |= {"hash": name, "vectors": spec}
             body = classifier.dumps(trained, facts)
@@ -241,7 +249,9 @@ class ClassifierTrainer:
             if self._stop.wait(0.02 if len(ids) > SMALL_PROJECT else 0):  # let other threads run
                 return False
             batch = ids[start : start + BATCH]
-            unreviewed = [one for one in self._store.documents.load(batch, gold=False) if one.id not in reviewed]
+            unreviewed = [
+                document for document in self._store.documents.load(batch, gold=False) if document.id not in reviewed
+            ]
             if not unreviewed:
                 self._store.classifiers.save_predictions(batch, [], [])
                 continue
@@ -304,10 +314,10 @@ def train(
         "curve": [
             {
                 "documents": classifier.training_size(len(documents), share),
-                "value": one["value"],
-                "interval": one["interval"],
+                "value": score["value"],
+                "interval": score["interval"],
             }
-            for share, one in scores.items()
+            for share, score in scores.items()
         ],
         "answers": decision_counts(codebook, examples),
         "versions": {"classifier": classifier.VERSION, "word lists": baseline.VERSION},
@@ -322,9 +332,9 @@ def decision_matrix(
 
     Values that the codebook does not have become NaN; other documents are ignored.
     """
-    rows = {document: place for place, document in enumerate(documents)}
-    columns = {item: place for place, item in enumerate(codebook.items)}
-    labels = {label.id: place for place, label in enumerate(codebook.labels)}
+    rows = {document: row for row, document in enumerate(documents)}
+    columns = {item: column for column, item in enumerate(codebook.items)}
+    labels = {label.id: index for index, label in enumerate(codebook.labels)}
     grid = np.full((len(documents), len(codebook.items)), np.nan)
     for example in examples:
         value = _encode_value(codebook, example.item, example.value, labels)
@@ -364,13 +374,13 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
 
     It uses the word lists of the codebook it was trained on, and predicts nothing for items that codebook did not have.
     """
-    own = Codebook.model_validate(facts["codebook"])
-    columns = {item: column for column, item in enumerate(own.items)}
+    trained_codebook = Codebook.model_validate(facts["codebook"])
+    columns = {item: column for column, item in enumerate(trained_codebook.items)}
 
     def predict(codebook: Codebook, document: Document) -> list[Prediction]:
-        if codebook.kind != own.kind:
+        if codebook.kind != trained_codebook.kind:
             return [Prediction(item, None) for item in codebook.items]
-        (example,) = read(own, [document.text], vectors_of(facts))
+        (example,) = read(trained_codebook, [document.text], vectors_of(facts))
         predictions = trained.predict([example])
         predicted = []
         for item in codebook.items:
@@ -381,28 +391,29 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
             value = float(predictions.values[0, column])
             certainty = float(predictions.certainty[0, column])
             reason = trained.explain(example, column, value)
-            predicted.append(Prediction(item, decode_value(own, value), certainty, reason))
+            predicted.append(Prediction(item, decode_value(trained_codebook, value), certainty, reason))
         return predicted
 
     return ClassifierModel(int(facts["documents"]), predict)
 
 
-def _align(here: Codebook, own: Codebook, predicted: classifier.Predictions) -> classifier.Predictions | None:
-    """Map predictions on the items of ``own`` to those of ``here``, whose labels may be in another order."""
-    if here.kind != own.kind:
+def _align(target: Codebook, trained: Codebook, predicted: classifier.Predictions) -> classifier.Predictions | None:
+    """Map predictions on the items of ``trained`` to those of ``target``, whose labels may be in another order."""
+    if target.kind != trained.kind:
         return None
-    if own.kind == "choice":
-        ids = [label.id for label in here.labels]
-        if set(ids) != {label.id for label in own.labels}:
+    if trained.kind == "choice":
+        ids = [label.id for label in target.labels]
+        if set(ids) != {label.id for label in trained.labels}:
             return None
-        places = np.array([ids.index(label.id) for label in own.labels], dtype=np.float64)
+        places = np.array([ids.index(label.id) for label in trained.labels], dtype=np.float64)
         return classifier.Predictions(places[predicted.values.astype(np.int64)], predicted.certainty)
-    known = [(column, own.items.index(item)) for column, item in enumerate(here.items) if item in own.items]
-    if not known:
+    shared = [(column, trained.items.index(item)) for column, item in enumerate(target.items) if item in trained.items]
+    if not shared:
         return None
-    columns, taken = (list(each) for each in zip(*known, strict=True))
-    values, certainty = (np.full((len(predicted.values), len(here.items)), np.nan) for _ in range(2))
-    values[:, columns], certainty[:, columns] = predicted.values[:, taken], predicted.certainty[:, taken]
+    columns, trained_columns = (list(indices) for indices in zip(*shared, strict=True))
+    values, certainty = (np.full((len(predicted.values), len(target.items)), np.nan) for _ in range(2))
+    values[:, columns] = predicted.values[:, trained_columns]
+    certainty[:, columns] = predicted.certainty[:, trained_columns]
     return classifier.Predictions(values, certainty)
 
 
@@ -509,13 +520,13 @@ def _rating_scores(
     codebook: Codebook, gold: npt.NDArray[np.float64], predicted: npt.NDArray[np.float64]
 ) -> dict[str, Any]:
     """Return the share of ratings within one step of the reviewer's, with Wilson's interval over documents."""
-    known = ~np.isnan(gold) & ~np.isnan(predicted)
-    close = known & (np.abs(gold - predicted) <= 1)
-    cells, documents = int(known.sum()), int(known.any(axis=1).sum())
+    rated = ~np.isnan(gold) & ~np.isnan(predicted)
+    close = rated & (np.abs(gold - predicted) <= 1)
+    cells, documents = int(rated.sum()), int(rated.any(axis=1).sum())
     value = float(close.sum()) / cells if cells else None
     interval = wilson(round((value or 0.0) * documents), documents) if cells else None
     labels = {
-        name: float(close[:, column].sum()) / known[:, column].sum() if known[:, column].any() else None
+        name: float(close[:, column].sum()) / rated[:, column].sum() if rated[:, column].any() else None
         for column, name in enumerate(codebook.names)
     }
     return {"n": documents, "measure": "share within one step", **Estimate(value, interval).to_json(), "labels": labels}

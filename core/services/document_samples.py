@@ -50,7 +50,7 @@ def fixed_sample(values: Sequence[T], most: int) -> list[T]:
     """Return at most ``most`` values in their order: all of them, or a random sample with a fixed seed."""
     if len(values) <= most:
         return list(values)
-    return [values[place] for place in sorted(random.Random(0).sample(range(len(values)), most))]
+    return [values[index] for index in sorted(random.Random(0).sample(range(len(values)), most))]
 
 
 def holdout_split(session: ProjectSession) -> HoldoutSplit:
@@ -106,27 +106,27 @@ def shuffled(ids: Iterable[str], seed: int) -> list[str]:
 
 
 def draw_stratified(
-    known: Iterable[str], outcomes: Mapping[str, tuple[bool | None, bool]], size: int, seed: int
+    document_ids: Iterable[str], outcomes: Mapping[str, tuple[bool | None, bool]], size: int, seed: int
 ) -> dict[str, Stratum]:
     """Return at most ``size`` documents, a quarter per stratum where available, the rest at random.
 
     ``outcomes`` gives for a document whether its verdict was right (None: unknown) and whether there was disagreement.
     The order within a stratum is that of a hash of seed and id. Pure.
     """
-    order = shuffled(known, seed)
+    order = shuffled(document_ids, seed)
     pools: dict[Stratum, list[str]] = {
         "wrong": [id for id in order if outcomes.get(id, (None, False))[0] is False],
         "right": [id for id in order if outcomes.get(id, (None, False))[0] is True],
         "disagreement": [id for id in order if outcomes.get(id, (None, False))[1]],
         "random": order,
     }
-    chosen: dict[str, Stratum] = {}
+    drawn: dict[str, Stratum] = {}
     for stratum in STRATA:
-        left = size - len(chosen)
-        quota = left if stratum == "random" else min(left, max(1, size // len(STRATA)))
-        free = (id for id in pools[stratum] if id not in chosen)
-        chosen |= dict.fromkeys(islice(free, quota), stratum)
-    return chosen
+        remaining = size - len(drawn)
+        quota = remaining if stratum == "random" else min(remaining, max(1, size // len(STRATA)))
+        free = (id for id in pools[stratum] if id not in drawn)
+        drawn |= dict.fromkeys(islice(free, quota), stratum)
+    return drawn
 
 
 def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
@@ -138,17 +138,17 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
     name = f"{SAMPLE_SETTING} {size}/{seed}"
     stored = session.store.settings.get(name)
     if stored is not None:
-        found = Sample(**stored)
-        if len(session.store.documents.load(found.ids, gold=False)) == len(found.ids):  # none was deleted since
-            return found
+        sample = Sample(**stored)
+        if len(session.store.documents.load(sample.ids, gold=False)) == len(sample.ids):  # none was deleted since
+            return sample
     split = holdout_split(session)
-    known: Sequence[str] = labelled_ids(session, held_out=False)
-    known = known or session.store.lab.unknown(split.seed, split.share, 20 * size)
-    if not known:
+    candidates: Sequence[str] = labelled_ids(session, held_out=False)
+    candidates = candidates or session.store.lab.unknown(split.seed, split.share, 20 * size)
+    if not candidates:
         raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
     run_id = next((run.run_id for run in reversed(session.runs()) if run.verdicts and not run.is_canary), "")
     drawn = Sample(
-        draw_stratified(known, session.store.lab.outcomes(run_id) if run_id else {}, size, seed), seed, run_id
+        draw_stratified(candidates, session.store.lab.outcomes(run_id) if run_id else {}, size, seed), seed, run_id
     )
     session.store.settings.set(name, asdict(drawn))
     return drawn

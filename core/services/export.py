@@ -38,47 +38,47 @@ BATCH = 200
 """Debates that are read at once."""
 
 
-def export(session: ProjectSession, run_id: str, format: str, path: Path, *, others: Sequence[str] = ()) -> Path:
-    """Write a run to ``path`` and return the path. The rows of the runs ``others`` follow in the same file.
+def export(session: ProjectSession, run_id: str, format: str, path: Path, *, other_runs: Sequence[str] = ()) -> Path:
+    """Write a run to ``path`` and return the path. The rows of the runs ``other_runs`` follow in the same file.
 
     Raises UsageError for an unknown run or format, for runs with different labels and for a format that takes one run,
     and ExportError if the file cannot be written; an existing file is then unchanged.
     """
-    runs, chosen = _runs(session, run_id, others), find_format(format)
-    if chosen.one_run and len(runs) > 1:
-        raise UsageError(f"The format {chosen.title} takes one run.", "Export these runs one by one.")
-    with closing(_items(session, runs, chosen, _role_names(runs))) as items:
+    runs, file_format = _runs(session, run_id, other_runs), find_format(format)
+    if file_format.one_run and len(runs) > 1:
+        raise UsageError(f"The format {file_format.title} takes one run.", "Export these runs one by one.")
+    with closing(_items(session, runs, file_format, _role_names(runs))) as items:
         check_output_path(session.path, path)
         write(format, items, runs[0].settings.codebook, path)
     return path
 
 
-def export_bytes(session: ProjectSession, run_id: str, format: str, *, others: Sequence[str] = ()) -> bytes:
+def export_bytes(session: ProjectSession, run_id: str, format: str, *, other_runs: Sequence[str] = ()) -> bytes:
     """Return the output of ``export`` as bytes: the file, or a zip if it consists of several files."""
-    chosen = find_format(format)
+    file_format = find_format(format)
     with tempfile.TemporaryDirectory(prefix="moot-export-") as folder:
-        path = Path(folder) / f"{session.name}-{run_id}{chosen.suffix}"
-        export(session, run_id, format, path, others=others)
-        return zip_folder(Path(folder)) if chosen.companions else path.read_bytes()
+        path = Path(folder) / f"{session.name}-{run_id}{file_format.suffix}"
+        export(session, run_id, format, path, other_runs=other_runs)
+        return zip_folder(Path(folder)) if file_format.companions else path.read_bytes()
 
 
-def guide(session: ProjectSession, run_id: str, format: str, *, others: Sequence[str] = ()) -> bytes:
+def guide(session: ProjectSession, run_id: str, format: str, *, other_runs: Sequence[str] = ()) -> bytes:
     """Return the README of an export, or b"" if its format has none."""
-    chosen = find_format(format)
-    if chosen.guide is None:
+    file_format = find_format(format)
+    if file_format.guide is None:
         return b""
-    runs = _runs(session, run_id, others)
+    runs = _runs(session, run_id, other_runs)
     summary = Summary()
     codebook = runs[0].settings.codebook
-    with closing(_items(session, runs, chosen, _role_names(runs))) as items:
+    with closing(_items(session, runs, file_format, _role_names(runs))) as items:
         for _ in observed(items, summary, codebook):
             pass
-    return chosen.guide(codebook, summary)
+    return file_format.guide(codebook, summary)
 
 
-def column_meanings(session: ProjectSession, run_id: str, *, others: Sequence[str] = ()) -> list[tuple[str, str]]:
+def column_meanings(session: ProjectSession, run_id: str, *, other_runs: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return the result columns of a table and what they mean, ``NAME`` standing for a label."""
-    runs = _runs(session, run_id, others)
+    runs = _runs(session, run_id, other_runs)
     return columns_guide(runs[0].settings.codebook, _role_names(runs), len(session.store.annotations.raters()))
 
 
@@ -87,9 +87,9 @@ def _role_names(runs: Sequence[RunRow]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(role for run in runs for role in role_titles(run.settings)))
 
 
-def _runs(session: ProjectSession, run_id: str, others: Sequence[str]) -> list[RunRow]:
+def _runs(session: ProjectSession, run_id: str, other_runs: Sequence[str]) -> list[RunRow]:
     """Return the exported runs. UsageError if they have different labels."""
-    runs = [session.run(id) for id in dict.fromkeys([run_id, *others])]
+    runs = [session.run(id) for id in dict.fromkeys([run_id, *other_runs])]
     first = runs[0].settings.codebook
     for run in runs[1:]:
         if not are_comparable(run.settings.codebook, first):
@@ -111,39 +111,39 @@ def zip_folder(folder: Path) -> bytes:
 
 def file_name(session: ProjectSession, run_id: str, format: str) -> str:
     """Return the file name of a download."""
-    chosen = find_format(format)
-    middle = "" if chosen.name in ("csv", "jsonl", "parquet") else f"-{chosen.name}"
-    return f"{session.name}-{run_id}{middle}{'.zip' if chosen.companions else chosen.suffix}"
+    file_format = find_format(format)
+    middle = "" if file_format.name in ("csv", "jsonl", "parquet") else f"-{file_format.name}"
+    return f"{session.name}-{run_id}{middle}{'.zip' if file_format.companions else file_format.suffix}"
 
 
 def zipped_files(session: ProjectSession, run_id: str, format: str) -> list[str]:
     """Return the names of the files in the zip that is downloaded, none if the download is a single file."""
-    chosen = find_format(format)
-    if not chosen.companions:
+    file_format = find_format(format)
+    if not file_format.companions:
         return []
-    place, companions = chosen.places(Path(f"{session.name}-{run_id}{chosen.suffix}"))
-    return [chosen.folder_path or place.name, *(path.name for path in companions)]
+    path, companions = file_format.places(Path(f"{session.name}-{run_id}{file_format.suffix}"))
+    return [file_format.folder_path or path.name, *(path.name for path in companions)]
 
 
 @cached_until_commit
 def preview(
-    session: ProjectSession, run_id: str, format: str, rows: int = 5, *, others: Sequence[str] = ()
+    session: ProjectSession, run_id: str, format: str, rows: int = 5, *, other_runs: Sequence[str] = ()
 ) -> pd.DataFrame | str:
     """Return the first documents (or turns) of each run as the format's own writer writes them: a table, or JSON."""
     import pandas as pd
     import pyarrow.parquet as pq
 
-    runs = _runs(session, run_id, others)
-    chosen = find_format(format)
-    each = math.ceil(rows / len(runs))
+    runs = _runs(session, run_id, other_runs)
+    file_format = find_format(format)
+    per_run = math.ceil(rows / len(runs))
     first: list[Any] = []
     for run in runs:
-        with closing(_items(session, [run], chosen, _role_names(runs), batch=each)) as items:
-            first += islice(items, each)
+        with closing(_items(session, [run], file_format, _role_names(runs), batch=per_run)) as items:
+            first += islice(items, per_run)
     file = io.BytesIO()
-    chosen.write(first, runs[0].settings.codebook, file)
+    file_format.write(first, runs[0].settings.codebook, file)
     file.seek(0)
-    match chosen.media_type:
+    match file_format.media_type:
         case "text/csv":
             return pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
         case registry.PARQUET:
@@ -225,10 +225,10 @@ def _reviewers(record: DocumentRecord, items: Sequence[str]) -> tuple[AnnotatorV
     People who only resolved disagreements left the current values as they were.
     """
     reviewers = []
-    for actor, own in record.people.items():
-        others = record.values if own.status else {item: record.value(item) for item in items}
-        values = {item: own.values.get(item, others.get(item)) for item in items}
-        reviewers.append(AnnotatorValues(actor, values, at=own.at, status=own.status or record.review_status))
+    for actor, review in record.people.items():
+        fallback = record.values if review.status else {item: record.value(item) for item in items}
+        values = {item: review.values.get(item, fallback.get(item)) for item in items}
+        reviewers.append(AnnotatorValues(actor, values, at=review.at, status=review.status or record.review_status))
     return tuple(reviewers)
 
 

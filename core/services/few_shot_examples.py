@@ -56,7 +56,7 @@ def forecast_library(
     if shots == 0 or _embedder(settings, models) is not None:
         return no_examples
     frozen = (store.precedents.frozen(run_id) for run_id in earlier)
-    pool = next((each for each in frozen if each is not None), None)
+    pool = next((candidate for candidate in frozen if candidate is not None), None)
     if pool is None:
         pool = _unused(store, settings, document_ids)
     return _ExampleIndex(_of_codebook(pool, settings, document_ids), documents, None, shots).find
@@ -72,19 +72,19 @@ def example_pool(store: Store, run: RunRow, without: Collection[str] = ()) -> di
     A pool that is frozen now has no documents of ``without``.
     """
     debated = set(store.runs.document_ids(run.run_id))
-    kept = store.precedents.frozen(run.run_id)
-    if kept is None:
-        kept = _unused(store, run.settings, {*debated, *without})
-        store.precedents.freeze(run.run_id, kept)
-    return _of_codebook(kept, run.settings, debated)  # a run may get further documents later
+    pool = store.precedents.frozen(run.run_id)
+    if pool is None:
+        pool = _unused(store, run.settings, {*debated, *without})
+        store.precedents.freeze(run.run_id, pool)
+    return _of_codebook(pool, run.settings, debated)  # a run may get further documents later
 
 
 def _unused(store: Store, settings: RunSettings, used: Collection[str]) -> dict[str, dict[str, Value]]:
     """Return the known labels of documents that are neither used nor in the held-out split."""
-    known = store.precedents.known(settings.codebook.items)
+    labels = store.precedents.known(settings.codebook.items)
     for left_out in (*_held_out_ids(store), *used):
-        known.pop(left_out, None)
-    return known
+        labels.pop(left_out, None)
+    return labels
 
 
 def _of_codebook(
@@ -129,9 +129,9 @@ class _ExampleIndex:
     """
 
     def __init__(
-        self, known: dict[str, dict[str, Value]], documents: LoadDocuments, embed: embeddings.Embed | None, shots: int
+        self, labels: dict[str, dict[str, Value]], documents: LoadDocuments, embed: embeddings.Embed | None, shots: int
     ) -> None:
-        self._known = known
+        self._labels = labels
         self._documents = documents
         self._embed = embed
         self._shots = shots
@@ -150,11 +150,11 @@ class _ExampleIndex:
         return await asyncio.to_thread(self._nearest, self._space, document)
 
     async def _make_space(self) -> Space:
-        ids = [id for id, values in self._known.items() if values]
+        ids = [id for id, values in self._labels.items() if values]
         for start in range(0, len(ids), LOAD_BATCH):
-            for one in await self._documents(ids[start : start + LOAD_BATCH]):
-                self._pool.append(Precedent(one.id, one.full_text, self._known[one.id]))
-        texts = [one.text for one in self._pool]
+            for document in await self._documents(ids[start : start + LOAD_BATCH]):
+                self._pool.append(Precedent(document.id, document.full_text, self._labels[document.id]))
+        texts = [precedent.text for precedent in self._pool]
         if self._embed is None:
             return await asyncio.to_thread(TextSpace, texts)
         return await asyncio.to_thread(EmbeddedSpace, texts, self._embed)
@@ -162,12 +162,12 @@ class _ExampleIndex:
     def _nearest(self, space: Space, document: Document) -> Precedents:
         with self._asking:
             similar = space.similarities([document.full_text])[0]
-        found: dict[tuple[str, Value], list[Precedent]] = {
-            pair: [] for one in self._pool for pair in one.values.items()
+        nearest: dict[tuple[str, Value], list[Precedent]] = {
+            pair: [] for precedent in self._pool for pair in precedent.values.items()
         }
-        for place in np.argsort(-similar, kind="stable"):
-            one = self._pool[place]
-            for pair in one.values.items() if one.document_id != document.id else ():
-                if len(found[pair]) < self._shots:
-                    found[pair].append(one)
-        return {pair: tuple(examples) for pair, examples in found.items() if examples}
+        for index in np.argsort(-similar, kind="stable"):
+            precedent = self._pool[index]
+            for pair in precedent.values.items() if precedent.document_id != document.id else ():
+                if len(nearest[pair]) < self._shots:
+                    nearest[pair].append(precedent)
+        return {pair: tuple(examples) for pair, examples in nearest.items() if examples}

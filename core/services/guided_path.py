@@ -70,20 +70,20 @@ def overview(session: ProjectSession) -> Overview:
     """Return the steps of the project. The first one that is not done is marked as the next one."""
     last, state = last_run(session)
     steps = list(_steps(session, last, state))
-    place = next((place for place, step in enumerate(steps) if step.state != "done"), None)
-    if place is not None:
-        steps[place] = replace(steps[place], state="now")
+    index = next((index for index, step in enumerate(steps) if step.state != "done"), None)
+    if index is not None:
+        steps[index] = replace(steps[index], state="now")
     return Overview(state, tuple(steps))
 
 
 def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[Step]:
     documents = session.store.documents.count()
     ended = [run for run in session.runs() if run.state in ("done", "stopped") and run.verdicts and not run.is_canary]
-    whole = next((run for run in reversed(ended) if run.state == "done" and run.documents >= documents), None)
+    full_run = next((run for run in reversed(ended) if run.state == "done" and run.documents >= documents), None)
     wanted = min(REVIEWS, max((run.documents if run.state == "done" else run.ended for run in ended), default=0))
     reviewed = reviewed_documents(session)
     enough = 0 < wanted <= reviewed
-    missing = _missing_reviews(session, whole) if whole is not None and enough else wanted
+    missing = _missing_reviews(session, full_run) if full_run is not None and enough else wanted
     yield _data(session, documents)
     yield _codebook(session)
     yield _models(session)
@@ -97,10 +97,10 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
         action=f"Review {wanted - reviewed:,} more" if 0 < reviewed < wanted else f"Review {wanted:,}",
         hint="Correct what is wrong and submit each document.",
     )
-    changed = _changes(session, whole, "whole run")
+    changed = _changes(session, full_run, "whole run")
     is_outdated = bool(changed) and (not reviewed or not missing)
-    yield _whole_run(whole, documents, last, state, changed, reviewed=enough, is_outdated=is_outdated)
-    yield _accuracy(whole, missing, enough=enough)
+    yield _whole_run(full_run, documents, last, state, changed, reviewed=enough, is_outdated=is_outdated)
+    yield _accuracy(full_run, missing, enough=enough)
 
 
 def _state(done: bool) -> StepState:
@@ -109,8 +109,8 @@ def _state(done: bool) -> StepState:
 
 def _data(session: ProjectSession, documents: int) -> Step:
     rejected = 0
-    for one in session.store.documents.imports():
-        rejected = int(one.counts.get("rejected", 0)) + (0 if one.counts.get("replaced") else rejected)
+    for import_ in session.store.documents.imports():
+        rejected = int(import_.counts.get("rejected", 0)) + (0 if import_.counts.get("replaced") else rejected)
     words = "Import a file of texts."
     if documents:
         words = format_count(documents, "document")
@@ -135,9 +135,9 @@ def _models(session: ProjectSession) -> Step:
     plan = planning.load_plan(session)
     spec = protocols.find(plan.protocol, plan.params)
     roles = spec.roles(spec.parse_params(plan.for_protocol().params))
-    chosen = [plan.role_model(role.name) for role in roles]
-    complete = all(one.model for one in chosen)
-    words = _model_words(chosen) if complete else "A role has no model."
+    role_models = [plan.role_model(role.name) for role in roles]
+    complete = all(role_model.model for role_model in role_models)
+    words = _model_words(role_models) if complete else "A role has no model."
     hint = "Choose a model for each role."
     return Step("models", "models", "Models", _state(complete), words, "Choose models", hint)
 
@@ -197,7 +197,7 @@ def _pilot(
 
 
 def _whole_run(
-    whole: RunRow | None,
+    full_run: RunRow | None,
     documents: int,
     last: RunRow | None,
     state: State | None,
@@ -212,8 +212,8 @@ def _whole_run(
     not during the review of that run.
     """
     words = "Debate the other documents." if reviewed else "After the review of the pilot."
-    words = changed or (_run_words(whole, "done") if whole else words)
-    done = whole is not None and not is_outdated
+    words = changed or (_run_words(full_run, "done") if full_run else words)
+    done = full_run is not None and not is_outdated
     covers_all = last is not None and last.documents >= documents
     unfinished = UNFINISHED.get("paused" if state == "stopped" else state or "")
     if not done and covers_all and unfinished is not None:
@@ -223,10 +223,10 @@ def _whole_run(
     return Step("whole", "run", "Whole run", _state(done), words, action, hint, new_run=True)
 
 
-def _accuracy(whole: RunRow | None, missing: int, *, enough: bool) -> Step:
-    done = whole is not None and enough and not missing
+def _accuracy(full_run: RunRow | None, missing: int, *, enough: bool) -> Step:
+    done = full_run is not None and enough and not missing
     words = "Accuracy estimate of all documents." if done else "How many labels are correct, with an interval."
-    action = f"Review {missing:,} more" if whole else "Review more"
+    action = f"Review {missing:,} more" if full_run else "Review more"
     hint = f"Submit documents in the order of the queue. About {missing:,} more give an estimate for all documents."
     return Step("accuracy", "review", "Accuracy", _state(done), words, action, hint)
 
@@ -234,10 +234,10 @@ def _accuracy(whole: RunRow | None, missing: int, *, enough: bool) -> Step:
 @cached_by_reviews
 def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
     """Return about how many reviews in queue order are missing for an accuracy estimate of a run, 0 if it is known."""
-    found = estimate_accuracy(session, run)
-    if found.known or found.reviewed >= found.documents:
+    estimate = estimate_accuracy(session, run)
+    if estimate.known or estimate.reviewed >= estimate.documents:
         return 0
-    return max(1, min(REVIEWS - found.drawn, found.documents - found.reviewed))
+    return max(1, min(REVIEWS - estimate.drawn, estimate.documents - estimate.reviewed))
 
 
 def _run_words(run: RunRow | None, state: State | None) -> str:
@@ -245,9 +245,9 @@ def _run_words(run: RunRow | None, state: State | None) -> str:
         return "No run yet."
     if state != "done":
         return f"{run.ended:,} of {run.documents:,} debated, {state}"
-    left = f", {run.unresolved:,} unresolved" if run.unresolved else ""
-    left += f", {run.failed:,} failed" if run.failed else ""
-    return f"{format_count(run.ended, 'document')} debated{left}"
+    unfinished = f", {run.unresolved:,} unresolved" if run.unresolved else ""
+    unfinished += f", {run.failed:,} failed" if run.failed else ""
+    return f"{format_count(run.ended, 'document')} debated{unfinished}"
 
 
 def _review_words(run: RunRow | None, reviewed: int) -> str:

@@ -149,8 +149,8 @@ class _LiveTurn:
                     return  # a late delta of a finished turn
                 self.waiting = ""
                 self.started_at = self.started_at or now
-                known = self.text[event.offset : event.offset + len(event.text)]
-                if known == event.text and known:
+                current = self.text[event.offset : event.offset + len(event.text)]
+                if current == event.text and current:
                     return
                 if event.offset < len(self.text):
                     self.attempt += 1
@@ -358,11 +358,11 @@ def verdict_event(reached: VerdictReached) -> Json:
     }
 
 
-def debate_events(debate: StoredDebate, known: Container[int] = ()) -> list[Json]:
-    """Return a stored debate for the browser, in the form of a snapshot, without the turns of ``known``."""
+def debate_events(debate: StoredDebate, known_turns: Container[int] = ()) -> list[Json]:
+    """Return a stored debate for the browser, in the form of a snapshot, without the turns of ``known_turns``."""
     live = _LiveDebate(debate.document.id, reached=debate.verdict, verdict_revision=1)
     for turn in debate.turns:
-        if turn.turn in known:
+        if turn.turn in known_turns:
             continue
         live_turn = live.turn(turn.turn)
         live_turn.apply(TurnDone(turn), 0.0)

@@ -83,18 +83,18 @@ class Manuscript:
 
 def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Manuscript:
     """Return what a paper says about a run and its scores against a reference. UsageError for an unknown reference."""
-    found = evaluate(session, run, reference)
+    report = evaluate(session, run, reference)
     view = f"evaluate?{urlencode({'run': run.run_id, 'reference': reference})}"
     claim, claimed = _claim(session, run)
-    known = found.n > 0
+    has_reference = report.n > 0
     analyses = _analyses(session, run)
     methods = (
         _annotation(run),
-        *([_reference(session, run, found)] if known else []),
+        *([_reference(session, run, report)] if has_reference else []),
         *([claim] if claim else []),
-        *([_REGRESSION] if any(isinstance(one, corrected_regression.Analysis) for one in analyses) else []),
+        *([_REGRESSION] if any(isinstance(analysis, corrected_regression.Analysis) for analysis in analyses) else []),
     )
-    results = _results(found, view) if known else [_NOTHING]
+    results = _results(report, view) if has_reference else [_NOTHING]
     codebook = run.settings.codebook
     labels, noun = tuple((label.name, label.description) for label in codebook.labels), label_noun(codebook.kind)
     sections: dict[str, tuple[Block, ...]] = {
@@ -109,7 +109,7 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
             Listing(f"{role} ({template.name})", template.text) for role, template in run.settings.templates.items()
         ),
     }
-    entries = _bibliography(run, found, plan.current_plan(session, run), regressed=_REGRESSION in methods)
+    entries = _bibliography(run, report, plan.current_plan(session, run), regressed=_REGRESSION in methods)
     return Manuscript(f"{session.name}: {run.title}", sections, entries)
 
 
@@ -126,18 +126,18 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     codebook = run.settings.codebook
     loaded = run_data.reviewed_sample(session, run)
     sample, weights = loaded.sample, loaded.design.weights(len(loaded.documents))
-    place = {row: number for number, row in enumerate(loaded.order.tolist())}
+    positions = {row: number for number, row in enumerate(loaded.order.tolist())}
     groups = session.store.annotations.groups(run.run_id)
-    how = {one.document_id: one.how for one in session.store.sampling_frames.selections()}
+    selected_how = {selection.document_id: selection.how for selection in session.store.sampling_frames.selections()}
     rows = []
     for row in np.flatnonzero(loaded.population).tolist():
-        number = place.get(row)
+        number = positions.get(row)
         probability = None if number is None else float(sample.probabilities[number])
         rows.append(
             {
                 "document": loaded.documents[row],
                 "order": None if number is None else number + 1,
-                "selected": "" if number is None else how.get(loaded.documents[row], ""),
+                "selected": "" if number is None else selected_how.get(loaded.documents[row], ""),
                 "probability": probability or None,
                 "weight": None if number is None else float(weights[row]),
                 "population": sample.population,
@@ -152,21 +152,21 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
                 },
             }
         )
-    names = list(dict.fromkeys(name for one in rows for name in one))
+    names = list(dict.fromkeys(name for row in rows for name in row))
     return to_csv(rows, [*[name for name in names if "_" not in name], *sorted(name for name in names if "_" in name)])
 
 
-def write(found: Manuscript, form: Form, *, base: str = "") -> str:
+def write(manuscript: Manuscript, form: Form, *, base: str = "") -> str:
     """Return the paper as a document; ``base`` is put before the addresses of views (LaTeX has no links)."""
     match form:
         case "markdown":
-            return "\n\n".join(_markdown(found, base)) + "\n"
+            return "\n\n".join(_markdown(manuscript, base)) + "\n"
         case "html":
-            body = "\n".join(_html(found, base))
-            head = f'<meta charset="utf-8"><title>{escape(found.title)}</title>'
+            body = "\n".join(_html(manuscript, base))
+            head = f'<meta charset="utf-8"><title>{escape(manuscript.title)}</title>'
             return f'<!doctype html>\n<html lang="en">{head}\n{body}\n</html>\n'
         case "latex":
-            return "\n\n".join(_latex(found)) + "\n"
+            return "\n\n".join(_latex(manuscript)) + "\n"
 
 
 def _annotation(run: RunRow) -> str:
@@ -177,7 +177,7 @@ def _annotation(run: RunRow) -> str:
     models = "; ".join(f"{model} ({join_names(names)})" for model, names in roles.items())
     if any(model.is_builtin and model.model.startswith("lexical") for model in settings.role_models.values()):
         models += ". The model builtin/lexical is a word-list baseline, not a language model"
-    each = format_count(len(codebook.labels), label_noun(codebook.kind))
+    label_count = format_count(len(codebook.labels), label_noun(codebook.kind))
     try:
         protocol = protocols.of(settings)
         kind = f"the {protocol.title} protocol ({protocol.source})"
@@ -187,17 +187,17 @@ def _annotation(run: RunRow) -> str:
     params = f" Parameters that differ from the defaults: {join_names(changed)}." if changed else ""
     ended = f" The run finished on {format_timestamp(run.finished_at)}." if run.finished_at else ""
     return (
-        f"We annotated {format_count(run.documents, 'document')} with {each} ({_KINDS[codebook.kind]}) in Moot, by "
-        f"{kind}. Models: {models}.{params} Seed: {settings.seed}. Of these documents {run.verdicts:,} received a "
+        f"We annotated {format_count(run.documents, 'document')} with {label_count} ({_KINDS[codebook.kind]}) in Moot, "
+        f"by {kind}. Models: {models}.{params} Seed: {settings.seed}. Of these documents {run.verdicts:,} received a "
         f"verdict, {run.unresolved:,} remained unresolved (a reply could not be read completely, or the debate did not "
         f"decide), and {run.failed:,} failed.{ended} Codebook, prompts and the models' versions as reported "
         "by the servers are in the appendix."
     )
 
 
-def _reference(session: ProjectSession, run: RunRow, found: EvaluationReport) -> str:
-    basis, counted = found.basis, found.coverage.describe(found.reference)
-    noun = reference_names(found.reference).noun + _raters(found)
+def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
+    basis, counted = report.basis, report.coverage.describe(report.reference)
+    noun = reference_names(report.reference).noun + _raters(report)
     if basis.warning:
         counted = f"{counted}. {basis.warning}".removesuffix(".")
     match basis.design:
@@ -217,21 +217,21 @@ def _reference(session: ProjectSession, run: RunRow, found: EvaluationReport) ->
         case "groups":
             return (
                 f"The reference is {noun} ({counted}). Documents of one group depend on each other; intervals are at "
-                f"95% over {format_count(basis.units, 'group')}.{_agreement(found)}"
+                f"95% over {format_count(basis.units, 'group')}.{_agreement(report)}"
             )
         case _:
-            return f"The reference is {noun} ({counted}). Intervals are at 95% over documents.{_agreement(found)}"
+            return f"The reference is {noun} ({counted}). Intervals are at 95% over documents.{_agreement(report)}"
 
 
-def _raters(found: EvaluationReport) -> str:
+def _raters(report: EvaluationReport) -> str:
     """Return how several raters became the reference: ", the majority of ann and ben"; empty for one rater."""
-    how = "mean" if found.run.settings.codebook.kind == "rating" else "majority"
-    return f", the {how} of {join_names([*found.raters])}" if found.raters else ""
+    method = "mean" if report.run.settings.codebook.kind == "rating" else "majority"
+    return f", the {method} of {join_names([*report.raters])}" if report.raters else ""
 
 
-def _agreement(found: EvaluationReport) -> str:
+def _agreement(report: EvaluationReport) -> str:
     """Return a sentence on the agreement of several raters; empty for one rater."""
-    alphas = {name: format_estimate(estimate) for name, estimate in found.agreement.items()}
+    alphas = {name: format_estimate(estimate) for name, estimate in report.agreement.items()}
     shown = [alpha if name == CHOICE_ITEM else f"{name} {alpha}" for name, alpha in alphas.items()]
     return f" Krippendorff's alpha of the raters, with 95% intervals: {', '.join(shown)}." if shown else ""
 
@@ -243,7 +243,7 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
         return "", ""
     codebook = run.settings.codebook
     status = plan.plan_status(session, run, current)
-    how = {
+    method = {
         "share": "The interval is always-valid (an asymptotic confidence sequence, Waudby-Smith et al., 2024), so that "
         "the review could stop as soon as it was narrow enough.",
         "f1": "The result was computed once, after the planned number of reviews.",
@@ -253,7 +253,7 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
     planned = (
         f"Before the review, the claim was fixed: {plan.describe_claim(codebook, current)}; "
         f"{format_count(current.reviews, 'review')} were planned at an expected error of "
-        f"{format_percent(current.expected)}, and {status.drawn:,} were used. {how}"
+        f"{format_percent(current.expected)}, and {status.drawn:,} were used. {method}"
     )
     return planned, plan.describe_result(codebook, status)
 
@@ -269,37 +269,39 @@ _REGRESSION = (
 
 def _analyses(session: ProjectSession, run: RunRow) -> list[corrected_regression.Analysis | str]:
     """Return the regressions of the paper; the error as text for one that cannot be estimated."""
-    found: list[corrected_regression.Analysis | str] = []
+    analyses: list[corrected_regression.Analysis | str] = []
     for formula in corrected_regression.kept(session, run):
         try:
-            found.append(corrected_regression.analyse(session, run, formula))
+            analyses.append(corrected_regression.analyse(session, run, formula))
         except MootError as error:
-            found.append(str(error))
-    return found
+            analyses.append(str(error))
+    return analyses
 
 
-def _regression(found: corrected_regression.Analysis | str) -> Block:
-    if isinstance(found, str):
-        return found
-    head, rows = corrected_regression.table(found)
-    return Table(head, rows, f"{found.formula.family.capitalize()} regression {found.formula}: {found.sentence}")
+def _regression(analysis: corrected_regression.Analysis | str) -> Block:
+    if isinstance(analysis, str):
+        return analysis
+    head, rows = corrected_regression.table(analysis)
+    return Table(
+        head, rows, f"{analysis.formula.family.capitalize()} regression {analysis.formula}: {analysis.sentence}"
+    )
 
 
-def _results(found: EvaluationReport, view: str) -> Iterable[Table]:
-    item, reference = label_noun(found.scores.kind), reference_names(found.reference).noun
-    overall = [metric for metric in metrics.metrics(found.scores.kind) if metric.headline]
+def _results(report: EvaluationReport, view: str) -> Iterable[Table]:
+    item, reference = label_noun(report.scores.kind), reference_names(report.reference).noun
+    overall = [metric for metric in metrics.metrics(report.scores.kind) if metric.headline]
     yield Table(
         ("Score", "Value"),
-        tuple((metric.name, _cell(found.scores[metric.key])) for metric in overall),
+        tuple((metric.name, _cell(report.scores[metric.key])) for metric in overall),
         f"Scores over all {item}s against {reference}, with 95% intervals",
         view,
     )
-    each = [metric for metric in metrics.metrics(found.scores.kind, per_label=True) if metric.averages]
+    label_metrics = [metric for metric in metrics.metrics(report.scores.kind, per_label=True) if metric.averages]
     yield Table(
-        (item.capitalize(), "n", *(metric.name for metric in each)),
+        (item.capitalize(), "n", *(metric.name for metric in label_metrics)),
         tuple(
-            (name, f"{own.n:,}", *(_cell(own[metric.key]) for metric in each))
-            for name, own in found.scores.labels.items()
+            (name, f"{scores.n:,}", *(_cell(scores[metric.key]) for metric in label_metrics))
+            for name, scores in report.scores.labels.items()
         ),
         f"Scores of each {item} against {reference}, with 95% intervals; n: documents with the reference",
         view,
@@ -341,15 +343,15 @@ _SOURCES = {
 
 
 def _bibliography(
-    run: RunRow, found: EvaluationReport, current: plan.Plan | None, *, regressed: bool
+    run: RunRow, report: EvaluationReport, current: plan.Plan | None, *, regressed: bool
 ) -> dict[str, str]:
     """Return the entries of what was used."""
-    known = Path(__file__).with_name("manuscript.bib").read_text(encoding="utf-8").strip().split("\n\n")
-    entries = {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in known}
+    texts = Path(__file__).with_name("manuscript.bib").read_text(encoding="utf-8").strip().split("\n\n")
+    entries = {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in texts}
     protocol = run.settings.protocol
     claim = current.claim if current is not None else ""
     used = ["moot", *([_SOURCES[protocol]] if protocol in _SOURCES else []), "wilson1927"]
-    if found.basis.design == "sample" and source_of(found.reference).kind == REVIEWED:
+    if report.basis.design == "sample" and source_of(report.reference).kind == REVIEWED:
         used += ["desraj1956", "farquhar2021", "deville1992", "korn1998"]
     if claim in ("share", "correct", "better"):
         used.append("waudbysmith2024")
@@ -361,9 +363,9 @@ def _bibliography(
 # --- Writing ---------------------------------------------------------------------------------------------------------
 
 
-def _markdown(found: Manuscript, base: str) -> Iterable[str]:
-    yield f"# {escape_markdown(found.title)}"
-    for title, blocks in found.sections.items():
+def _markdown(manuscript: Manuscript, base: str) -> Iterable[str]:
+    yield f"# {escape_markdown(manuscript.title)}"
+    for title, blocks in manuscript.sections.items():
         yield f"## {escape_markdown(title)}"
         for block in blocks:
             match block:
@@ -378,12 +380,12 @@ def _markdown(found: Manuscript, base: str) -> Iterable[str]:
                     lines.insert(1, rule)
                     link = f" ([view]({base}{block.view}))" if block.view else ""
                     yield f"{escape_markdown(block.caption)}{link}:\n\n" + "\n".join(lines)
-    yield f"## References\n\n```bibtex\n{found.bibtex}```"
+    yield f"## References\n\n```bibtex\n{manuscript.bibtex}```"
 
 
-def _html(found: Manuscript, base: str) -> Iterable[str]:
-    yield f"<h1>{escape(found.title)}</h1>"
-    for title, blocks in found.sections.items():
+def _html(manuscript: Manuscript, base: str) -> Iterable[str]:
+    yield f"<h1>{escape(manuscript.title)}</h1>"
+    for title, blocks in manuscript.sections.items():
         yield f"<h2>{escape(title)}</h2>"
         for block in blocks:
             match block:
@@ -393,7 +395,7 @@ def _html(found: Manuscript, base: str) -> Iterable[str]:
                     yield f"<h3>{escape(block.title)}</h3><pre>{escape(block.text)}</pre>"
                 case Table():
                     yield html_table(block, base)
-    yield f"<h2>References</h2><pre>{escape(found.bibtex)}</pre>"
+    yield f"<h2>References</h2><pre>{escape(manuscript.bibtex)}</pre>"
 
 
 def html_table(block: Table, base: str = "", *, css: str = "") -> str:
@@ -425,10 +427,10 @@ def _tex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text if letter.isprintable() or letter in " \n\t")
 
 
-def _latex(found: Manuscript) -> Iterable[str]:
-    title = " ".join(found.title.split())  # TeX ends a line, and with it a comment, at a carriage return too
+def _latex(manuscript: Manuscript) -> Iterable[str]:
+    title = " ".join(manuscript.title.split())  # TeX ends a line, and with it a comment, at a carriage return too
     yield f"% {title}\n% needs \\usepackage{{booktabs}}"
-    for title, blocks in found.sections.items():
+    for title, blocks in manuscript.sections.items():
         yield f"\\section*{{{_tex(title)}}}"
         for block in blocks:
             match block:
@@ -439,7 +441,7 @@ def _latex(found: Manuscript) -> Iterable[str]:
                     yield f"\\paragraph{{{_tex(block.title)}}}\n\\begin{{verbatim}}\n{text}\n\\end{{verbatim}}"
                 case Table():
                     yield _latex_table(block)
-    yield f"\\nocite{{{','.join(found.bibliography)}}}\n\\bibliographystyle{{plain}}\n\\bibliography{{moot}}"
+    yield f"\\nocite{{{','.join(manuscript.bibliography)}}}\n\\bibliographystyle{{plain}}\n\\bibliography{{moot}}"
 
 
 def _latex_table(block: Table) -> str:

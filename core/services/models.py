@@ -46,7 +46,7 @@ class ConnectionEntry:
     name: str
     base_url: str
     dialect: str
-    own: bool
+    is_own: bool
     key: KeyFrom
     key_name: str
 
@@ -124,19 +124,19 @@ def connection_report(workspace: Workspace, name: str, *, probe: bool = False) -
     With ``probe`` the report includes a test of the first model.
     """
     connection = workspace.models.connection(name)
-    found: dict[str, Any] = {"connection": name, "base_url": connection.base_url, "error": None, "models": []}
+    report: dict[str, Any] = {"connection": name, "base_url": connection.base_url, "error": None, "models": []}
     try:
         cards = [card for card in list_models(connection) if card.name]
     except ModelError as error:
-        return found | {"error": str(error), "kind": error.kind}
+        return report | {"error": str(error), "kind": error.kind}
     role_models = [RoleModel(connection=name, model=card.name) for card in cards]
-    found["models"] = [
+    report["models"] = [
         {**asdict(card), "usd_per_million": priced(workspace, role_model)}
         for card, role_model in zip(cards, role_models, strict=True)
     ]
     if probe and role_models:
         result = examine(workspace, role_models[0])
-        found["probe"] = {
+        report["probe"] = {
             "model": cards[0].name,
             "error": str(result.error) if result.error else None,
             "in_format": result.in_format,
@@ -144,7 +144,7 @@ def connection_report(workspace: Workspace, name: str, *, probe: bool = False) -
             "dropped": list(result.refused_params),
             "capabilities": _capabilities(known_capabilities(workspace, role_models[0])),
         }
-    return found
+    return report
 
 
 def describe_model(model: Mapping[str, Any]) -> str:
@@ -163,39 +163,41 @@ def describe_probe(probe: Mapping[str, Any]) -> str:
     """Return the result of a probe in a report on one line."""
     if probe["error"]:
         return f"{probe['model']}: {probe['error']}"
-    found = probe["capabilities"] or {}
+    capabilities = probe["capabilities"] or {}
     parts = [
         "replies in the expected format" if probe["in_format"] else "replies, but not in the expected format",
-        f"context {found['context']:,} tokens" if found.get("context") else "",
-        f"schema {found['schema']}" if found.get("schema") else "",
-        {True: "reproducible with a seed", False: "ignores the seed", None: ""}[found.get("seed")],
-        *({True: name, False: f"no {name}", None: ""}[found.get(name)] for name in ("logprobs", "reasoning")),
-        f"rejects {', '.join(found['refuses'])}" if found.get("refuses") else "",
+        f"context {capabilities['context']:,} tokens" if capabilities.get("context") else "",
+        f"schema {capabilities['schema']}" if capabilities.get("schema") else "",
+        {True: "reproducible with a seed", False: "ignores the seed", None: ""}[capabilities.get("seed")],
+        *({True: name, False: f"no {name}", None: ""}[capabilities.get(name)] for name in ("logprobs", "reasoning")),
+        f"rejects {', '.join(capabilities['refuses'])}" if capabilities.get("refuses") else "",
     ]
     return f"{probe['model']}: {', '.join(filter(None, parts))}"
 
 
-def _capabilities(known: ModelCapabilities | None) -> dict[str, Any] | None:
-    if known is None:
+def _capabilities(capabilities: ModelCapabilities | None) -> dict[str, Any] | None:
+    if capabilities is None:
         return None
     return {
-        "context": known.context,
-        "temperature": "temperature" not in known.refused_params,
-        "seed": known.seed,
-        "schema": known.schema or None,
-        "logprobs": known.logprobs,
-        "reasoning": known.reasons,
-        "refuses": sorted(known.refused_params),
+        "context": capabilities.context,
+        "temperature": "temperature" not in capabilities.refused_params,
+        "seed": capabilities.seed,
+        "schema": capabilities.schema or None,
+        "logprobs": capabilities.logprobs,
+        "reasoning": capabilities.reasons,
+        "refuses": sorted(capabilities.refused_params),
     }
 
 
 def likely_connections(workspace: Workspace) -> list[str]:
     """Return the connections that may answer: the built-in, the user's own, local ones, and those with a key."""
-    own = {connection.name for connection in preferences.load().connections}
+    own_names = {connection.name for connection in preferences.load().connections}
     return [
         connection.name
         for connection in workspace.models.connections.values()
-        if connection.dialect in ("builtin", "ollama") or connection.name in own or find_key(connection) is not None
+        if connection.dialect in ("builtin", "ollama")
+        or connection.name in own_names
+        or find_key(connection) is not None
     ]
 
 
@@ -204,9 +206,9 @@ def likely_connections(workspace: Workspace) -> list[str]:
 
 def connection_entries(workspace: Workspace) -> tuple[ConnectionEntry, ...]:
     """Return all connections for the Models page: the built-in, the user's own, then the presets."""
-    own = {connection.name for connection in preferences.load().connections}
-    shown = [_entry(connection, connection.name in own) for connection in workspace.models.connections.values()]
-    return tuple(sorted(shown, key=lambda connection: (connection.name != BUILTIN, not connection.own)))
+    own_names = {connection.name for connection in preferences.load().connections}
+    shown = [_entry(connection, connection.name in own_names) for connection in workspace.models.connections.values()]
+    return tuple(sorted(shown, key=lambda connection: (connection.name != BUILTIN, not connection.is_own)))
 
 
 def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
@@ -256,7 +258,7 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
     environment: the key was given for the first address.
     """
     connection = connections.parse_connection(name.strip(), url, dialect)
-    own = {stored.name: stored for stored in preferences.load().connections}
+    own_connections = {stored.name: stored for stored in preferences.load().connections}
     earlier = workspace.models.connections.get(connection.name)
     key_variable = _set_variable(connection)
     if earlier is not None and key_variable is not None and earlier.origin != connection.origin:
@@ -264,14 +266,16 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
             f"{key_variable} is the key for {earlier.base_url}, so {connection.name} keeps this address.",
             "Choose another name for the new address.",
         )
-    preferences.change(connections=tuple((own | {connection.name: connection}).values()))
+    preferences.change(connections=tuple((own_connections | {connection.name: connection}).values()))
     workspace.models.add(connection)
     forget_listing(name.strip())
 
 
 def remove(workspace: Workspace, name: str) -> None:
     """Remove a connection of the user; a preset with that name is restored."""
-    preferences.change(connections=tuple(own for own in preferences.load().connections if own.name != name))
+    preferences.change(
+        connections=tuple(connection for connection in preferences.load().connections if connection.name != name)
+    )
     preset = next((preset for preset in connections.PRESETS if preset.name == name), None)
     if preset is not None:
         workspace.models.add(preset)
@@ -301,8 +305,8 @@ def remember_key(workspace: Workspace, name: str, key: str) -> None:
 def priced(workspace: Workspace, role_model: RoleModel) -> tuple[float, float] | None:
     """Return dollars per million tokens (prompt, completion) of a role's model, None if the price is unknown."""
     connection = workspace.models.connections.get(role_model.connection)
-    known = workspace.models.prices
-    per_token = known.rates(connection, role_model.model) if connection is not None and role_model.model else None
+    prices = workspace.models.prices
+    per_token = prices.rates(connection, role_model.model) if connection is not None and role_model.model else None
     return None if per_token is None else (per_token[0] * 1e6, per_token[2] * 1e6)
 
 
@@ -311,7 +315,7 @@ def _set_variable(connection: Connection) -> str | None:
     return next((name for name in connection.environment_variables if os.environ.get(name, "").strip()), None)
 
 
-def _entry(connection: Connection, own: bool) -> ConnectionEntry:
+def _entry(connection: Connection, is_own: bool) -> ConnectionEntry:
     name = connection.environment_variables[-1]
     source: KeyFrom = "none"
     if connection.dialect == "builtin":
@@ -322,7 +326,7 @@ def _entry(connection: Connection, own: bool) -> ConnectionEntry:
         source = "keyring"
     elif connection.local:
         source = "needless"
-    return ConnectionEntry(connection.name, connection.base_url, connection.dialect, own, source, name)
+    return ConnectionEntry(connection.name, connection.base_url, connection.dialect, is_own, source, name)
 
 
 class _Lists:
@@ -335,12 +339,12 @@ class _Lists:
 
     def get(self, connection: Connection, wait: float) -> Listing:
         with self._guard:
-            known = self._asked.get(connection.name)
-            if known is None or known[0] != connection or time.monotonic() - known[1] > LISTED_SECONDS:
+            cached = self._asked.get(connection.name)
+            if cached is None or cached[0] != connection or time.monotonic() - cached[1] > LISTED_SECONDS:
                 answer = in_thread(lambda: self._list(connection), "moot-listing")
                 self._asked[connection.name] = (connection, time.monotonic(), answer)
             else:
-                answer = known[2]
+                answer = cached[2]
         try:
             return answer.result(wait)
         except TimeoutError:
@@ -385,8 +389,8 @@ def set_price(workspace: Workspace, connection: str, model: str, price: Price | 
     if not model.strip():
         raise UsageError("A price needs a model.", f"Enter a name, or {ANY_MODEL} for all models of the connection.")
     spec = f"{connection}/{model.strip()}"
-    own = {other: known for other, known in workspace.models.prices.own.items() if other != spec}
-    workspace.models.prices.own = own if price is None else {**own, spec: price}
+    prices = {other: stored for other, stored in workspace.models.prices.own.items() if other != spec}
+    workspace.models.prices.own = prices if price is None else {**prices, spec: price}
     preferences.change(prices=workspace.models.prices.own)
 
 
@@ -397,8 +401,8 @@ def connection_limits(workspace: Workspace, connection: str) -> Limits:
 
 def set_connection_limits(workspace: Workspace, connection: str, limits: Limits) -> None:
     """Store the rate limits of a connection for runs that start from now on."""
-    own = {name: known for name, known in workspace.models.own_limits.items() if name != connection}
-    workspace.models.own_limits = own if limits.empty else {**own, connection: limits}
+    own_limits = {name: stored for name, stored in workspace.models.own_limits.items() if name != connection}
+    workspace.models.own_limits = own_limits if limits.empty else {**own_limits, connection: limits}
     preferences.change(limits=workspace.models.own_limits)
 
 
@@ -433,8 +437,8 @@ def save_preset(name: str, plan: planning.Plan) -> str:
 
 def delete_preset(name: str) -> None:
     """Delete a preset."""
-    kept = preferences.load().presets
-    preferences.change(presets={other: role_models for other, role_models in kept.items() if other != name})
+    presets = preferences.load().presets
+    preferences.change(presets={other: role_models for other, role_models in presets.items() if other != name})
 
 
 def apply_preset(plan: planning.Plan, role_models: preferences.RoleModels) -> planning.Plan:

@@ -38,16 +38,16 @@ OnProgress = Callable[[int, int], None]
 class GeneratedPersonas:
     """Personas generated from documents, with the usage."""
 
-    made: PersonaExtraction
+    extraction: PersonaExtraction
     spent: standalone_requests.Spent
 
     @property
     def words(self) -> str:
         """The result in one sentence."""
-        cast, spent = self.made.persona_set, self.spent
+        cast, spent = self.extraction.persona_set, self.spent
         return (
-            f"{len(cast.members)} personas in {len(cast.groups)} groups from {len(self.made.found)} dimensions found; "
-            f"{spent.requests} requests, {spent.tokens:,} tokens, {format_money(spent.cost_usd)}"
+            f"{len(cast.members)} personas in {len(cast.groups)} groups from {len(self.extraction.found)} dimensions "
+            f"found; {spent.requests} requests, {spent.tokens:,} tokens, {format_money(spent.cost_usd)}"
         )
 
 
@@ -108,16 +108,16 @@ def _read_texts(files: Sequence[tuple[str, bytes | Path]]) -> Iterator[tuple[str
 
 def task_of(codebook: Codebook) -> str:
     """Return a description of the panel's task on this codebook, for prompts that generate personas."""
-    what = {
+    task = {
         "multilabel": "decides which of these labels apply to a {unit}",
         "choice": "chooses one of these labels for a {unit}",
         "rating": "rates a {unit} on these dimensions",
     }[codebook.kind].format(unit=codebook.unit)
     domain = f" Domain: {codebook.domain}." if codebook.domain else ""
-    described = [(one.name, one.description.rstrip(" .")) for one in codebook.labels]
+    described = [(label.name, label.description.rstrip(" .")) for label in codebook.labels]
     labels = "; ".join(f"{name}: {description}" if description else name for name, description in described)
     guideline = f" {codebook.guideline}" if codebook.guideline else ""
-    return f"A panel {what}.{domain} {labels}.{guideline}"
+    return f"A panel {task}.{domain} {labels}.{guideline}"
 
 
 # -- generation
@@ -151,10 +151,10 @@ def generate(
     )
 
     async def run() -> GeneratedPersonas:
-        made, spent = await standalone_requests.drive(
+        extraction, spent = await standalone_requests.drive(
             step, settings, session.models, session.project.turn_store, on_progress
         )
-        return GeneratedPersonas(made, spent)
+        return GeneratedPersonas(extraction, spent)
 
     return session.engine.submit(run())
 
@@ -169,8 +169,8 @@ def with_personas(
     """
     if not sources:
         if plan.protocol == PANEL and plan.params.get("personas"):
-            given = personas.read(str(plan.params["personas"]))
-            session.store.personas.save(given, note="from the command line", keep_draft=True)
+            persona_set = personas.read(str(plan.params["personas"]))
+            session.store.personas.save(persona_set, note="from the command line", keep_draft=True)
         return plan, []
     panel = protocols.find(PANEL)
     params = panel.parse_params({name: plan.params[name] for name in (*LIMITS, PRESET) if name in plan.params})
@@ -185,9 +185,9 @@ def with_personas(
         temperature=panel.temperatures(params).get(AGGREGATOR),
     ).result()
     names = ", ".join(text.name for text in texts)
-    version = session.store.personas.save(making.made.persona_set, note=f"made from {names}", keep_draft=True)
-    remarks = [f"personas v{version}: {making.words}", *making.made.notes]
-    return replace(plan, params={**plan.params, "personas": making.made.persona_set.text}), remarks
+    version = session.store.personas.save(making.extraction.persona_set, note=f"made from {names}", keep_draft=True)
+    remarks = [f"personas v{version}: {making.words}", *making.extraction.notes]
+    return replace(plan, params={**plan.params, "personas": making.extraction.persona_set.text}), remarks
 
 
 def start(
@@ -196,13 +196,13 @@ def start(
     """Start generating personas from the project's sources. UsageError without sources."""
     sources = [SourceDocument(name, text) for name, text in session.store.personas.sources().items()]
 
-    def words(done: int, asked: int) -> str:
-        return f"{done} of {asked} answers; more may follow"
+    def words(done: int, total: int) -> str:
+        return f"{done} of {total} answers; more may follow"
 
     return Job(
         lambda report: generate(
             session, sources, codebook, role_model, groups=groups, dimensions=dimensions,
-            on_progress=lambda done, asked: report(done / asked if asked else 0.0, words(done, asked)),
+            on_progress=lambda done, total: report(done / total if total else 0.0, words(done, total)),
         ),
         words(0, 0),
     )  # fmt: skip
@@ -300,9 +300,9 @@ def change_persona(cast: PersonaSet, who: str, /, **fields: Any) -> PersonaSet:
     groups = []
     for group in cast.groups:
         members = [
-            one.model_dump() | fields if one.name == who else one.model_dump()
-            for one in group.personas
-            if one.name != who or fields
+            persona.model_dump() | fields if persona.name == who else persona.model_dump()
+            for persona in group.personas
+            if persona.name != who or fields
         ]
         if members:
             groups.append(group.model_dump() | {"personas": members})
@@ -313,14 +313,16 @@ def change_persona(cast: PersonaSet, who: str, /, **fields: Any) -> PersonaSet:
 
 def add_persona(cast: PersonaSet, group: str) -> PersonaSet:
     """Return the persona set with a new persona in a group; the group is created if it does not exist."""
-    taken = {member.persona.name for member in cast.members}
-    name = next(name for n in range(1, 200) if (name := "New persona" if n == 1 else f"New persona {n}") not in taken)
-    groups = [one.model_dump() for one in cast.groups]
-    there = next((one for one in groups if one["name"] == group), None)
-    if there is None:
+    used_names = {member.persona.name for member in cast.members}
+    name = next(
+        name for n in range(1, 200) if (name := "New persona" if n == 1 else f"New persona {n}") not in used_names
+    )
+    groups = [other.model_dump() for other in cast.groups]
+    existing = next((other for other in groups if other["name"] == group), None)
+    if existing is None:
         groups.append({"name": group, "personas": [{"name": name}]})
     else:
-        there["personas"] = [*there["personas"], {"name": name}]
+        existing["personas"] = [*existing["personas"], {"name": name}]
     return change(cast, groups=groups)
 
 
@@ -334,11 +336,11 @@ def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
     cast = personas.read(str(run.settings.params.get("personas", "")))
     of = {member.role: member.group.name for member in cast.members}
     spent: dict[str, GroupCost] = {}
-    for one in session.store.costs.spent(run.run_id, superseded=True):
-        name = of.get(one.role) or family(one.role).capitalize()
+    for usage in session.store.costs.spent(run.run_id, superseded=True):
+        name = of.get(usage.role) or family(usage.role).capitalize()
         before = spent.get(name, GroupCost(name, 0, 0, 0.0, 0.0))
-        tokens = before.tokens + one.prompt_tokens + one.completion_tokens
-        cost = total_cost((before.cost_usd, one.cost_usd))
-        spent[name] = GroupCost(name, before.turns + one.turns, tokens, cost, tokens / max(1, run.ended))
-    order = {group.name: place for place, group in enumerate(cast.groups)}
-    return tuple(sorted(spent.values(), key=lambda one: order.get(one.name, len(order))))
+        tokens = before.tokens + usage.prompt_tokens + usage.completion_tokens
+        cost = total_cost((before.cost_usd, usage.cost_usd))
+        spent[name] = GroupCost(name, before.turns + usage.turns, tokens, cost, tokens / max(1, run.ended))
+    order = {group.name: position for position, group in enumerate(cast.groups)}
+    return tuple(sorted(spent.values(), key=lambda group_cost: order.get(group_cost.name, len(order))))

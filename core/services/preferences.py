@@ -116,7 +116,7 @@ def _read() -> tuple[Preferences, bool]:
     except OSError:
         return Preferences(), False
     except ValidationError as error:
-        return _readable_part(content, {each["loc"][:2] for each in error.errors()}), False
+        return _readable_part(content, {problem["loc"][:2] for problem in error.errors()}), False
 
 
 def _readable_part(content: bytes, unreadable: Set[tuple[int | str, ...]]) -> Preferences:

@@ -44,8 +44,8 @@ def check_output_path(project: Path, path: Path) -> Path:
     Raises ExportError for the project file and the files that belong to it (lock, write-ahead log, reply log): writing
     there would destroy the project.
     """
-    own = {project.with_name(project.name + suffix) for suffix in PROJECT_SUFFIXES}
-    if path.expanduser().resolve() in own:
+    project_files = {project.with_name(project.name + suffix) for suffix in PROJECT_SUFFIXES}
+    if path.expanduser().resolve() in project_files:
         raise ExportError(f"{path} belongs to the open project.", "Write to another file.")
     return path
 
@@ -233,10 +233,10 @@ class ProjectSession:
 
     def document(self, document_id: str) -> DocumentText | None:
         """Return a document's text and its source, None if the project does not have it."""
-        found = self.store.documents.get(document_id)
-        if found is None:
+        document = self.store.documents.get(document_id)
+        if document is None:
             return None
-        return DocumentText(found.id, dict(found.fields), document_source(self.store, found))
+        return DocumentText(document.id, dict(document.fields), document_source(self.store, document))
 
     def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
         """Return the stored debate on a document, None if it has neither turns nor a verdict."""

@@ -262,12 +262,12 @@ def reveal_project(path: Path) -> None:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         code = opened.wait(REVEAL_SECONDS)
-        found = code == 0 or sys.platform == "win32"  # Explorer returns 1 although it opens the folder
+        shown = code == 0 or sys.platform == "win32"  # Explorer returns 1 although it opens the folder
     except OSError:
-        found = False
+        shown = False
     except subprocess.TimeoutExpired:
-        found = True
-    if not found:
+        shown = True
+    if not shown:
         raise UsageError("No file manager was found.", f"The project is {path}.")
 
 
@@ -297,9 +297,9 @@ def _move(path: Path, target: Path) -> None:
         for file in files:
             file.rename(target.with_name(target.name + file.name.removeprefix(path.name)))
     for suffix in PROJECT_SUFFIXES:
-        left = path.with_name(path.name + suffix)
-        if left not in files:  # on macOS and Windows, two names that differ only in case are one file
-            left.unlink(missing_ok=True)
+        leftover = path.with_name(path.name + suffix)
+        if leftover not in files:  # on macOS and Windows, two names that differ only in case are one file
+            leftover.unlink(missing_ok=True)
 
 
 def _bin() -> Path:

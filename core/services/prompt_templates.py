@@ -120,9 +120,9 @@ def slots(protocol: str) -> tuple[Slot, ...]:
     shipped = spec.load_templates()
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
     speaking = list(dict.fromkeys(role.family for role in spec.roles(spec.parse_params())))
-    found = [_make_slot(key, template, values) for key, template in shipped.items()]
-    order = {family: place for place, family in enumerate(speaking)}
-    return tuple(sorted(found, key=lambda slot: (slot.shared, order.get(slot.key, len(order)))))
+    unordered = [_make_slot(key, template, values) for key, template in shipped.items()]
+    order = {family: position for position, family in enumerate(speaking)}
+    return tuple(sorted(unordered, key=lambda slot: (slot.shared, order.get(slot.key, len(order)))))
 
 
 def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
@@ -130,15 +130,15 @@ def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
     shared = slot.startswith(f"{prompts.SHARED}/")
     parts = "## user" in template.text
     used = checking.used_variables(template.text, parts=parts)
-    known = tuple(dict.fromkeys([*(name for name in values if parts or name not in prompts.BLOCKS), *sorted(used)]))
+    variables = tuple(dict.fromkeys([*(name for name in values if parts or name not in prompts.BLOCKS), *sorted(used)]))
     silent = {"unit", "domain", "kind", "thing", "things", "scale", "guideline"}
     return Slot(
         slot=slot,
         key=key,
         shared=shared,
         parts=parts,
-        inputs=known if parts else tuple(name for name in known if name != "document"),
-        wanted=tuple(name for name in known if name in used and name not in silent),
+        inputs=variables if parts else tuple(name for name in variables if name != "document"),
+        wanted=tuple(name for name in variables if name in used and name not in silent),
         needed=("document",) if "document" in used else (),
     )
 
@@ -172,11 +172,11 @@ def have_changed(session: ProjectSession, settings: RunSettings) -> bool:
 
 def template_status(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStatus:
     """Return the editor's state of a slot."""
-    known = {version.name: version for version in versions(session, slot, protocol)}
+    by_name = {version.name: version for version in versions(session, slot, protocol)}
     promoted = session.store.prompts.promoted().get(slot.slot)
-    default = known[promoted.name] if promoted else next(iter(known.values()))
+    default = by_name[promoted.name] if promoted else next(iter(by_name.values()))
     draft = session.store.prompts.draft(slot.slot)
-    base = known.get(draft.parent, default) if draft else default
+    base = by_name.get(draft.parent, default) if draft else default
     text = draft.text if draft else base.text
     return TemplateStatus(slot, base, default, text, draft.at if draft else None, check_template(slot, text))
 
@@ -236,15 +236,15 @@ def own_prompts(settings: RunSettings) -> dict[str, str]:
     The label is "judge v2" for a version of the project, "judge" with ``OTHER_MOOT`` for a text that has the name of a
     shipped template, and "judge changed" for any other text.
     """
-    found = {}
+    labels = {}
     for key, template in settings.templates.items():
         if template.name.startswith(f"{prompts.OWN}/"):
             slot, version = prompts.slot_name(template.name), template.name.rpartition(".")[2]
-            found[key] = f"{slot.rpartition('/')[2]} {version}".replace("_", " ")
+            labels[key] = f"{slot.rpartition('/')[2]} {version}".replace("_", " ")
         elif not prompts.is_shipped(template):
             origin = OTHER_MOOT if _NUMBER.search(template.name) else "changed"
-            found[key] = f"{key} {origin}".replace("_", " ")
-    return found
+            labels[key] = f"{key} {origin}".replace("_", " ")
+    return labels
 
 
 def summarise_prompts(settings: RunSettings) -> str:
@@ -268,8 +268,8 @@ def load_run_prompts(session: ProjectSession, run: RunRow) -> int:
         now = template_status(session, slot, run.settings.protocol)
         if used is None or used.text == now.text:
             continue
-        known = versions(session, slot, run.settings.protocol)
-        same = next((version for version in known if version.text == used.text), None)
+        stored = versions(session, slot, run.settings.protocol)
+        same = next((version for version in stored if version.text == used.text), None)
         save_draft(session, slot, used.text, same or now.default)
         changed += 1
     return changed
@@ -296,10 +296,10 @@ def require_usable(session: ProjectSession, slot: Slot, protocol: str, template:
 
     It is rendered in debates on documents of the project with the protocol's default parameters.
     """
-    problem = next((each for each in check_template(slot, template.text) if each.severity == "error"), None)
+    problem = next((problem for problem in check_template(slot, template.text) if problem.severity == "error"), None)
     if problem is not None:
-        where = f"{template.name}, line {problem.line}" if problem.line else template.name
-        raise PromptError(f"{where}: {problem.message}.", "Fix it in the Lab.", line=problem.line)
+        location = f"{template.name}, line {problem.line}" if problem.line else template.name
+        raise PromptError(f"{location}: {problem.message}.", "Fix it in the Lab.", line=problem.line)
     spec = protocols.find(protocol)
     saved = session.store.codebooks.latest()
     codebook = saved.codebook if saved else Codebook()
@@ -316,13 +316,13 @@ def require_usable_codebook(session: ProjectSession, codebook: Codebook) -> None
     those of the first protocol for this kind of codebook.
     """
     able = [name for name, spec in protocols.PROTOCOLS.items() if codebook.kind in spec.kinds]
-    own = promoted_templates(session)
-    changed = {slot.partition("/")[0] for slot in own}
+    templates = promoted_templates(session)
+    changed = {slot.partition("/")[0] for slot in templates}
     for protocol in [name for name in able if name in changed] or able[:1]:
-        _render_requests(default_settings(protocol, codebook, own), sample_documents(session))
+        _render_requests(default_settings(protocol, codebook, templates), sample_documents(session))
 
 
-def default_settings(protocol: str, codebook: Codebook, own: Mapping[str, Template]) -> RunSettings:
+def default_settings(protocol: str, codebook: Codebook, templates: Mapping[str, Template]) -> RunSettings:
     """Return settings with the built-in model, the default parameters of a protocol and a project's own templates."""
     spec = protocols.find(protocol)
     params = spec.parse_params()
@@ -330,7 +330,7 @@ def default_settings(protocol: str, codebook: Codebook, own: Mapping[str, Templa
         protocol=protocol,
         codebook=codebook,
         role_models={role.name: RoleModel(connection=BUILTIN, model="lexical") for role in spec.roles(params)},
-        templates=prompts.replace_templates(spec.load_templates(params), own),
+        templates=prompts.replace_templates(spec.load_templates(params), templates),
         params=params,
     )
 
@@ -360,8 +360,8 @@ def _render_requests(settings: RunSettings, documents: Sequence[Document]) -> No
         try:
             preview_requests(settings, document)
         except PromptError as error:
-            where = f" Rendered on document {document.id}." if documents else ""
-            raise PromptError(f"{error.message}{where}", error.remedy, line=error.line) from error
+            location = f" Rendered on document {document.id}." if documents else ""
+            raise PromptError(f"{error.message}{location}", error.remedy, line=error.line) from error
 
 
 _TRIAL_DOCUMENT = Document("any", {"text": "A text."})
@@ -379,13 +379,13 @@ def render_template(settings: RunSettings, slot: Slot, text: str, document: Docu
     """
     marked = Template(name=slot.slot, text=text.rstrip() + TEMPLATE_MARK)
     asks = preview_requests(with_template(settings, slot.key, marked), document)
-    found = tuple(
+    previews = tuple(
         replace(ask, messages=tuple(_without_mark(message) for message in ask.messages))
         for ask in asks
         if any(TEMPLATE_MARK in message.content for message in ask.messages)
     )
-    if found:
-        return found
+    if previews:
+        return previews
     values = prompts.variables(settings.codebook, document, settings.templates) | {"problem": "it names no label"}
     if slot.parts:
         return ()
@@ -424,24 +424,24 @@ def simulate_asks(settings: RunSettings, document: Document) -> list[Request]:
     """Return all requests of a debate on the document, simulated with placeholder replies that keep it going."""
     spec = protocols.of(settings)
     titles = {role.name: role.title for role in spec.roles(settings.params)}
-    made: list[Request] = []
+    requests: list[Request] = []
     step = run_protocol(spec.debate, DebateContext(document, settings))
     try:
         asks = next(step)
-        while len(made) < MAX_ASKS:
-            first = len(made)
-            made += asks
+        while len(requests) < MAX_ASKS:
+            first = len(requests)
+            requests += asks
             asks = step.send(
                 tuple(
-                    _placeholder_reply(ask, titles.get(ask.role, ask.role), settings.codebook, first + place)
-                    for place, ask in enumerate(asks)
+                    _placeholder_reply(ask, titles.get(ask.role, ask.role), settings.codebook, first + index)
+                    for index, ask in enumerate(asks)
                 )
             )
     except StopIteration:
         pass
     finally:
         step.close()
-    return made
+    return requests
 
 
 def preview_requests(settings: RunSettings, document: Document) -> tuple[RequestPreview, ...]:
@@ -469,8 +469,8 @@ def preview_first_document(session: ProjectSession, settings: RunSettings) -> tu
 def first_messages(settings: RunSettings, document: Document) -> dict[str, tuple[Message, ...]]:
     """Return the first messages of each role on a document, by role."""
     first: dict[str, tuple[Message, ...]] = {}
-    for one in preview_requests(settings, document):
-        first.setdefault(one.role, one.messages)
+    for preview in preview_requests(settings, document):
+        first.setdefault(preview.role, preview.messages)
     return first
 
 

@@ -25,12 +25,12 @@ class Workspace:
     def __init__(self, *, url: str | None = None) -> None:
         self.url = url
         self.engine = EngineThread()
-        kept = preferences.load()
-        self.models = ModelLibrary(kept.connections)
-        self.models.own_limits.update(kept.limits)
-        self.models.prices.own.update(kept.prices)
+        saved = preferences.load()
+        self.models = ModelLibrary(saved.connections)
+        self.models.own_limits.update(saved.limits)
+        self.models.prices.own.update(saved.prices)
         default = embeddings.MINILM if embeddings.available() else ""
-        self.models.vectors = default if kept.vectors is None else kept.vectors
+        self.models.vectors = default if saved.vectors is None else saved.vectors
         preferences.recall_capabilities(self.models)
         self._shared: dict[type, object] = {}
         self._sessions: dict[Path, ProjectSession] = {}
@@ -77,8 +77,8 @@ class Workspace:
 
     def recent(self) -> tuple[Path, ...]:
         """Return the recently opened projects that still exist and are not archived, the latest first."""
-        kept = preferences.load()
-        return tuple(Path(path) for path in kept.recent if path not in kept.archived and Path(path).is_file())
+        saved = preferences.load()
+        return tuple(Path(path) for path in saved.recent if path not in saved.archived and Path(path).is_file())
 
     def use_connection(self, name: str, url: str) -> None:
         """Add or replace a connection for this process only. UsageError for an invalid name or address."""

@@ -96,15 +96,15 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
         with head:
             if format.guide is not None:
                 download(
-                    "README", lambda: export.guide(session, run.run_id, format_name, others=others),
+                    "README", lambda: export.guide(session, run.run_id, format_name, other_runs=others),
                     f"{name.rpartition('.')[0]}.README.md", "text/markdown", type="tertiary", icon="description",
                     help="Origin of the labels, and the meaning of each column", key="export-guide",
                 )  # fmt: skip
             download(
-                "Download", lambda: export.export_bytes(session, run.run_id, format_name, others=others), name,
+                "Download", lambda: export.export_bytes(session, run.run_id, format_name, other_runs=others), name,
                 format.download_type, type="primary", key="export-download",
             )  # fmt: skip
-        shown = export.preview(session, run.run_id, format_name, others=others)
+        shown = export.preview(session, run.run_id, format_name, other_runs=others)
         if isinstance(shown, str):
             st.code(shown or "No turns yet.", language=None, height=460, wrap_lines=True)
         else:
@@ -115,7 +115,7 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
                 f"{format_count(len(shown.columns), 'column')}."
             )
             if format.guide is not None:
-                facts(export.column_meanings(session, run.run_id, others=others))
+                facts(export.column_meanings(session, run.run_id, other_runs=others))
         if files := export.zipped_files(session, run.run_id, format_name):
             st.caption(f"The download is a zip with {literal(join_names(files))}.")
 

@@ -48,7 +48,9 @@ def connections(workspace: Workspace, entries: Sequence[ConnectionEntry], plan: 
 def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> None:
     name = entry.name
     about, key, buttons = st.columns((2.4, 1.9, 2.6), vertical_alignment="center", wrap=False)
-    badges = badge_html(DIALECTS.get(entry.dialect, entry.dialect)) + (badge_html("yours", "run") if entry.own else "")
+    badges = badge_html(DIALECTS.get(entry.dialect, entry.dialect)) + (
+        badge_html("yours", "run") if entry.is_own else ""
+    )
     limits = models.connection_limits(workspace, name)
     values = {title.lower(): getattr(limits, part) for part, title in LIMITS.items()}
     shown = ", ".join(f"{value:,} {title}" for title, value in values.items() if value)
@@ -69,7 +71,7 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
             _key_form(workspace, entry)
         with st.popover("Limits", key=f"limits-{name}", help="Requests and tokens per minute, calls at once"):
             _limits_form(workspace, name, limits)
-        if entry.own and icon_button("delete", f"Remove {name}", f"remove-{name}"):
+        if entry.is_own and icon_button("delete", f"Remove {name}", f"remove-{name}"):
             models.remove(workspace, name)
             state.models.set_test(name, None)
             st.rerun()

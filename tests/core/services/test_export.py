@@ -182,13 +182,13 @@ def test_duckdb_example_names_the_views(session):
 def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     settings = session.store.runs.settings(run_id)
     other = session.store.runs.create(settings, ["d0", "d1"], details=RunDetails(name="Two only")).run_id
-    path = export.export(session, run_id, "csv", tmp_path / "out.csv", others=[other])
+    path = export.export(session, run_id, "csv", tmp_path / "out.csv", other_runs=[other])
     rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
     assert [row["run_id"] for row in rows] == [run_id] * 8 + [other] * 2
     assert [row["document_id"] for row in rows[8:]] == ["d0", "d1"]
     guide = (tmp_path / "out.README.md").read_bytes()
-    assert guide == export.guide(session, run_id, "csv", others=[other])
-    shown = export.preview(session, run_id, "csv", rows=4, others=[other])
+    assert guide == export.guide(session, run_id, "csv", other_runs=[other])
+    shown = export.preview(session, run_id, "csv", rows=4, other_runs=[other])
     assert list(shown["run_id"]) == [run_id, run_id, other, other]
     assert export.zipped_files(session, run_id, "csv") == []
     assert export.zipped_files(session, run_id, "argilla") == ["small-r0001.jsonl", "small-r0001.settings.json"]
@@ -201,7 +201,7 @@ def test_annotation_tools_take_one_run(session, run_id, format, tmp_path):
     # Argilla and Prodigy keep one record for each document: the second run would replace the first
     other = session.store.runs.create(session.store.runs.settings(run_id), ["d0"]).run_id
     with pytest.raises(UsageError, match="takes one run"):
-        export.export(session, run_id, format, tmp_path / "out", others=[other])
+        export.export(session, run_id, format, tmp_path / "out", other_runs=[other])
 
 
 def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
@@ -209,7 +209,7 @@ def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
     codebook = settings.codebook.model_copy(update={"labels": settings.codebook.labels[:1]})
     other = session.store.runs.create(settings.model_copy(update={"codebook": codebook}), ["d0"]).run_id
     with pytest.raises(UsageError, match="has other labels than run"):
-        export.export(session, run_id, "csv", tmp_path / "out.csv", others=[other])
+        export.export(session, run_id, "csv", tmp_path / "out.csv", other_runs=[other])
 
 
 def test_dataset_card_mentions_people_only_after_a_review(session, run_id, tmp_path):
