@@ -282,14 +282,14 @@ class BatchEngine(ReplayingEngine):
             answered = sum(states[job.name].answered for job in jobs if job.name in states)
             return f"{answered} of {sum(len(job.keys) for job in jobs)} requests of a batch are answered"
         job = jobs[0]
-        path, asked, found = Path(self.settings.engine.batch_dir) / job.remote_id, len(job.keys), ""
+        path, request_count, answer_note = Path(self.settings.engine.batch_dir) / job.remote_id, len(job.keys), ""
         if (state := states.get(job.name)) is not None and state.outputs:
             answered = state.answered
             none = f"; {join_names(state.outputs)} {plural(len(state.outputs), 'has', 'have')} no reply to them"
-            found = f", {answered} {plural(answered, 'is', 'are')} answered" if answered else none
+            answer_note = f", {answered} {plural(answered, 'is', 'are')} answered" if answered else none
         return (
-            f"{format_count(asked, 'request')} of a batch {plural(asked, 'is', 'are')} in {path}{found}; "
-            f"put the replies beside it, as in: vllm run-batch -i {path} -o {path.with_suffix('.output.jsonl')} "
+            f"{format_count(request_count, 'request')} of a batch {plural(request_count, 'is', 'are')} in {path}"
+            f"{answer_note}; put the replies beside it, as in: vllm run-batch -i {path} -o {path.with_suffix('.output.jsonl')} "
             f"--model {job.role_model.model}{self._failure}"
         )
 

@@ -244,9 +244,9 @@ def share_that_fits(message: str) -> float:
     if _AT_LEAST.search(words):
         return HALF
     context = _CONTEXT.search(words)
-    asked = max((int(number) for number in _NUMBER.findall(words)), default=0)
+    requested = max((int(number) for number in _NUMBER.findall(words)), default=0)
     most = int(context[1] or context[2]) if context is not None else 0
-    return min(MARGIN, max(0.1, most / asked * MARGIN)) if 0 < most < asked else HALF
+    return min(MARGIN, max(0.1, most / requested * MARGIN)) if 0 < most < requested else HALF
 
 
 def shortened(document: Document, message: str) -> Document | None:

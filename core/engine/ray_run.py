@@ -65,10 +65,10 @@ class RayEngine(ReplayingEngine):
         await self._merge_calls()  # of a job whose run was interrupted
         ids = list(self._todo)
         self._todo.clear()
-        left = await self._prepare(ids)
-        if left and self.pending_state is None:
+        unfinished = await self._prepare(ids)
+        if unfinished and self.pending_state is None:
             process = await self._start()
-            self._tasks = [asyncio.create_task(self._follow(process, left))]
+            self._tasks = [asyncio.create_task(self._follow(process, unfinished))]
             await asyncio.gather(*self._tasks, return_exceptions=self.pending_state is not None)
         if self.pending_state is None:
             shutil.rmtree(self._folder, ignore_errors=True)  # all of it is in the project
@@ -80,12 +80,12 @@ class RayEngine(ReplayingEngine):
         (self._folder / STOP).unlink(missing_ok=True)
         (self._folder / "in").mkdir()
         (self._folder / "out").mkdir()
-        left: set[str] = set()
+        unfinished: set[str] = set()
         for number, start in enumerate(range(0, len(ids), LOADED_AT_ONCE)):
             documents = await self.dependencies.documents(ids[start : start + LOADED_AT_ONCE])
             missing = await gather_all(self._replay(document) for document in documents)
             out = [document for document, wanted in zip(documents, missing, strict=True) if wanted]
-            left |= {document.id for document in out}
+            unfinished |= {document.id for document in out}
             if out:
                 shown = [precedents_text(await self.dependencies.find_examples(document)) for document in out]
                 columns = {
@@ -108,7 +108,7 @@ class RayEngine(ReplayingEngine):
         if self._to_share:
             await asyncio.to_thread(append_replies, self._folder / "replies" / "project.jsonl", *self._to_share)
             self._to_share = []
-        return left
+        return unfinished
 
     def _used(self, reply: Reply) -> None:
         self._to_share.append(reply)
@@ -119,38 +119,38 @@ class RayEngine(ReplayingEngine):
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
 
-    async def _follow(self, process: asyncio.subprocess.Process, left: set[str]) -> None:
+    async def _follow(self, process: asyncio.subprocess.Process, unfinished: set[str]) -> None:
         """Merge results until the job has ended."""
         assert process.stderr is not None
         stderr = asyncio.create_task(process.stderr.read())
-        self.progress.in_flight = len(left)
+        self.progress.in_flight = len(unfinished)
         try:
             while process.returncode is None and self.pending_state is None:
                 await asyncio.wait((asyncio.ensure_future(process.wait()),), timeout=POLL_SECONDS)
-                await self._merge(left)
+                await self._merge(unfinished)
         finally:
             if process.returncode is None:
                 terminate(process)
                 await process.wait()
-            await self._merge(left)
+            await self._merge(unfinished)
             words = (await stderr).decode("utf-8", "replace").strip().splitlines()
-        if not left or self.pending_state is not None:
+        if not unfinished or self.pending_state is not None:
             return
         stop = self._folder / STOP
         if stop.exists():
             self.pause(StopReason("errors", stop.read_text(encoding="utf-8")))
         else:
             job = " ".join(words[-ERROR_LINES:]) or f"it ended with {process.returncode}"
-            self.pause(StopReason("errors", f"the Ray job left {len(left)} documents undone: {job}"))
+            self.pause(StopReason("errors", f"the Ray job left {len(unfinished)} documents undone: {job}"))
 
-    async def _merge(self, left: set[str]) -> None:
+    async def _merge(self, unfinished: set[str]) -> None:
         """Commit new calls, then conclude the debates that have ended since the last poll."""
         parts = [path for path in sorted((self._folder / "out").glob("*.parquet")) if path not in self._merged_files]
         await self._merge_calls()
         for path in parts:
             rows = pq.read_table(path).to_pylist()
             self._merged_files.add(path)
-            ended = {row["id"]: row for row in rows if row["status"] and row["id"] in left}
+            ended = {row["id"]: row for row in rows if row["status"] and row["id"] in unfinished}
             for document in await self.dependencies.documents(list(ended)):
                 row = ended[document.id]
                 wanted = await self._replay(document)
@@ -158,8 +158,8 @@ class RayEngine(ReplayingEngine):
                     self._errors |= {key: ReplyError(row["error"], row["message"]) for key, _ in wanted}
                     wanted = await self._replay(document)
                 if not wanted:
-                    left.discard(document.id)
-        self.progress.in_flight = len(left)
+                    unfinished.discard(document.id)
+        self.progress.in_flight = len(unfinished)
 
     async def _merge_calls(self) -> None:
         """Commit the replies and the failed attempts that are new in the folder."""

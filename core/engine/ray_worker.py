@@ -79,17 +79,19 @@ class DebateWorker:
             documents=0,
         )
         self._retry = int(job["retry"])
-        self._connections = [Connection.model_validate(one) for one in job["connections"]]
-        self._prices = {spec: Price.model_validate(one) for spec, one in job["prices"].items()}
+        self._connections = [Connection.model_validate(fields) for fields in job["connections"]]
+        self._prices = {spec: Price.model_validate(fields) for spec, fields in job["prices"].items()}
         self._store = FolderReplyStore(self._folder / "replies")
 
     def __call__(self, block: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
         """Debate a block of (id, document, precedents) and return (id, status, error, message); empty if not done."""
-        ids = [str(one) for one in block["id"]]
+        ids = [str(id) for id in block["id"]]
         ended: dict[str, VerdictReached] = {}
         if not (self._folder / STOP).exists():
-            documents = {id: _DOCUMENT.validate_json(str(one)) for id, one in zip(ids, block["document"], strict=True)}
-            examples = {id: precedents_of(str(one)) for id, one in zip(ids, block["precedents"], strict=True)}
+            documents = {
+                id: _DOCUMENT.validate_json(str(text)) for id, text in zip(ids, block["document"], strict=True)
+            }
+            examples = {id: precedents_of(str(text)) for id, text in zip(ids, block["precedents"], strict=True)}
             self._store.refresh()
             ended = asyncio.run(self._debate(documents, examples))
         rows = [ended.get(id) for id in ids]
@@ -135,12 +137,12 @@ def document_text(document: Document) -> str:
 
 def precedents_text(precedents: Precedents) -> str:
     """Return precedents as JSON for the table."""
-    return _PRECEDENTS.dump_json(tuple((*key, found) for key, found in precedents.items())).decode()
+    return _PRECEDENTS.dump_json(tuple((*key, examples) for key, examples in precedents.items())).decode()
 
 
 def precedents_of(text: str) -> Precedents:
     """Return the precedents from the JSON that ``precedents_text`` made."""
-    return {(item, value): found for item, value, found in _PRECEDENTS.validate_json(text)}
+    return {(item, value): examples for item, value, examples in _PRECEDENTS.validate_json(text)}
 
 
 class ReplyLogReader:
@@ -205,9 +207,9 @@ def write_attempt(folder: Path, attempt: FailedAttempt) -> None:
 
 def take_attempts(folder: Path) -> list[FailedAttempt]:
     """Return the failed attempts in a folder and delete their files, so that each is billed once."""
-    taken = []
+    attempts = []
     for path in folder.glob("*.json"):
         fields = json.loads(path.read_bytes())
-        taken.append(FailedAttempt(**fields | {"usage": Usage(**fields["usage"])}))
+        attempts.append(FailedAttempt(**fields | {"usage": Usage(**fields["usage"])}))
         path.unlink()
-    return sorted(taken, key=lambda attempt: attempt.unix_time)
+    return sorted(attempts, key=lambda attempt: attempt.unix_time)

@@ -74,7 +74,7 @@ async def drive(
     counts: Counter[str] = Counter()
     slots = asyncio.Semaphore(CONCURRENCY)
     spent = Spent()
-    asked = 0
+    requested = 0
 
     async def answer(request: Request) -> Reply:
         nonlocal spent
@@ -96,15 +96,15 @@ async def drive(
                 reply = paid_reply(reply, key, seconds=time.monotonic() - began)
             await store.commit(reply)
         spent = spent.plus(reply, paid=paid)
-        on_progress(spent.requests, asked)
+        on_progress(spent.requests, requested)
         return reply
 
     try:
         requests = next(step)
         async with asyncio.timeout(seconds):
             while True:
-                asked += len(requests)
-                on_progress(spent.requests, asked)
+                requested += len(requests)
+                on_progress(spent.requests, requested)
                 requests = step.send(tuple(await gather_all(map(answer, requests))))
     except TimeoutError:
         models_used = join_names(sorted({settings.role_models[request.role].spec for request in requests}))

@@ -83,7 +83,7 @@ class Annotations(Reader):
         source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
         rows, params = select(self._connection, source)
         value, coding = _coded_value(codebook)
-        found = self._connection.numbers(
+        columns = self._connection.numbers(
             f"""
             SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
                    coalesce(({value})::DOUBLE, 'nan') AS value
@@ -94,7 +94,7 @@ class Annotations(Reader):
         )
         documents = self._connection.value("SELECT count(*) FROM run_documents WHERE run_id = ?", [run_id])
         grid = np.full((documents, len(codebook.items)), np.nan)
-        grid[found["row"], found["column"]] = found["value"]  # a later turn replaces an earlier one
+        grid[columns["row"], columns["column"]] = columns["value"]  # a later turn replaces an earlier one
         return grid
 
     def decision_certainty(self, run_id: str, role: str, items: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
@@ -157,18 +157,18 @@ class Annotations(Reader):
 
         The status is ``verdict``, ``unresolved`` or ``failed``, or ``waiting`` before the debate has ended.
         """
-        found = self._connection.numbers(
+        columns = self._connection.numbers(
             "SELECT coalesce(status, 'waiting') AS status FROM (FROM run_documents WHERE run_id = $run) AS own "
             "LEFT JOIN (SELECT document_id, status FROM verdicts WHERE run_id = $run) USING (document_id) "
             "ORDER BY own.position",
             {"run": run_id},
         )
-        return found["status"]
+        return columns["status"]
 
     def words(self, run_id: str) -> npt.NDArray[np.int64]:
         """Return the word counts of the texts of the run's documents, in its order."""
-        found = self._connection.numbers(_PER_DOCUMENT.format("coalesce(words, 0)::BIGINT"), {"run": run_id})
-        return found["value"]
+        columns = self._connection.numbers(_PER_DOCUMENT.format("coalesce(words, 0)::BIGINT"), {"run": run_id})
+        return columns["value"]
 
     def groups(self, run_id: str) -> list[str]:
         """Return the group of each of the run's documents, in its order; empty for none."""
@@ -271,16 +271,16 @@ class Annotations(Reader):
             {"run": run_id},
         )
         many = {kind for kind in (GOLD, REVIEWED) if sum(bool(who) and name == kind for name, who, _ in rows) > 1}
-        found: dict[str, int] = {GOLD: 0, REVIEWED: 0}
+        counts: dict[str, int] = {GOLD: 0, REVIEWED: 0}
         latent = 0
         for kind, who, n in rows:
             if kind == LATENT:
                 latent = n
             elif kind == "run":
-                found[str(of_run(who))] = n
+                counts[str(of_run(who))] = n
             elif not who or kind in many or AnnotationSource(kind, who).by_author:
-                found[str(AnnotationSource(kind, who))] = n
-        return found | ({LATENT: latent} if latent else {})
+                counts[str(AnnotationSource(kind, who))] = n
+        return counts | ({LATENT: latent} if latent else {})
 
     def raters(self) -> list[str]:
         """Return the names of the gold raters in alphabetical order."""

@@ -123,8 +123,8 @@ def select(connection: Connection, source: AnnotationSource) -> tuple[str, dict[
         case "latent":
             return f"{rows} latent_labels", {}
         case "run":
-            own = "SELECT document_id, item, value, turn FROM annotations"
-            return f"{own} WHERE run_id = $who AND annotator = $annotator", who | {"annotator": source.role}
+            annotations = "SELECT document_id, item, value, turn FROM annotations"
+            return f"{annotations} WHERE run_id = $who AND annotator = $annotator", who | {"annotator": source.role}
 
 
 _ANSWERS = """

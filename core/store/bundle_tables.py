@@ -99,10 +99,10 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
         raise translate_error(error, part) from error
     try:
         migrations.migrate(root, path=str(part), upto=schema)
-        known = set(_tables(root))
+        names = set(_tables(root))
         root.execute("BEGIN")
         for name, batches in tables:
-            if name not in known:
+            if name not in names:
                 raise InputError(f"A project has no table '{name}'.", "The bundle was not made by Moot, or edited.")
             for batch in batches:
                 _append(root, name, batch)

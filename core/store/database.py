@@ -120,9 +120,9 @@ class Connection:
     created the file.
     """
 
-    def __init__(self, path: Path, root: Cursor, ownership: Ownership, *, made: bool) -> None:
+    def __init__(self, path: Path, root: Cursor, ownership: Ownership, *, created: bool) -> None:
         self.path = path
-        self.made = made
+        self.created = created
         self._root = root
         self._ownership = ownership
         self._local = threading.local()
@@ -139,9 +139,9 @@ class Connection:
         """
         if _identity(self.path) == self._identity:
             return None
-        what = "replaced by another file" if self.path.exists() else "deleted or moved"
+        change = "replaced by another file" if self.path.exists() else "deleted or moved"
         return ProjectGone(
-            f"{self.path} was {what} while it was open.",
+            f"{self.path} was {change} while it was open.",
             "Active runs are paused. Nothing is lost as long as Moot is open: save a copy before you close it.",
         )
 
@@ -151,8 +151,8 @@ class Connection:
         Tried by writing the file's own times, because recent kernels do not report the state of such a file system.
         """
         try:
-            found = self.path.stat()
-            os.utime(self.path, ns=(found.st_atime_ns, found.st_mtime_ns))
+            status = self.path.stat()
+            os.utime(self.path, ns=(status.st_atime_ns, status.st_mtime_ns))
         except OSError as error:
             if error.errno == errno.EROFS:
                 return ProjectGone(
@@ -202,8 +202,8 @@ class Connection:
     def numbers(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of a query of numbers without NULL as arrays; Arrow would import pandas for this."""
         with self._reading() as cursor:
-            found = cursor.execute(sql, params).fetchnumpy()
-            return {name: np.asarray(column) for name, column in found.items()}
+            columns = cursor.execute(sql, params).fetchnumpy()
+            return {name: np.asarray(column) for name, column in columns.items()}
 
     @property
     def is_open(self) -> bool:
@@ -275,10 +275,10 @@ class Reader:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _stop(cursor: Cursor) -> None:
@@ -305,33 +305,35 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     folder is missing or read-only, the file is not a Moot project, or a newer Moot made it.
     """
     check_path(Path(path))
-    place = Path(path).expanduser().resolve()
-    if place.is_dir():
-        raise ProjectError(f"{place} is a folder, not a project file.", "Name a file in it, such as moot.duckdb.")
-    if not create and not place.exists():
-        raise ProjectError(f"There is no project at {place}.", "Check the path.")
-    ownership = Ownership(place, url)
-    earlier = data_files(place)
-    made = place not in earlier
+    resolved = Path(path).expanduser().resolve()
+    if resolved.is_dir():
+        raise ProjectError(f"{resolved} is a folder, not a project file.", "Name a file in it, such as moot.duckdb.")
+    if not create and not resolved.exists():
+        raise ProjectError(f"There is no project at {resolved}.", "Check the path.")
+    ownership = Ownership(resolved, url)
+    earlier = data_files(resolved)
+    created = resolved not in earlier
     root: Cursor | None = None
     try:
-        root = _connect(place)
-        migrations.migrate(root, path=str(place))
+        root = _connect(resolved)
+        migrations.migrate(root, path=str(resolved))
         if (run_id := migrations.foreign_run(root)) is not None:
-            raise ProjectError(f"{run_id!r} in {place} is not the name of a run.", "Another program changed the file.")
+            raise ProjectError(
+                f"{run_id!r} in {resolved} is not the name of a run.", "Another program changed the file."
+            )
     except BaseException as error:
         if root is not None:
             root.close()
-        if made:
-            for file in data_files(place):
+        if created:
+            for file in data_files(resolved):
                 if file not in earlier:
                     with suppress(OSError):
                         file.unlink()
         ownership.forget()
         if isinstance(error, duckdb.Error):
-            raise translate_error(error, place) from error
+            raise translate_error(error, resolved) from error
         raise
-    return Connection(place, root, ownership, made=made)
+    return Connection(resolved, root, ownership, created=created)
 
 
 def check_path(path: Path) -> None:
@@ -358,15 +360,15 @@ def copy_files(path: Path, target: Path) -> None:
 
     Raises StorageFull and ProjectError.
     """
-    made: list[Path] = []
+    copies: list[Path] = []
     try:
         for file in data_files(path):
             copy = target.with_name(target.name + file.name.removeprefix(path.name))
             with file.open("rb") as source, copy.open("xb") as destination:
-                made.append(copy)
+                copies.append(copy)
                 shutil.copyfileobj(source, destination)
     except OSError as error:
-        for copy in made:
+        for copy in copies:
             copy.unlink(missing_ok=True)
         raise translate_error(error, target) from error
 
@@ -383,12 +385,12 @@ def _check_companions(path: Path) -> None:
     for suffix in (*_COMPANIONS, _SPILL):
         companion = path.with_name(path.name + suffix)
         with suppress(FileNotFoundError, NotADirectoryError):
-            found = companion.lstat()
-            if suffix == _SPILL and not stat.S_ISDIR(found.st_mode):
+            status = companion.lstat()
+            if suffix == _SPILL and not stat.S_ISDIR(status.st_mode):
                 problem = "is not a folder"
-            elif suffix != _SPILL and not stat.S_ISREG(found.st_mode):
+            elif suffix != _SPILL and not stat.S_ISREG(status.st_mode):
                 problem = "is not a regular file"
-            elif found.st_uid not in owners:
+            elif status.st_uid not in owners:
                 problem = "belongs to another user"
             else:
                 continue
@@ -456,9 +458,9 @@ class Ownership:
         if not self._new:
             self.release()
         elif self._lock.is_locked:
-            for left in (self._note, Path(self._lock.lock_file)):
+            for path in (self._note, Path(self._lock.lock_file)):
                 with suppress(OSError):  # Windows removes no open file
-                    left.unlink()
+                    path.unlink()
             self._lock.release()
 
 

@@ -74,8 +74,8 @@ _OWN = {
 }
 
 
-def _query(base: str, narrowed: str, *, own: bool, debate: bool) -> str:
-    joined = [*([] if own else ["people"]), *(["gold", "roles"] if debate else [])]
+def _query(base: str, narrowed: str, *, own_only: bool, debate: bool) -> str:
+    joined = [*([] if own_only else ["people"]), *(["gold", "roles"] if debate else [])]
     return _RECORDS.format(
         base=base,
         narrowed=narrowed,
@@ -83,7 +83,7 @@ def _query(base: str, narrowed: str, *, own: bool, debate: bool) -> str:
         joins="\n".join(
             f"LEFT JOIN ({_JOINS[name].format(narrowed=narrowed)}) AS {name}_of USING (document_id)" for name in joined
         ),
-        **(_OWN if own else _ALL),
+        **(_OWN if own_only else _ALL),
     )
 
 
@@ -149,21 +149,21 @@ class DocumentRecords(Reader):
         sql = _query(
             f"SELECT id AS document_id FROM documents WHERE id IN ({marks})",
             f"AND document_id IN ({marks})",
-            own=actor is not None,
+            own_only=actor is not None,
             debate=debate,
         )
         params = {"run": run_id, **names, **({} if actor is None else {"actor": actor})}
-        found = {row[0]: row for row in self._connection.rows(sql, params)}
-        by_others = [id for id, row in found.items() if row[-1]]
+        rows = {row[0]: row for row in self._connection.rows(sql, params)}
+        by_others = [id for id, row in rows.items() if row[-1]]
         second = frozenset() if actor is None else second_readings(self._connection, actor, by_others)
-        return [_record_of(found[id], second_reading=id in second) for id in ids if id in found]
+        return [_record_of(rows[id], second_reading=id in second) for id in ids if id in rows]
 
     def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Generator[list[DocumentRecord], None, None]:
         """Yield records of the run (or the project) in position order, up to ``batch`` at once."""
         base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
         if run_id is not None:
             base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
-        sql = _query(base, "AND document_id IN (SELECT document_id FROM base)", own=False, debate=True)
+        sql = _query(base, "AND document_id IN (SELECT document_id FROM base)", own_only=False, debate=True)
         cursor = self._connection.cursor()
         try:
             cursor.execute("BEGIN")

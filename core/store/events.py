@@ -158,8 +158,8 @@ class AuthorLog(Repository):
 
         def run(cursor: Cursor) -> None:
             insert_documents(cursor, documents)
-            for actor, own in groupby(entries, _actor):
-                record(cursor, actor, [_event(entry) for entry in own])
+            for actor, actor_entries in groupby(entries, _actor):
+                record(cursor, actor, [_event(entry) for entry in actor_entries])
             for (document_id, item), value in (gold or {}).items():
                 cursor.execute(
                     "DELETE FROM gold WHERE document_id = ? AND rater = ? AND item = ?", [document_id, AUTHOR, item]

@@ -180,7 +180,7 @@ class Lab(Repository):
             return number
 
         number = self._writer.do(run)
-        return next(each for each in self.sweeps() if each.sweep == number)
+        return next(sweep for sweep in self.sweeps() if sweep.sweep == number)
 
     def update_sweep(self, sweep: int, progress: Mapping[str, Any], state: SweepState, message: str = "") -> None:
         """Store the progress of a sweep."""

@@ -26,8 +26,8 @@ _RUN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 @lru_cache(maxsize=1)
 def scripts() -> tuple[tuple[int, str], ...]:
     """Return all migrations as (number, SQL), in order, counting from 1 without a gap."""
-    found = sorted((int(match[1]), path) for path in _FOLDER.iterdir() if (match := _NAME.match(path.name)))
-    return tuple((number, path.read_text(encoding="utf-8")) for number, path in found)
+    numbered = sorted((int(match[1]), path) for path in _FOLDER.iterdir() if (match := _NAME.match(path.name)))
+    return tuple((number, path.read_text(encoding="utf-8")) for number, path in numbered)
 
 
 def newest() -> int:
@@ -35,10 +35,10 @@ def newest() -> int:
     return scripts()[-1][0]
 
 
-def _version(cursor: DuckDBPyConnection, found: frozenset[tuple[str, str, str]]) -> int | None:
+def _version(cursor: DuckDBPyConnection, definitions: frozenset[tuple[str, str, str]]) -> int | None:
     """Return the schema version of the open file: 0 for an empty database, None if it is not a Moot project."""
-    if not any((kind, name) == ("table", "main.moot_schema") for kind, name, _ in found):
-        return None if found else 0
+    if not any((kind, name) == ("table", "main.moot_schema") for kind, name, _ in definitions):
+        return None if definitions else 0
     return max(_applied(cursor), default=0)
 
 
@@ -49,8 +49,8 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
     Raises it also if the file has any definition that differs from the schema: a view or macro in a file from somebody
     else would run that person's SQL. Nothing in the file runs before this check. DuckDB's own errors pass through.
     """
-    found = _definitions(cursor)
-    version = _version(cursor, found)
+    definitions = _definitions(cursor)
+    version = _version(cursor, definitions)
     if version is None:
         raise ProjectError(
             f"{path} is a file of another program, not a Moot project.", "Open another file; this one was not changed."
@@ -64,7 +64,7 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
             f"{path} was made by a different development version of Moot.",
             "Open it with the Moot that made it, export what you need, and import that into a new project.",
         )
-    if version and (changed := found ^ _expected(version)):
+    if version and (changed := definitions ^ _expected(version)):
         kind, name, _ = min(changed)
         raise ProjectError(
             f"{path} was changed by another program: its {kind} {name.removeprefix('main.')} is not Moot's.",
@@ -98,15 +98,17 @@ def _definitions(cursor: DuckDBPyConnection) -> frozenset[tuple[str, str, str]]:
 
     The built-in table functions are named in full, and no other function is used: a macro in the file can shadow them.
     """
-    ((own,),) = cursor.execute("SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal").fetchall()
-    found = set()
+    ((database,),) = cursor.execute(
+        "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal"
+    ).fetchall()
+    definitions = set()
     for kind, columns in _CATALOG.items():
         source = f"system.main.duckdb_{'indexes' if kind == 'index' else kind + 's'}()"
         internal = "" if kind in ("sequence", "index", "trigger") else "AND NOT internal"
         sql = f"SELECT {columns} FROM {source} WHERE database_name = ? {internal}"
-        for schema, name, definition in cursor.execute(sql, [own]).fetchall():
-            found.add((kind, f"{schema}.{name}", str(definition)))
-    return frozenset(found)
+        for schema, name, definition in cursor.execute(sql, [database]).fetchall():
+            definitions.add((kind, f"{schema}.{name}", str(definition)))
+    return frozenset(definitions)
 
 
 @lru_cache(maxsize=4)

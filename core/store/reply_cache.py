@@ -44,17 +44,17 @@ class Replies(Repository):
     def __init__(self, connection: Connection, writer: Writer) -> None:
         super().__init__(connection, writer)
         path = reply_log_path(connection.path)
-        if connection.made:  # a log from a deleted project of the same name
+        if connection.created:  # a log from a deleted project of the same name
             path.unlink(missing_ok=True)
         self._keys = set(connection.column("SELECT key FROM replies"))
         self._log = ReplyLog(path)
         self._refused: list[Reply] = []
         """Replies that the full disk refused: in the log, not in the table."""
-        left = [reply for reply in self._log.found if reply.key not in self._keys]
-        if left:
-            writer.do(lambda cursor: _insert_replies(cursor, left, True))
-            self._keys.update(reply.key for reply in left)
-        self._log.forget([reply.key for reply in self._log.found])
+        missing = [reply for reply in self._log.recovered if reply.key not in self._keys]
+        if missing:
+            writer.do(lambda cursor: _insert_replies(cursor, missing, True))
+            self._keys.update(reply.key for reply in missing)
+        self._log.forget([reply.key for reply in self._log.recovered])
 
     def contains(self, key: str) -> bool:
         """Return True if a reply with this key is on disk; from memory."""
@@ -84,8 +84,8 @@ class Replies(Repository):
         self._log.append(reply)
         self._keys.add(reply.key)
         again, self._refused = self._refused, []
-        for one in (*again, reply):
-            self._writer.insert(_insert_replies, [one]).add_done_callback(self._on_written(one))
+        for unwritten in (*again, reply):
+            self._writer.insert(_insert_replies, [unwritten]).add_done_callback(self._on_written(unwritten))
 
     def close(self) -> None:
         """Close the log, after the writer."""
@@ -145,8 +145,8 @@ class ReplyLog:
         self._gate = threading.Lock()
         self._file: int | None = None
         self._size = 0
-        self.found: tuple[Reply, ...] = tuple(_read(path))
-        self._waiting = {reply.key: reply for reply in self.found}
+        self.recovered: tuple[Reply, ...] = tuple(_read(path))
+        self._waiting = {reply.key: reply for reply in self.recovered}
 
     def get(self, key: str) -> Reply | None:
         """Return the reply with this key if it is not yet in the tables."""

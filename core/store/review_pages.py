@@ -102,10 +102,10 @@ class ReviewReasons(Repository):
         """
         params = {"run": run_id, "siblings": sorted({run_id, *siblings})}
         basis, verdicts = self._state(params)
-        kept = self._connection.row("SELECT basis, verdicts FROM review_reason_states WHERE run_id = ?", [run_id])
-        if kept != (basis, verdicts):
+        stored = self._connection.row("SELECT basis, verdicts FROM review_reason_states WHERE run_id = ?", [run_id])
+        if stored != (basis, verdicts):
             self._writer.do(
-                lambda cursor: _derive(cursor, params, basis, verdicts, everything=not kept or kept[0] != basis)
+                lambda cursor: _derive(cursor, params, basis, verdicts, everything=not stored or stored[0] != basis)
             )
 
     def _state(self, params: dict[str, Any]) -> tuple[str, str]:
@@ -535,19 +535,19 @@ class SamplingFrames(Repository):
                 insert(cursor, "sampling_sizes", ("run_id", "frame", "document_id", "size"), rows)
 
         self._writer.do(run)
-        found = self.latest(run_id)
-        assert found is not None
-        return found
+        stored = self.latest(run_id)
+        assert stored is not None
+        return stored
 
     def sizes(self, run_id: str, frame_run: str, frame: int) -> npt.NDArray[np.float64]:
         """Return the sizes of a run's documents in a frame of any run, in the order of the run; NaN for none."""
-        found = self._connection.numbers(
+        columns = self._connection.numbers(
             "SELECT coalesce(size, 'nan'::DOUBLE) AS size FROM run_documents LEFT JOIN (SELECT document_id, size FROM "
             "sampling_sizes WHERE run_id = $frame_run AND frame = $frame) AS sizes USING (document_id) "
             "WHERE run_documents.run_id = $run ORDER BY position",
             {"run": run_id, "frame_run": frame_run, "frame": frame},
         )
-        sizes: npt.NDArray[np.float64] = found["size"]
+        sizes: npt.NDArray[np.float64] = columns["size"]
         return sizes
 
     def selections(self) -> list[Selection]:

@@ -173,7 +173,8 @@ class Reviews(Repository):
             {"document": document_id, "actor": actor},
         )
         marks = {
-            name: own if second_reading or (own and name in ("note", "tags")) else last for name, last, own in rows
+            name: by_actor if second_reading or (by_actor and name in ("note", "tags")) else last
+            for name, last, by_actor in rows
         }
         return {name: load(mark["value"]) for name, mark in marks.items() if mark and mark["value"] is not None}
 
@@ -250,13 +251,13 @@ def second_readings(connection: Connection, actor: str, document_ids: Sequence[s
     """
     if not document_ids:
         return frozenset()
-    found = connection.column(
+    ids = connection.column(
         f"SELECT document_id FROM person_status WHERE list_contains($ids, document_id) AND status = '{SUBMITTED}' "
         "AND actor <> $actor EXCEPT "
         f"SELECT document_id FROM events WHERE list_contains($ids, document_id) AND {IS_SUBMISSION} AND actor = $actor",
         {"ids": list(document_ids), "actor": clean(actor)},
     )
-    return frozenset(found)
+    return frozenset(ids)
 
 
 def _statuses(cursor: Cursor, actor: str, ids: list[str]) -> dict[str, str]:

@@ -218,10 +218,10 @@ def _added(
         return list(rows)
     names, key = ", ".join(columns), ", ".join(columns[: len(next(iter(rows)))])
     with incoming(cursor, columns_of(columns, rows.values())):
-        found: list[Any] = cursor.execute(
+        added: list[Any] = cursor.execute(
             f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming ON CONFLICT {conflict} RETURNING {key}"
         ).fetchall()
-        return found
+        return added
 
 
 class BatchJobStore(Repository):

@@ -154,8 +154,8 @@ class Runs(Repository):
     def with_codebook(self, codebook: Codebook) -> list[str]:
         """Return the ids of the listed runs with exactly this codebook, oldest first."""
         ids = self._connection.column(f"SELECT run_id FROM runs WHERE {LISTED} ORDER BY number")
-        found = {run_id: self.settings(run_id) for run_id in ids}
-        return [run_id for run_id, settings in found.items() if settings and settings.codebook == codebook]
+        settings_by_run = {run_id: self.settings(run_id) for run_id in ids}
+        return [run_id for run_id, settings in settings_by_run.items() if settings and settings.codebook == codebook]
 
     def all(self) -> list[RunRow]:
         """Return all runs with their counts, oldest first, without deleted runs and runs of the Lab."""
@@ -198,10 +198,10 @@ class Runs(Repository):
             there = cursor.execute(
                 "SELECT document_id, position FROM run_documents WHERE run_id = ?", [run_id]
             ).fetchall()
-            known = {id for id, _ in there}
+            existing = {id for id, _ in there}
             first = max((position for _, position in there), default=-1) + 1
-            new = [id for id in dict.fromkeys(document_ids) if id not in known]
-            rows = [(run_id, id, first + place) for place, id in enumerate(new)]
+            new = [id for id in dict.fromkeys(document_ids) if id not in existing]
+            rows = [(run_id, id, first + index) for index, id in enumerate(new)]
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
             if new:
                 cursor.execute(
@@ -257,11 +257,11 @@ class Runs(Repository):
     def _read(self, run_id: str | None) -> list[RunRow]:
         """Return the run or, for None, the listed runs; they are read from the file once per commit."""
         committed_at = self._writer.committed_at
-        known = self._latest.get(run_id)
-        if known is None or known[0] != committed_at:
+        cached = self._latest.get(run_id)
+        if cached is None or cached[0] != committed_at:
             rows = tuple(_run_of(stored) for stored in self._connection.records(_COUNTED, {"run": run_id}))
-            known = self._latest[run_id] = committed_at, rows
-        return list(known[1])
+            cached = self._latest[run_id] = committed_at, rows
+        return list(cached[1])
 
 
 class PrecedentPools(Repository):
@@ -318,19 +318,19 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     Turns of all documents without a verdict are marked superseded. A turn that is replayed with the same reply becomes
     current again.
     """
-    where = "run_id = $run AND list_contains($statuses, status)"
+    condition = "run_id = $run AND list_contains($statuses, status)"
     params: Mapping[str, Any] = {"run": run_id, "statuses": list(statuses)}
-    rows = cursor.execute(f"SELECT DISTINCT status FROM verdicts WHERE {where}", params).fetchall()
-    found = {status for (status,) in rows}
-    if not found:
+    rows = cursor.execute(f"SELECT DISTINCT status FROM verdicts WHERE {condition}", params).fetchall()
+    moved = {status for (status,) in rows}
+    if not moved:
         return
-    cursor.execute(f"INSERT INTO superseded_verdicts SELECT * FROM verdicts WHERE {where}", params)
-    cursor.execute(f"DELETE FROM verdicts WHERE {where}", params)
+    cursor.execute(f"INSERT INTO superseded_verdicts SELECT * FROM verdicts WHERE {condition}", params)
+    cursor.execute(f"DELETE FROM verdicts WHERE {condition}", params)
     unended = "run_id = $run AND document_id NOT IN (SELECT document_id FROM verdicts WHERE run_id = $run)"
     cursor.execute(f"UPDATE turns SET superseded = true WHERE {unended}", {"run": run_id})
     cursor.execute(f"DELETE FROM annotations WHERE {unended}", {"run": run_id})
     cursor.execute(
-        "UPDATE runs SET retry = retry + ?, finished_at = NULL WHERE run_id = ?", [int("unresolved" in found), run_id]
+        "UPDATE runs SET retry = retry + ?, finished_at = NULL WHERE run_id = ?", [int("unresolved" in moved), run_id]
     )
 
 
@@ -447,7 +447,7 @@ class RunCosts(Reader):
         if reference is not None:
             rows, more = select(self._connection, source_of(reference))
             only, params = f"SEMI JOIN (SELECT document_id FROM ({rows})) USING (document_id)", params | more
-        found = self._connection.rows(
+        costs = self._connection.rows(
             f"""
             SELECT role, round, count(*), CASE WHEN bool_or(cost_usd IS NULL) THEN NULL ELSE sum(cost_usd) END,
                    sum(prompt_tokens)::BIGINT, sum(completion_tokens)::BIGINT, sum(seconds)
@@ -458,7 +458,7 @@ class RunCosts(Reader):
             """,
             params,
         )
-        return [RoleCost(*row) for row in found]
+        return [RoleCost(*row) for row in costs]
 
     def usage(self, run_id: str) -> dict[str, tuple[int, Usage]]:
         """Return the number of turns and their average tokens by role of a run."""

@@ -253,7 +253,7 @@ class Prompts(Repository):
             return name
 
         name = self._writer.do(run)
-        return next(each for each in self.versions(slot) if each.name == name)
+        return next(version for version in self.versions(slot) if version.name == name)
 
     def versions(self, slot: str | None = None) -> list[PromptVersion]:
         """Return the saved versions of a slot (of all slots if None), oldest first."""

@@ -157,10 +157,10 @@ class Transcripts(Reader):
         counted: Counter[str] = Counter()
         for text, count in rows:
             verdict = verdict_of(text)
-            found = (
+            reasons = (
                 verdict.reasons.values() if status == "unresolved" else [verdict.error.message if verdict.error else ""]
             )
-            causes = {re.sub(_NUMBER, "", message): message for message in found}
+            causes = {re.sub(_NUMBER, "", message): message for message in reasons}
             messages = causes | messages
             counted.update(dict.fromkeys(causes, count))
         return [(messages[cause], count) for cause, count in counted.most_common(3)]

@@ -37,7 +37,7 @@ def test_committed_reply_is_readable_before_it_is_in_the_table(project, path, mo
     assert stored_keys(project) == set()
     assert project.turn_store.contains("k1")
     assert project.turn_store.get("k1") == asyncio.run(project.turn_store.fetch("k1")) == make_reply("k1")
-    assert ReplyLog(reply_log_path(path)).found == (make_reply("k1"),)
+    assert ReplyLog(reply_log_path(path)).recovered == (make_reply("k1"),)
     flush(project)
     assert stored_keys(project) == {"k1"}
     assert project.turn_store.get("k1") == make_reply("k1")
@@ -62,7 +62,7 @@ def test_opening_moves_logged_replies_into_the_table(path):
 def test_line_after_an_incomplete_line_is_read(path):
     reply_log_path(path).write_bytes(b'{"key": "other fields"}\n[1]\n{"key": "half a li')
     ReplyLog(reply_log_path(path)).append(make_reply("k1"))
-    assert ReplyLog(reply_log_path(path)).found == (make_reply("k1"),)
+    assert ReplyLog(reply_log_path(path)).recovered == (make_reply("k1"),)
 
 
 def test_new_project_ignores_the_log_of_a_deleted_project(path):
@@ -81,7 +81,7 @@ def test_large_log_is_compacted_to_the_replies_not_yet_stored(path, monkeypatch)
     log.forget(f"k{number}" for number in range(19))
     assert path.stat().st_size < size / 10
     log.append(make_reply("k20"))
-    assert [reply.key for reply in ReplyLog(path).found] == ["k19", "k20"]
+    assert [reply.key for reply in ReplyLog(path).recovered] == ["k19", "k20"]
     log.close()
     assert path.exists(), "replies that are not in the table stay in the log"
     log.forget(["k19", "k20"])
@@ -98,7 +98,7 @@ def test_full_disk_leaves_the_log_unchanged(path, monkeypatch):
         log.append(make_reply("k2"))
     monkeypatch.undo()
     log.append(make_reply("k3"))
-    assert [reply.key for reply in ReplyLog(path).found] == ["k1", "k3"]
+    assert [reply.key for reply in ReplyLog(path).recovered] == ["k1", "k3"]
 
 
 def test_reply_whose_insert_failed_is_inserted_later(project, monkeypatch):
