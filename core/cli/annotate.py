@@ -252,12 +252,12 @@ def _require_connections(workspace: Workspace, settings: RunSettings, run_id: st
 
 def _note_kept_addresses(session: ProjectSession, settings: RunSettings, run_id: str) -> None:
     """Print which addresses of a run stay although its connections have other ones now, and how to use those."""
-    for one in rerun.kept_addresses(run_id, settings, session.models):
-        chosen = [word for role in one.roles for word in ("--role", f"{role}={settings.role_models[role].spec}")]
-        place = ["--project", str(session.path), "--connection", f"{one.connection}={one.now}"]
+    for address in rerun.kept_addresses(run_id, settings, session.models):
+        chosen = [word for role in address.roles for word in ("--role", f"{role}={settings.role_models[role].spec}")]
+        place = ["--project", str(session.path), "--connection", f"{address.connection}={address.current_address}"]
         command = shlex.join(["moot", "rerun", run_id, *place, *chosen])
         console.print_message(
-            f"{one.sentence} To use it and pay for new replies: {command} (with the run's --param for sampling)"
+            f"{address.sentence} To use it and pay for new replies: {command} (with the run's --param for sampling)"
         )
 
 

@@ -289,8 +289,8 @@ class BatchEngine(ReplayingEngine):
             answer_note = f", {answered} {plural(answered, 'is', 'are')} answered" if answered else none
         return (
             f"{format_count(request_count, 'request')} of a batch {plural(request_count, 'is', 'are')} in {path}"
-            f"{answer_note}; put the replies beside it, as in: vllm run-batch -i {path} -o {path.with_suffix('.output.jsonl')} "
-            f"--model {job.role_model.model}{self._failure}"
+            f"{answer_note}; put the replies beside it, as in: vllm run-batch -i {path} "
+            f"-o {path.with_suffix('.output.jsonl')} --model {job.role_model.model}{self._failure}"
         )
 
     async def _poll(self, job: BatchJob) -> BatchState | None:

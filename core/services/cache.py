@@ -17,9 +17,9 @@ T = TypeVar("T")
 MAX_ENTRIES = 100
 
 _guard = threading.Lock()
-_making: dict[Hashable, threading.Lock] = {}
+_locks: dict[Hashable, threading.Lock] = {}
 """Locks of the entries that are being computed. A result may be computed from others; never the reverse."""
-_known: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
+_entries: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
 """Key to (version, result). Keys contain the store, so a project opened later never gets another one's results."""
 
 
@@ -30,24 +30,24 @@ def cached(session: ProjectSession, make: Callable[[], T], *key: Hashable, basis
     """
     key = (session.store, *key)
     with _guard:
-        if (entry := _known.get(key)) is not None and entry[0] == basis:
-            _known.move_to_end(key)
+        if (entry := _entries.get(key)) is not None and entry[0] == basis:
+            _entries.move_to_end(key)
             return cast(T, entry[1])
-        turn = _making.setdefault(key, threading.Lock())
+        turn = _locks.setdefault(key, threading.Lock())
     with turn:
         with _guard:
-            if (entry := _known.get(key)) is not None and entry[0] == basis:
+            if (entry := _entries.get(key)) is not None and entry[0] == basis:
                 return cast(T, entry[1])
         try:
             result = make()
             with _guard:
-                _known[key] = basis, result
-                _known.move_to_end(key)
-                while len(_known) > MAX_ENTRIES:
-                    _known.popitem(last=False)
+                _entries[key] = basis, result
+                _entries.move_to_end(key)
+                while len(_entries) > MAX_ENTRIES:
+                    _entries.popitem(last=False)
         finally:
             with _guard:
-                _making.pop(key, None)
+                _locks.pop(key, None)
     return result
 
 

@@ -142,7 +142,7 @@ class _ExampleIndex:
 
     async def find(self, document: Document) -> Precedents:
         """Return the most similar examples for each value of each item, never the document itself."""
-        if not self._known:
+        if not self._labels:
             return {}
         async with self._making:
             if self._space is None:

@@ -128,7 +128,7 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     sample, weights = loaded.sample, loaded.design.weights(len(loaded.documents))
     positions = {row: number for number, row in enumerate(loaded.order.tolist())}
     groups = session.store.annotations.groups(run.run_id)
-    selected_how = {selection.document_id: selection.how for selection in session.store.sampling_frames.selections()}
+    methods = {selection.document_id: selection.method for selection in session.store.sampling_frames.selections()}
     rows = []
     for row in np.flatnonzero(loaded.population).tolist():
         number = positions.get(row)
@@ -137,7 +137,7 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
             {
                 "document": loaded.documents[row],
                 "order": None if number is None else number + 1,
-                "selected": "" if number is None else selected_how.get(loaded.documents[row], ""),
+                "selected": "" if number is None else methods.get(loaded.documents[row], ""),
                 "probability": probability or None,
                 "weight": None if number is None else float(weights[row]),
                 "population": sample.population,

@@ -502,10 +502,10 @@ class SamplingFrame:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selection of a submitted document: ``how`` and, if it was drawn, the run and the frame of the draw."""
+    """Selection of a submitted document: its ``method`` and, if it was drawn, the run and the frame of the draw."""
 
     document_id: str
-    how: str
+    method: str
     run_id: str | None
     frame: int | None
 

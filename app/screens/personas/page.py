@@ -171,7 +171,9 @@ def _finish(session: ProjectSession, job: Job[personas.GeneratedPersonas]) -> No
         generated = job.result()
         personas.save_draft(session, generated.extraction.persona_set)
         state.codebook.note_draft_saved()
-        state.set_notice("ok", generated.words, " ".join(generated.extraction.notes) or "Check the draft, then save it.")
+        state.set_notice(
+            "ok", generated.words, " ".join(generated.extraction.notes) or "Check the draft, then save it."
+        )
     st.rerun()
 
 

@@ -84,16 +84,16 @@ class KeptAddress:
 
     run_id: str
     connection: str
-    kept: str
-    now: str
+    address: str
+    current_address: str
     roles: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
         """The reason in words."""
         return (
-            f"{self.run_id} keeps the address {self.kept} of '{self.connection}', because its paid replies belong to "
-            f"this address. {self.now} is not used."
+            f"{self.run_id} keeps the address {self.address} of '{self.connection}', because its paid replies belong "
+            f"to this address. {self.current_address} is not used."
         )
 
 
@@ -103,9 +103,9 @@ def kept_addresses(run_id: str, settings: RunSettings, models: ModelLibrary) -> 
     for role, role_model in settings.role_models.items():
         roles.setdefault((role_model.connection, role_model.base_url), []).append(role)
     return tuple(
-        KeptAddress(run_id, name, kept, connection.base_url, tuple(role_names))
-        for (name, kept), role_names in roles.items()
-        if (connection := models.connections.get(name)) is not None and connection.base_url != kept
+        KeptAddress(run_id, name, address, connection.base_url, tuple(role_names))
+        for (name, address), role_names in roles.items()
+        if (connection := models.connections.get(name)) is not None and connection.base_url != address
     )
 
 

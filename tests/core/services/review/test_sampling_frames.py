@@ -85,7 +85,7 @@ def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> Non
     frames = Counter(draw.frame for draw in _queue(session, run).draws.values())
     assert frames == {2: 40}
     selections = session.store.sampling_frames.selections()
-    assert {(each.how, each.frame) for each in selections} == {("drawn", 1)}
+    assert {(each.method, each.frame) for each in selections} == {("drawn", 1)}
     queue.save_review_settings(session, ReviewSettings(even=1.0))
     assert {draw.frame for draw in _queue(session, run).draws.values()} == {3}
     assert len(set(_sizes(session, run, 3).values())) == 1
