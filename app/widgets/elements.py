@@ -13,7 +13,6 @@ from streamlit.delta_generator import DeltaGenerator
 from app.state import reset_widgets
 from core.formatting import MISSING, PRICE_UNKNOWN, format_clock
 from core.services.background_jobs import Job
-from core.services.project_session import ProjectSession
 
 T = TypeVar("T")
 
@@ -99,11 +98,12 @@ def icon_popover(icon: str, help: str, key: str) -> DeltaGenerator:
     return st.popover(help, icon=f":material/{icon}:", help=help, key=f"icon-{key}", type="tertiary")
 
 
-def discard_popover(label: str, discard: Callable[[ProjectSession], None], session: ProjectSession) -> None:
-    """Draw a button that opens a popover, in which the button ``label`` discards the draft."""
+def discard_popover(discards: Mapping[str, Callable[[], None]]) -> None:
+    """Draw a button that opens a popover with a button for each way to discard the draft, by its label."""
     with st.popover("Discard"):
         line("All changes of the draft will be lost.")
-        st.button(label, key="draft-discard", type="primary", on_click=discard, args=(session,))
+        for number, (label, discard) in enumerate(discards.items(), 1):
+            st.button(label, key=f"draft-discard-{number}", type="primary", on_click=discard)
 
 
 def download(

@@ -122,7 +122,7 @@ def test_reset_of_definitions_removes_their_error(filled: ProjectSession) -> Non
     at.session_state["lab_problem"] = UsageError("The draft does not fit.", "Change it.")
     at.run()
     assert "The draft does not fit." in html(at)
-    at.button(key="draft-discard").click().run()
+    at.button(key="draft-discard-1").click().run()
     assert "The draft does not fit." not in html(at)
 
 
@@ -143,6 +143,25 @@ def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     at.run()
     button(at, "Promote v1 shipped")
     assert prompt_templates.promoted_templates(filled) == {}
+
+
+def test_reset_of_a_prompt_asks_before_a_draft_is_lost(filled: ProjectSession) -> None:
+    slot = judge_slot()
+    shipped = prompt_templates.versions(filled, slot, "ecj")[0]
+    prompt_templates.save_draft(filled, slot, shipped.text + "Be brief.\n", shipped)
+    saved = prompt_templates.save_version(filled, slot, "ecj")
+    at = open_page("lab")
+    at.session_state["lab_subject"] = slot.slot
+    at.run()
+    assert [(each.label, each.key) for each in at.button if "Reset" in each.label] == [("Reset to shipped", None)]
+    prompt_templates.save_draft(filled, slot, saved.text + "Be kind.\n", saved)
+    at.run()
+    assert [(each.label, each.key) for each in at.button if "Reset" in each.label] == [
+        ("Reset to v2", "draft-discard-1"),
+        ("Reset to shipped", "draft-discard-2"),
+    ]
+    at.button(key="draft-discard-1").click().run()
+    assert prompt_templates.template_status(filled, slot, "ecj").text == saved.text
 
 
 def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSession) -> None:

@@ -108,5 +108,6 @@ def test_invalid_or_looping_prompts_are_refused(page: Page) -> None:
         page.keyboard.press("Backspace")
     page.keyboard.type("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}")
     page.get_by_text("exceeded the time or memory limit").first.wait_for()
+    page.get_by_role("button", name="Discard").click()
     page.get_by_role("button", name="Reset to shipped").click()
     page.get_by_text("v1 shipped", exact=True).first.wait_for()

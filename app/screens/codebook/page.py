@@ -74,7 +74,7 @@ def top(session: ProjectSession, status: CodebookStatus) -> None:
             files(session, book)
         if status.dirty:
             back = "Restore the saved version" if status.saved is not None else "Delete the draft"
-            discard_popover(back, discard, session)
+            discard_popover({back: partial(discard, session)})
         if status.saved is not None and st.button("Compare", icon=":material/difference:"):
             compare(session)
         if st.button(

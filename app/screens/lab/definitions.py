@@ -77,7 +77,7 @@ def _foot(session: ProjectSession, now: CodebookStatus) -> None:
         with st.container(width="stretch"):
             saved(state.codebook.draft_saved_at, "Draft saved")
         back = f"Reset to v{now.saved.version}" if now.saved else "Reset"
-        discard_popover(back, _discard, session)
+        discard_popover({back: partial(_discard, session)})
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         note_field(now.next_version)
 

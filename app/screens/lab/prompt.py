@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -12,7 +13,7 @@ import streamlit as st
 from app.components import component, reported
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
-from app.widgets.elements import download, line, saved, segments
+from app.widgets.elements import discard_popover, download, line, saved, segments
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import request_preview
 from core.codebook import Kind
@@ -143,10 +144,14 @@ def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus, known: Seque
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
         with st.container(width="stretch"):
             saved(now.drafted_at if now.changed else None, "Draft saved")
-        if now.text != known[0].text:
-            st.button("Reset to shipped", type="tertiary", on_click=_reset, args=(session, slot, known[0]))
-        if now.changed and not now.base.shipped:
-            st.button(f"Reset to {now.base.label}", type="tertiary", on_click=_reset, args=(session, slot, now.base))
+        reset = partial(_reset, session, slot)
+        versions = {"Reset to shipped": known[0]} if now.text != known[0].text else {}
+        if now.changed:
+            if not now.base.shipped:
+                versions = {f"Reset to {now.base.label}": now.base, **versions}
+            discard_popover({label: partial(reset, version) for label, version in versions.items()})
+        elif versions:  # no draft would be lost
+            st.button("Reset to shipped", type="tertiary", on_click=reset, args=(known[0],))
     if not now.changed:
         return
     number = max(version.number for version in known) + 1

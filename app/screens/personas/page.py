@@ -94,7 +94,7 @@ def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
 
             draft_upload("Import YAML", ["yaml", "yml", "json"], "personas-file", save_import)
         if status.dirty:
-            discard_popover("Restore the saved version", personas.discard, session)
+            discard_popover({"Restore the saved version": partial(personas.discard, session)})
             if st.button(f"Save as v{number}", type="primary", key="personas-save"):
                 version = personas.save(session, status.personas, st.session_state.get(NOTE, ""))
                 reset_widgets(NOTE)
