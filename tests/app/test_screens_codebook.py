@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from core.baseline.lexicon import FULL_LIST
 from core.codebook import load_yaml
 from core.documents import Document
 from core.services import projects
@@ -76,6 +77,11 @@ def test_invalid_name_stays_in_its_field(saved: ProjectSession, typed: str, why:
     at.text_input(key=field).set_value("Cost").run()
     assert "moot-wrong" not in html(at)
     assert names(saved) == ("Cost", "Food")
+
+
+def test_keywords_say_from_how_many_on_the_description_does_not_count(saved: ProjectSession) -> None:
+    note = f"from {FULL_LIST} on, the description&#x27;s words alone do not select the label"
+    assert note in html(open_page("codebook"))
 
 
 def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: ProjectSession) -> None:

@@ -11,6 +11,7 @@ from core import baseline
 from core.baseline.evidence import find_evidence
 from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
+from core.baseline.lexicon import FULL_LIST as FULL_LIST
 from core.baseline.lexicon import lexicon_of
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.debate import protocols
