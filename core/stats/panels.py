@@ -38,8 +38,11 @@ class Following:
     @property
     def absolute(self) -> dict[str, float | None]:
         """The correlations without their sign, as in the paper."""
-        each = {"pearson": self.pearson, "spearman": self.spearman, "kendall": self.kendall}
-        return {name: None if one.value is None else abs(one.value) for name, one in each.items()}
+        correlations = {"pearson": self.pearson, "spearman": self.spearman, "kendall": self.kendall}
+        return {
+            name: None if correlation.value is None else abs(correlation.value)
+            for name, correlation in correlations.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +99,8 @@ def before_after(
 
 
 def _following(reference: Ratings, mean: Ratings, design: Design | None) -> Following:
-    found = score("rating", reference[:, None], mean[:, None], ("",), design=design).labels[""]
-    return Following(found.n, *(found[key] for key in ("pearson", "spearman", "kendall", "mae")))
+    label_scores = score("rating", reference[:, None], mean[:, None], ("",), design=design).labels[""]
+    return Following(label_scores.n, *(label_scores[key] for key in ("pearson", "spearman", "kendall", "mae")))
 
 
 def _alpha(members: Sequence[Ratings], groups: Codes | None) -> Estimate:
@@ -148,14 +151,14 @@ def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: 
     Correlations use the members' mean on documents with a reference and a rating; NaN without spread on either side.
     Alpha uses documents that two members rated; NaN for one member. ``weights`` are those of ``draws``.
     """
-    gold, stack = ratings(reference), np.stack([ratings(one) for one in members])
+    gold, stack = ratings(reference), np.stack([ratings(member) for member in members])
     mean = mean_of(stack)
-    known = ~np.isnan(gold) & ~np.isnan(mean)
-    x, y = gold[known], mean[known]
+    has_both = ~np.isnan(gold) & ~np.isnan(mean)
+    x, y = gold[has_both], mean[has_both]
     measures: dict[str, Callable[[Ratings], float | None]] = {
-        "spearman": lambda frequency: spearman(x, y, frequency[known]),
-        "kendall": lambda frequency: kendall(x, y, frequency[known]),
-        "pearson": lambda frequency: pearson(x, y, frequency[known]),
+        "spearman": lambda frequency: spearman(x, y, frequency[has_both]),
+        "kendall": lambda frequency: kendall(x, y, frequency[has_both]),
+        "pearson": lambda frequency: pearson(x, y, frequency[has_both]),
         "alpha": lambda frequency: krippendorff_alpha(stack.T, "ordinal", frequency),
     }
     return {

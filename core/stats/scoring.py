@@ -179,10 +179,10 @@ def swap_test(
     rows = np.concatenate([gold, gold]), np.concatenate(sides)
 
     def gap(exchanged: Ratings) -> Ratings:
-        kept = data.frequency - exchanged
+        unexchanged = data.frequency - exchanged
         before, after = (
             metric.compute(Samples(np.concatenate(both, axis=1), *rows))
-            for both in ((kept, exchanged), (exchanged, kept))
+            for both in ((unexchanged, exchanged), (exchanged, unexchanged))
         )
         return np.asarray(after - before)
 
@@ -261,8 +261,8 @@ def to_json(scores: Scores) -> dict[str, Any]:
     ``intervals`` mirrors this structure for every score that has an interval, and is absent if none has.
     """
     result: dict[str, Any] = {"n": scores.n, "excluded": scores.excluded}
-    known = scores.n + scores.excluded
-    result["coverage"] = scores.n / known if known else None
+    with_reference = scores.n + scores.excluded
+    result["coverage"] = scores.n / with_reference if with_reference else None
     result |= nest_averages({key: estimate.value for key, estimate in scores.overall.items()}, scores.kind)
     contract = LABEL_CONTRACT if scores.kind != "rating" else tuple(m.key for m in metrics("rating", per_label=True))
     result["labels"] = {
@@ -348,17 +348,21 @@ class _Patterns:
     @classmethod
     def of_grids(cls, kind: Kind, grids: Sequence[npt.NDArray[Any]], design: Design, level: float) -> _Patterns:
         """Return the data of grids ``[document, label]``: of ratings numbers, else 1 and 0, and -1 for no value."""
-        known = [~np.isnan(grid) if kind == "rating" else grid >= 0 for grid in grids]
-        counted, excluded = counted_documents(*known)
-        kept = [grid[counted] for grid in grids]
-        outcomes = kept if kind == "rating" else [_outcomes(kept[0], annotator) for annotator in kept[1:]]
+        has_value = [~np.isnan(grid) if kind == "rating" else grid >= 0 for grid in grids]
+        counted, excluded = counted_documents(*has_value)
+        counted_grids = [grid[counted] for grid in grids]
+        outcomes = (
+            counted_grids
+            if kind == "rating"
+            else [_outcomes(counted_grids[0], annotator) for annotator in counted_grids[1:]]
+        )
         first, inverse, frequency = distinct_rows(np.concatenate(outcomes, axis=1))
-        reference, *others = (grid[first].astype(np.float64) for grid in kept)
+        reference, *annotators = (grid[first].astype(np.float64) for grid in counted_grids)
         if kind != "rating":
             reference = np.where(reference < 0, np.nan, reference)
         return cls(
             kind=kind,
-            sides=(reference, *others),
+            sides=(reference, *annotators),
             frequency=frequency.astype(np.float64),
             weights=np.bincount(inverse, design.weights(len(counted))[counted], len(first)).astype(np.float64),
             inverse=inverse,
@@ -366,7 +370,7 @@ class _Patterns:
             documents=len(counted),
             n=int(counted.sum()),
             excluded=excluded,
-            cells=known[0][counted].sum(axis=0).astype(np.float64),
+            cells=has_value[0][counted].sum(axis=0).astype(np.float64),
             design=design,
             level=level,
         )
@@ -479,9 +483,9 @@ class _Patterns:
             return np.asarray(influence * sqrt(len(influence) / max(1, len(influence) - 1)))
         if self.design.plain:
             return np.asarray(influence * np.sqrt(self.frequency)[:, None])
-        whole = np.zeros((self.documents, influence.shape[1]))
-        whole[self.rows] = influence[self.inverse]
-        return self.design.roots(whole)
+        by_document = np.zeros((self.documents, influence.shape[1]))
+        by_document[self.rows] = influence[self.inverse]
+        return self.design.roots(by_document)
 
     def _case_units(self, cases: Callable[[Samples], Ratings], base: Samples) -> tuple[Ratings, Ratings]:
         """Return the unweighted cases of each output, and the independent units among them."""
@@ -512,8 +516,8 @@ class _Patterns:
             ranges = [_range(metric, output) for output in outputs]
             interval = combine(
                 values[columns] * share[columns],
-                np.array([each.low for each in ranges]) * share[columns],
-                np.array([each.high for each in ranges]) * share[columns],
+                np.array([span.low for span in ranges]) * share[columns],
+                np.array([span.high for span in ranges]) * share[columns],
                 metric_intervals.correlations(of_labels.roots[:, columns]),
                 self.level,
             )
@@ -535,8 +539,8 @@ class _Patterns:
         With few it combines the intervals of both, which the ends of the range make wide.
         """
         _, *annotators = self.sides
-        one, two = (side[:, [column]] if metric.per_label else side for side in annotators)
-        apart = np.any(one != two, axis=1)
+        first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
+        apart = np.any(first_values != second_values, axis=1)
         if not apart.any():
             return Interval(0.0, 0.0, self.level)
         before, after = first.outputs[column], second.outputs[column]
@@ -582,11 +586,11 @@ def _scores(
         overall={metric.key: estimates[metric][0] for metric in metrics(data.kind)},
         labels={
             name: LabelScores(
-                int(data.cells[place]),
-                counts[place],
-                {metric.key: estimates[metric][place] for metric in metrics(data.kind, per_label=True)},
+                int(data.cells[column]),
+                counts[column],
+                {metric.key: estimates[metric][column] for metric in metrics(data.kind, per_label=True)},
             )
-            for place, name in enumerate(labels)
+            for column, name in enumerate(labels)
         },
         confusion=confusion,
     )
@@ -604,21 +608,21 @@ def _range(metric: Metric, output: Estimate) -> Interval:
     """Return the interval of an output, for a share without one the whole range, for other metrics the value alone."""
     if output.interval is not None:
         return output.interval
-    known = output.value or 0.0
-    return Interval(0.0, 1.0) if metric.interval in ("share", "f1") else Interval(known, known)
+    value = output.value or 0.0
+    return Interval(0.0, 1.0) if metric.interval in ("share", "f1") else Interval(value, value)
 
 
 def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
     """Return values as a binary grid ``[document, label]``, of a choice one-hot."""
-    chosen = codes(values)
+    label_codes = codes(values)
     if kind == "multilabel":
-        if chosen.max(initial=-1) > 1:
-            raise ValueError(f"expected 1, 0 or no value, got {chosen.max()}")
-        return chosen.astype(np.int8)
-    chosen = chosen[:, 0] if chosen.ndim == 2 and chosen.shape[1] == 1 else chosen
-    if chosen.ndim != 1 or chosen.max(initial=-1) >= labels:
+        if label_codes.max(initial=-1) > 1:
+            raise ValueError(f"expected 1, 0 or no value, got {label_codes.max()}")
+        return label_codes.astype(np.int8)
+    label_codes = label_codes[:, 0] if label_codes.ndim == 2 and label_codes.shape[1] == 1 else label_codes
+    if label_codes.ndim != 1 or label_codes.max(initial=-1) >= labels:
         raise ValueError(f"expected codes [document] below {labels}")
-    return one_hot(chosen, labels)
+    return one_hot(label_codes, labels)
 
 
 def _outcomes(reference: BinaryGrid, predicted: BinaryGrid) -> BinaryGrid:

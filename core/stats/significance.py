@@ -93,22 +93,22 @@ def mcnemar_of(
     With ``groups`` (``[document]``, equal codes for dependent documents) the annotators are exchanged on whole groups,
     see ``sign_flip``.
     """
-    gold, one, two = codes(reference), codes(first), codes(second)
-    check_shapes(gold, one, two)
-    compared = (gold >= 0) & (one >= 0) & (two >= 0)
-    right_one, right_two = (one == gold) & compared, (two == gold) & compared
-    found = mcnemar(
-        int((right_one & ~right_two).sum()),
-        int((right_two & ~right_one).sum()),
+    gold, first_codes, second_codes = codes(reference), codes(first), codes(second)
+    check_shapes(gold, first_codes, second_codes)
+    compared = (gold >= 0) & (first_codes >= 0) & (second_codes >= 0)
+    first_right, second_right = (first_codes == gold) & compared, (second_codes == gold) & compared
+    test = mcnemar(
+        int((first_right & ~second_right).sum()),
+        int((second_right & ~first_right).sum()),
         int(compared.sum()),
         excluded=int(((gold >= 0) & ~compared).sum()),
     )
-    if groups is None or found.p is None:
-        return found
+    if groups is None or test.p is None:
+        return test
     _, group = np.unique(groups, return_inverse=True)
-    gains = np.bincount(group, right_two.astype(np.float64) - right_one).astype(np.int64)
+    gains = np.bincount(group, second_right.astype(np.float64) - first_right).astype(np.int64)
     several = len(np.unique(group[compared]))
-    return replace(found, p=sign_flip(gains), exact=True, statistic=None, groups=several)
+    return replace(test, p=sign_flip(gains), exact=True, statistic=None, groups=several)
 
 
 def sign_flip(gains: Codes) -> float:
@@ -171,15 +171,15 @@ def paired_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
     only if something connects them (the same seed, the same sample of documents); otherwise use ``welch_t``. Raises
     ValueError for different numbers of scores.
     """
-    one, two = ratings(first), ratings(second)
-    check_shapes(one, two)
-    if one.ndim != 1:
-        raise ValueError(f"expected scores [iteration], got {one.ndim} dimensions")
-    known = ~(np.isnan(one) | np.isnan(two))
-    one, two = one[known], two[known]
-    n = len(one)
-    error, df = (sqrt(_variance(two - one) / n), n - 1.0) if n >= 2 else (0.0, None)
-    return _t_test("paired", one, two, 2 * int((~known).sum()), error, df)
+    first_scores, second_scores = ratings(first), ratings(second)
+    check_shapes(first_scores, second_scores)
+    if first_scores.ndim != 1:
+        raise ValueError(f"expected scores [iteration], got {first_scores.ndim} dimensions")
+    complete = ~(np.isnan(first_scores) | np.isnan(second_scores))
+    first_scores, second_scores = first_scores[complete], second_scores[complete]
+    n = len(first_scores)
+    error, df = (sqrt(_variance(second_scores - first_scores) / n), n - 1.0) if n >= 2 else (0.0, None)
+    return _t_test("paired", first_scores, second_scores, 2 * int((~complete).sum()), error, df)
 
 
 def welch_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
@@ -187,24 +187,24 @@ def welch_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
 
     t = (m2 - m1) / sqrt(v1/n1 + v2/n2), degrees of freedom after Welch and Satterthwaite (Welch 1947, Biometrika 34).
     """
-    one, two = ratings(first), ratings(second)
-    if one.ndim != 1 or two.ndim != 1:
+    first_scores, second_scores = ratings(first), ratings(second)
+    if first_scores.ndim != 1 or second_scores.ndim != 1:
         raise ValueError("expected scores [iteration]")
-    kept_one, kept_two = one[~np.isnan(one)], two[~np.isnan(two)]
-    excluded = len(one) + len(two) - len(kept_one) - len(kept_two)
+    first_defined, second_defined = first_scores[~np.isnan(first_scores)], second_scores[~np.isnan(second_scores)]
+    excluded = len(first_scores) + len(second_scores) - len(first_defined) - len(second_defined)
     error, df = 0.0, None
-    if len(kept_one) >= 2 and len(kept_two) >= 2:
-        a, b = _variance(kept_one) / len(kept_one), _variance(kept_two) / len(kept_two)
+    if len(first_defined) >= 2 and len(second_defined) >= 2:
+        a, b = _variance(first_defined) / len(first_defined), _variance(second_defined) / len(second_defined)
         error = sqrt(a + b)
         if error:
-            df = (a + b) ** 2 / (a * a / (len(kept_one) - 1) + b * b / (len(kept_two) - 1))
-    return _t_test("welch", kept_one, kept_two, excluded, error, df)
+            df = (a + b) ** 2 / (a * a / (len(first_defined) - 1) + b * b / (len(second_defined) - 1))
+    return _t_test("welch", first_defined, second_defined, excluded, error, df)
 
 
 def _t_test(
     kind: Literal["paired", "welch"],
-    one: Ratings,
-    two: Ratings,
+    first: Ratings,
+    second: Ratings,
     excluded: int,
     error: float,
     df: float | None,
@@ -212,9 +212,9 @@ def _t_test(
     # Not scipy.stats: its tests warn if one set has no spread, as iterations of a deterministic model, and load slowly.
     from scipy.special import stdtr
 
-    mean_one = float(one.mean()) if len(one) else None
-    mean_two = float(two.mean()) if len(two) else None
-    difference = None if mean_one is None or mean_two is None else mean_two - mean_one
+    first_mean = float(first.mean()) if len(first) else None
+    second_mean = float(second.mean()) if len(second) else None
+    difference = None if first_mean is None or second_mean is None else second_mean - first_mean
     t = p = interval = None
     # Equal scores leave a spread of rounding errors only, which must not pass for precision.
     if difference is not None and df is not None and error > 1e-12 * max(1.0, abs(difference)):
@@ -223,7 +223,17 @@ def _t_test(
         half = t_quantile(df) * error
         interval = Interval(difference - half, difference + half)
     return TTest(
-        kind, len(one), len(two), excluded, mean_one, mean_two, difference, t, None if t is None else df, p, interval
+        kind,
+        len(first),
+        len(second),
+        excluded,
+        first_mean,
+        second_mean,
+        difference,
+        t,
+        None if t is None else df,
+        p,
+        interval,
     )
 
 
@@ -271,15 +281,15 @@ def independent_d(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
     It is the difference of means divided by the root of the mean of both variances (unequal variances allowed). None
     with fewer than two scores on a side or without spread.
     """
-    one, two = (values[~np.isnan(values)] for values in (ratings(first), ratings(second)))
-    if len(one) < 2 or len(two) < 2:
+    first_scores, second_scores = (values[~np.isnan(values)] for values in (ratings(first), ratings(second)))
+    if len(first_scores) < 2 or len(second_scores) < 2:
         return None
-    difference = two.mean() - one.mean()
-    spread = sqrt((_variance(one) + _variance(two)) / 2)
+    difference = second_scores.mean() - first_scores.mean()
+    spread = sqrt((_variance(first_scores) + _variance(second_scores)) / 2)
     # Equal scores leave a spread of rounding errors only.
     if spread <= 1e-12 * max(1.0, abs(difference)):
         return None
-    return float(difference / spread * (1 - 3 / (4 * (len(one) + len(two) - 2) - 1)))
+    return float(difference / spread * (1 - 3 / (4 * (len(first_scores) + len(second_scores) - 2) - 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +319,7 @@ class CochranQ:
         test = f"Cochran's Q({self.df}) = {self.statistic:.2f}, {format_p_value(self.p)}, {self.n:,} cases"
         if self.p >= ALPHA:
             return f"No significant difference ({test})."
-        best = self.names[max(range(len(self.names)), key=lambda place: self.right[place])]
+        best = self.names[max(range(len(self.names)), key=lambda index: self.right[index])]
         return f"They differ significantly; {best} is right most often ({test})."
 
 
@@ -342,7 +352,7 @@ def cochrans_q(reference: npt.ArrayLike, predicted: Mapping[str, npt.ArrayLike])
     if spread > 0:
         statistic = float((k - 1) * (k * (per_annotator**2).sum() - total**2) / spread)
         p = float(chdtrc(k - 1, statistic))
-    return CochranQ(names, n, excluded, tuple(int(each) for each in per_annotator), statistic, k - 1, p)
+    return CochranQ(names, n, excluded, tuple(int(count) for count in per_annotator), statistic, k - 1, p)
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
@@ -351,10 +361,10 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     The i-th smallest of m is multiplied by m - i + 1, is never below the one before it, and is at most 1 (Holm 1979,
     Scand. J. Stat. 6). A test without a p (None) is not one of the m.
     """
-    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    ordered = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     before = 0.0
-    for rank, (p, place) in enumerate(known):
-        before = max(before, min(1.0, p * (len(known) - rank)))
-        adjusted[place] = before
+    for rank, (p, index) in enumerate(ordered):
+        before = max(before, min(1.0, p * (len(ordered) - rank)))
+        adjusted[index] = before
     return tuple(adjusted)

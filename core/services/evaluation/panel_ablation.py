@@ -69,18 +69,20 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
     It has the same persona set and codebook and at least one document in common. A run with the same models is
     preferred, then the latest run. Canary runs are left out.
     """
-    mine, own = style_of(run), set(session.store.runs.document_ids(run.run_id))
-    found = [
+    style, document_ids = style_of(run), set(session.store.runs.document_ids(run.run_id))
+    candidates = [
         row
         for row in session.runs()
         if row.verdicts
         and not row.is_canary
-        and style_of(row) not in (None, mine)
+        and style_of(row) not in (None, style)
         and row.settings.codebook.hash == run.settings.codebook.hash
         and _members(row) == _members(run)
-        and not own.isdisjoint(session.store.runs.document_ids(row.run_id))
+        and not document_ids.isdisjoint(session.store.runs.document_ids(row.run_id))
     ]
-    return max(found, key=lambda row: (row.settings.specs == run.settings.specs, row.run_id)) if found else None
+    return (
+        max(candidates, key=lambda row: (row.settings.specs == run.settings.specs, row.run_id)) if candidates else None
+    )
 
 
 @cached_scores
@@ -99,13 +101,15 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         rows["simple" if own_style == "full" else "full"] = other
     rows = {name: rows[name] for name in STYLES if name in rows}
     column = run.settings.codebook.items.index(dimension)
-    own = run_data.verdict_arrays(session, run, reference)
-    places = _shared_rows(session, own.documents, list(rows.values()), reference, column)
-    documents, gold = [own.documents[place] for place in places], own.reference[places, column]
+    loaded = run_data.verdict_arrays(session, run, reference)
+    shared_rows = _shared_rows(session, loaded.documents, list(rows.values()), reference, column)
+    documents, gold = [loaded.documents[row] for row in shared_rows], loaded.reference[shared_rows, column]
     is_reviewed = source_of(reference).kind == REVIEWED
     groups = run_data.group_codes(session, run)
     weights = panels.draws(
-        len(places), None if groups is None else groups[places], resamples=0 if is_reviewed else panels.RESAMPLES
+        len(shared_rows),
+        None if groups is None else groups[shared_rows],
+        resamples=0 if is_reviewed else panels.RESAMPLES,
     )
     resampled = {
         name: {
@@ -118,13 +122,13 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     if len(resampled) > 1:
         simple = resampled["simple"]
         gains = {group: panels.gains(after, simple[group][1]) for group, (_, after) in resampled["full"].items()}
-    on = np.zeros(run.documents, dtype=np.bool_)
-    on[places] = True
+    is_shared = np.zeros(run.documents, dtype=np.bool_)
+    is_shared[shared_rows] = True
     label = next(label.name for label in run.settings.codebook.labels if label.id == dimension)
     titles = {name: row.title for name, row in rows.items()}
     return Styles(
         runs={name: row.run_id for name, row in rows.items()},
-        counted=_counted(session, run, other, reference, on),
+        counted=_counted(session, run, other, reference, is_shared),
         parts=tuple(
             Part(style, group, *({name: panels.estimate(values) for name, values in side.items()} for side in sides))
             for style, groups_of_style in resampled.items()
@@ -139,8 +143,8 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
 
 def all_styles(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Styles] | None:
     """Return ``styles`` of each dimension by name; None if the run is not a panel of ratings."""
-    found = {label.name: styles(session, run, label.id, reference) for label in run.settings.codebook.labels}
-    return {name: one for name, one in found.items() if one is not None} or None
+    by_dimension = {label.name: styles(session, run, label.id, reference) for label in run.settings.codebook.labels}
+    return {name: comparison for name, comparison in by_dimension.items() if comparison is not None} or None
 
 
 def _shared_rows(
@@ -156,15 +160,17 @@ def _shared_rows(
 
 
 def _counted(
-    session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, on: Mask
+    session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, is_shared: Mask
 ) -> coverage.Coverage:
     """Return the coverage over the documents of both runs; documents of only one run are excluded."""
     if other is None:
-        return coverage.of_documents(session, run, reference, on)
-    own, its = (session.store.runs.document_ids(row.run_id) for row in (run, other))
-    shared = set(own) & set(its)
-    alone = np.array([document not in shared for document in own], dtype=np.bool_)
-    return coverage.of_documents(session, run, reference, on, {"one_run_only": alone}, len(its) - len(shared))
+        return coverage.of_documents(session, run, reference, is_shared)
+    document_ids, other_ids = (session.store.runs.document_ids(row.run_id) for row in (run, other))
+    shared = set(document_ids) & set(other_ids)
+    alone = np.array([document not in shared for document in document_ids], dtype=np.bool_)
+    return coverage.of_documents(
+        session, run, reference, is_shared, {"one_run_only": alone}, len(other_ids) - len(shared)
+    )
 
 
 def _group_ratings(
@@ -192,27 +198,27 @@ def _group_ratings(
 def _members(run: RunRow) -> tuple[tuple[str, str], ...]:
     """Return (role, group) of each persona; empty if the protocol can no longer be read."""
     try:
-        cast = personas.read(str(protocols.params_of(run.settings)["personas"]))
+        persona_set = personas.read(str(protocols.params_of(run.settings)["personas"]))
     except (MootError, KeyError):
         return ()
-    return tuple((member.role, member.group.name) for member in cast.members)
+    return tuple((member.role, member.group.name) for member in persona_set.members)
 
 
 def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate, *, is_reviewed: bool) -> str:
-    whole = f"Full personas ({runs['full']}) against simple roles ({runs['simple']}) on {label}"
+    subject = f"Full personas ({runs['full']}) against simple roles ({runs['simple']}) on {label}"
     if gain.value is None:
-        return f"{whole}: no result, because the ratings or the reference do not vary."
+        return f"{subject}: no result, because the ratings or the reference do not vary."
     difference = f"{format_signed(gain.value, 2)} in Spearman's correlation after the debate"
     if is_reviewed:
-        return f"{whole}: {difference} on the reviewed documents; no interval, as these are not a random sample."
+        return f"{subject}: {difference} on the reviewed documents; no interval, as these are not a random sample."
     if gain.interval is None:
-        return f"{whole}: {difference}; too few documents for an interval."
+        return f"{subject}: {difference}; too few documents for an interval."
     span = format_interval(gain.interval, digits=2, named=True)
     if gain.interval.low == gain.interval.high == 0:
-        return f"{whole}: no difference in any resample."
+        return f"{subject}: no difference in any resample."
     if not gain.clear:
-        return f"{whole}: no significant difference, {difference}, {span}."
-    return f"{whole}: {'better' if gain.value > 0 else 'worse'}, {difference}, {span}."
+        return f"{subject}: no significant difference, {difference}, {span}."
+    return f"{subject}: {'better' if gain.value > 0 else 'worse'}, {difference}, {span}."
 
 
 def _missing(style: Style, run_title: str) -> str:

@@ -67,14 +67,14 @@ def full_report(
     ``json_data``). ``errors`` adds the error analysis of each label, which reads texts. Raises UsageError for an
     unknown reference.
     """
-    found = evaluate(session, run, reference, annotator)
+    evaluation = evaluate(session, run, reference, annotator)
     several = len(repeated_runs.siblings(session, run)) > 1
     debate = debate_effect.debate_effect(session, run, reference)
-    report = to_json(found) | {
+    report = to_json(evaluation) | {
         "reference": reference,
         "annotator": annotator,
         "cost": cost_of_run(session, run),
-        "left_out": dict(found.coverage.left_out),
+        "left_out": dict(evaluation.coverage.left_out),
         "debate": json_data(debate),
         "panel_styles": json_data(panel_ablation.all_styles(session, run, reference)),
         "iterations": json_data(repeated_runs.repeats(session, run, reference)) if several else None,
@@ -100,8 +100,8 @@ def role_models(session: ProjectSession, rows: Sequence[RunRow], reference: Refe
     roles = tuple(rows[-1].settings.role_models) if rows else ()
     return {
         "models": [
-            {"spec": one.spec, "role": one.role, "run_id": one.run_id, **scoring.to_json(one.scores)}
-            for one in model_recommendations.model_scores(session, runs, reference)
+            {"spec": model.spec, "role": model.role, "run_id": model.run_id, **scoring.to_json(model.scores)}
+            for model in model_recommendations.model_scores(session, runs, reference)
         ],
         "recommendations": json_data(model_recommendations.recommend_models(session, runs, roles, reference)),
     }
@@ -112,18 +112,18 @@ def to_table(report: EvaluationReport) -> str:
 
     A score with an interval has the columns ``SCORE_low`` and ``SCORE_high``. Undefined values are empty.
     """
-    found = report.scores
-    each = metrics.metrics(found.kind, per_label=True)
+    scores = report.scores
+    label_metrics = metrics.metrics(scores.kind, per_label=True)
     rows = []
-    for name, label in found.labels.items():
+    for name, label in scores.labels.items():
         counts = asdict(label.counts) if label.counts else {}
-        rows.append({"name": name, "n": label.n, **counts, **_cells([(m, m.key, label[m.key]) for m in each])})
-    overall = metrics.metrics(found.kind)
+        rows.append({"name": name, "n": label.n, **counts, **_cells([(m, m.key, label[m.key]) for m in label_metrics])})
+    overall = metrics.metrics(scores.kind)
     for average in dict.fromkeys(metric.average for metric in overall):
-        own = [
-            (metric, metric.base or metric.key, found[metric.key]) for metric in overall if metric.average == average
+        cells = [
+            (metric, metric.base or metric.key, scores[metric.key]) for metric in overall if metric.average == average
         ]
-        rows.append({"name": average or "all", "n": found.n, **_cells(own)})
+        rows.append({"name": average or "all", "n": scores.n, **_cells(cells)})
     return to_csv(rows)
 
 
@@ -151,20 +151,20 @@ def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[l
     codebook = run.settings.codebook
     values = run_data.verdict_arrays(session, run).verdicts
     if codebook.kind == "rating":
-        known = [column[~np.isnan(column)] for column in values.T]
-        given = [format_number(float(column.mean()) if len(column) else None, 2) for column in known]
+        rated = [column[~np.isnan(column)] for column in values.T]
+        counts = [format_number(float(column.mean()) if len(column) else None, 2) for column in rated]
     else:
-        given = [f"{count:,}" for count in run_data.given_labels(codebook, values).sum(axis=0)]
-    found = evaluate(session, run).scores
+        counts = [f"{count:,}" for count in run_data.given_labels(codebook, values).sum(axis=0)]
+    scores = evaluate(session, run).scores
     shown = [
         metric
         for metric in metrics.metrics(codebook.kind, per_label=True)
-        if found.n and metric.key in ("precision", "recall", "f1", "spearman")
+        if scores.n and metric.key in ("precision", "recall", "f1", "spearman")
     ]
     headings = ["label", "mean" if codebook.kind == "rating" else "given", *(metric.name for metric in shown)]
     rows = [
-        [name, count, *(format_estimate(found.labels[name][metric.key]) for metric in shown)]
-        for name, count in zip(codebook.names, given, strict=True)
+        [name, count, *(format_estimate(scores.labels[name][metric.key]) for metric in shown)]
+        for name, count in zip(codebook.names, counts, strict=True)
     ]
     return headings, rows
 
@@ -181,24 +181,24 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
     """Return the report as HTML. Raises UsageError for an unknown reference."""
     from jinja2 import Environment, StrictUndefined
 
-    found, codebook = evaluate(session, run, reference), run.settings.codebook
-    scores, overall = found.scores, metrics.metrics(found.scores.kind)
+    report, codebook = evaluate(session, run, reference), run.settings.codebook
+    scores, overall = report.scores, metrics.metrics(report.scores.kind)
     debate = debate_effect.debate_effect(session, run, reference)
     again = repeated_runs.repeats(session, run, reference)
     template = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
     return Environment(autoescape=True, undefined=StrictUndefined).from_string(template).render(
-        run=run, codebook=codebook, found=found, scores=scores, overall=overall, debate=debate, again=again,
+        run=run, codebook=codebook, report=report, scores=scores, overall=overall, debate=debate, again=again,
         colours=_COLOURS, percent=format_percent, number=format_number, money=format_money, interval=format_interval,
         estimate=format_estimate,
         run_name=session.run_name(run.run_id),
         printed=format_timestamp(time.time()),
         noun=reference_names(reference).noun,
         cost=cost_of_run(session, run)["usd_per_document"],
-        excluded=sum(found.coverage.left_out.values()) - found.coverage.count("no_reference"),
+        excluded=sum(report.coverage.left_out.values()) - report.coverage.count("no_reference"),
         label_tables=_label_tables(scores),
-        matrices=list(_confusion_matrices(session, found)),
+        matrices=list(_confusion_matrices(session, report)),
         overall_rows=[(metric.name, _cell(scores[metric.key])) for metric in overall],
-        facts=_data_facts(session, run, found),
+        facts=_data_facts(session, run, report),
         effect="".join(words for words, _ in debate_effect.summary(debate)),
         steps=[
             (debate.titles[step.role], f"{step.total.corrected:,}", f"{step.total.regressed:,}",
@@ -206,35 +206,35 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
             for step in (debate.flip_table.steps if debate.flip_table else ())
         ],
         measures=[
-            (name.replace("_", " "), one.n, format_number(one.mean), format_number(one.sd),
-             format_interval(one.interval) or MISSING)
-            for name, one in (again.measures.items() if again else ())
+            (name.replace("_", " "), measure.n, format_number(measure.mean), format_number(measure.sd),
+             format_interval(measure.interval) or MISSING)
+            for name, measure in (again.measures.items() if again else ())
         ],
         alternative=alt_test.may_replace(session, run).sentence,
     )  # fmt: skip
 
 
 def _confusion_matrices(
-    session: ProjectSession, found: EvaluationReport
+    session: ProjectSession, report: EvaluationReport
 ) -> Iterable[tuple[str, Sequence[str], Sequence[Sequence[int]]]]:
     """Yield title, names and matrix of each label or dimension, of a choice those of all labels together."""
-    codebook = found.run.settings.codebook
+    codebook = report.run.settings.codebook
     match codebook.kind:
         case "choice":
-            yield "", codebook.names, found.scores.confusion
+            yield "", codebook.names, report.scores.confusion
         case "rating":
             for label in codebook.labels:
-                matrix = rating_confusion(session, found.run, label.id, found.reference)
+                matrix = rating_confusion(session, report.run, label.id, report.reference)
                 yield label.name, [format_rating(point) for point in codebook.scale_of(label.id).points], matrix
         case "multilabel":
-            for name, counts in found.scores.counts.items():
+            for name, counts in report.scores.counts.items():
                 yield name, ("present", "absent"), ((counts.tp, counts.fn), (counts.fp, counts.tn))
 
 
-def _data_facts(session: ProjectSession, run: RunRow, found: EvaluationReport) -> list[tuple[str, str]]:
+def _data_facts(session: ProjectSession, run: RunRow, report: EvaluationReport) -> list[tuple[str, str]]:
     """Return facts on the documents of the project and of the run, and on the labels in the reference."""
-    documents, noun = session.store.documents, reference_names(found.reference).noun
-    files = dict.fromkeys(one.file_name for one in documents.imports() if one.file_name)
+    documents, noun = session.store.documents, reference_names(report.reference).noun
+    files = dict.fromkeys(imported.file_name for imported in documents.imports() if imported.file_name)
     return [
         ("Files", ", ".join(files) or MISSING),
         ("Documents in the project", f"{documents.count():,}"),
@@ -243,20 +243,22 @@ def _data_facts(session: ProjectSession, run: RunRow, found: EvaluationReport) -
         ("Mean length in this run", f"{documents.mean_length(run.run_id):,.0f} characters"),
         ("Verdicts, unresolved, failed", f"{run.verdicts:,}, {run.unresolved:,}, {run.failed:,}"),
         *(
-            (f"{name} present in {noun}", f"{counts.positives:,} of {found.scores.labels[name].n:,}")
-            for name, counts in found.scores.counts.items()
+            (f"{name} present in {noun}", f"{counts.positives:,} of {report.scores.labels[name].n:,}")
+            for name, counts in report.scores.counts.items()
         ),
     ]
 
 
 def _label_tables(scores: scoring.Scores) -> list[tuple[list[str], list[list[str]]]]:
     """Return head and rows of tables with the scores of each label, each as wide as a page."""
-    each = metrics.metrics(scores.kind, per_label=True)
-    parts = [each[:BESIDE_COUNTS]] + [each[at : at + PER_TABLE] for at in range(BESIDE_COUNTS, len(each), PER_TABLE)]
+    label_metrics = metrics.metrics(scores.kind, per_label=True)
+    parts = [label_metrics[:BESIDE_COUNTS]] + [
+        label_metrics[start : start + PER_TABLE] for start in range(BESIDE_COUNTS, len(label_metrics), PER_TABLE)
+    ]
     tables = []
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         head, rows = [""], {name: [name] for name in scores.labels}
-        if place == 0:
+        if index == 0:
             head += ["n", *(["TP", "FP", "FN", "TN"] if scores.counts else [])]
             for name, label in scores.labels.items():
                 rows[name] += [f"{count:,}" for count in (label.n, *(astuple(label.counts) if label.counts else ()))]
@@ -290,9 +292,9 @@ def prefetch_scores(session: ProjectSession) -> EvaluationReport | None:
     rows = [] if session.active_runs() else run_data.ranked_runs(session)
     if not rows or rows[0].settings.codebook.kind == "rating":
         return None
-    known = available_references(session, rows[0].run_id)
-    reference = default_reference(known, "gold")
-    return evaluate(session, rows[0], reference) if known[reference] else None
+    counts = available_references(session, rows[0].run_id)
+    reference = default_reference(counts, "gold")
+    return evaluate(session, rows[0], reference) if counts[reference] else None
 
 
 def prefetch_tabs(session: ProjectSession, run: RunRow, reference: Reference) -> None:
