@@ -54,9 +54,9 @@ def start_with_files(session: ProjectSession | None) -> None:
             return
         if len(files) == 1 and files[0].name.lower().endswith(bundle.SUFFIX):
             with st.spinner("Creating the project"), error_notices():
-                made = projects.project_from_bundle(context.workspace(), files[0], files[0].name)
-                state.select_project(made.path)
-                state.set_notice("ok", f"{made.path.stem} was created from {files[0].name}")
+                project = projects.project_from_bundle(context.workspace(), files[0], files[0].name)
+                state.select_project(project.path)
+                state.set_notice("ok", f"{project.path.stem} was created from {files[0].name}")
             state.data.clear_uploaders()
             st.rerun()
         fresh = session is None or bool(count_documents(session))  # do not add the files to a sample's documents
@@ -295,18 +295,18 @@ def _bin(workspace: Workspace) -> None:
     if not deleted:
         return
 
-    def restore(one: projects.DeletedProject) -> None:
+    def restore(project: projects.DeletedProject) -> None:
         with error_notices():
-            state.select_project(projects.open_project(workspace, projects.restore_project(one)).path)
-            state.set_notice("ok", f"{one.name} was restored and is open")
+            state.select_project(projects.open_project(workspace, projects.restore_project(project)).path)
+            state.set_notice("ok", f"{project.name} was restored and is open")
 
     def empty_bin() -> None:
         projects.empty_bin()
         state.set_notice("ok", "The bin is empty")
 
     with st.expander(f"Bin ({len(deleted)})"):
-        for number, one in enumerate(deleted):
-            _stored_row(one.name, one.size, f"restore-{number}", partial(restore, one))
+        for number, project in enumerate(deleted):
+            _stored_row(project.name, project.size, f"restore-{number}", partial(restore, project))
         with st.popover("Empty bin", icon=":material/delete_forever:"):
             line(f"{format_count(len(deleted), 'project')} will be deleted for good.")
             st.button("Delete for good", key="empty-bin", type="primary", on_click=empty_bin)

@@ -62,8 +62,8 @@ def _editor(session: ProjectSession, now: CodebookStatus) -> None:
     if not book.labels:
         line("No labels yet. Add one on the Codebook page.", "q")
         return
-    kept = state.lab.label if state.lab.label in {label.id for label in book.labels} else None
-    state.lab.label = pick(book, key="lab-label", default=kept)
+    label_id = state.lab.label if state.lab.label in {label.id for label in book.labels} else None
+    state.lab.label = pick(book, key="lab-label", default=label_id)
     label_editor.label_fields(fields, book, book.label(state.lab.label))
     guideline = fields.bind("book-guideline", book.guideline, lambda old, typed: codebooks.change(old, guideline=typed))
     with st.expander("Guideline for all labels"):
@@ -105,13 +105,13 @@ def _save(session: ProjectSession) -> None:
 
 def _restore(session: ProjectSession, name: str) -> None:
     with error_notices():
-        made = codebooks.restore(session, int(name.removeprefix("v")))
-        state.set_notice("ok", f"{name} is the newest again, as v{made}")
+        version = codebooks.restore(session, int(name.removeprefix("v")))
+        state.set_notice("ok", f"{name} is the newest again, as v{version}")
 
 
 def _open_version(session: ProjectSession, name: str) -> None:
     with error_notices():
-        old = next(each for each in codebooks.history(session) if f"v{each.version}" == name)
+        old = next(version for version in codebooks.history(session) if f"v{version.version}" == name)
         codebooks.save_draft(session, old.codebook)
         state.codebook.note_draft_saved()
 
@@ -124,51 +124,52 @@ def _suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> No
     heading("From the errors")
     run_id = _errors_of(session)
     accepted_lessons(session)
-    found = suggesting.suggest_changes(session, run_id)
-    if not found:
+    suggestions = suggesting.suggest_changes(session, run_id)
+    if not suggestions:
         line(
             "No suggestions. Test a change on labelled documents first. Suggestions need errors that have something "
             "in common.",
             "q",
         )
-    for one in found:
-        _suggestion(session, now, one)
+    for suggestion in suggestions:
+        _suggestion(session, now, suggestion)
     heading("From a language model")
     _rewrite(session, plan, now, run_id)
 
 
 def _errors_of(session: ProjectSession) -> str | None:
     """Draw the choice of the run whose errors are used. Returns None for the latest trial or run."""
-    known = {run.run_id: run for run in run_data.ranked_runs(session) if run.verdicts}
-    if not known:
+    runs = {run.run_id: run for run in run_data.ranked_runs(session) if run.verdicts}
+    if not runs:
         return None
-    if state.lab.errors_run not in known:
+    if state.lab.errors_run not in runs:
         LabState.errors_run.reset()
     return st.selectbox(
-        "Errors of", [None, *known], key=with_default(LabState.errors_run.key, None), width=320,
-        placeholder=LATEST, format_func=lambda id: LATEST if id is None else run_words(known[id]),
+        "Errors of", [None, *runs], key=with_default(LabState.errors_run.key, None), width=320,
+        placeholder=LATEST, format_func=lambda id: LATEST if id is None else run_words(runs[id]),
     )  # fmt: skip
 
 
-def _suggestion(session: ProjectSession, now: CodebookStatus, one: suggesting.Suggestion) -> None:
-    label = now.codebook.label(one.label_id)
+def _suggestion(session: ProjectSession, now: CodebookStatus, suggestion: suggesting.Suggestion) -> None:
+    label = now.codebook.label(suggestion.label_id)
     text, act = st.columns([4, 1.5], vertical_alignment="center", gap="small")
     text.html(
-        f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[one.part]} '
-        f'<span class="moot-ev q moot-l{label.colour}">“{escape(one.text)}”</span>'
-        f'<div class="moot-why">{escape(one.why)}</div></div>'
+        f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[suggestion.part]} '
+        f'<span class="moot-ev q moot-l{label.colour}">“{escape(suggestion.text)}”</span>'
+        f'<div class="moot-why">{escape(suggestion.why)}</div></div>'
     )
     with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
-        st.button("Accept", key=f"lab-take-{one.name}", on_click=_take, args=(session, one))
+        st.button("Accept", key=f"lab-take-{suggestion.name}", on_click=_take, args=(session, suggestion))
         st.button(
-            "Dismiss", key=f"lab-leave-{one.name}", type="tertiary", on_click=suggesting.dismiss, args=(session, one)
-        )
+            "Dismiss", key=f"lab-leave-{suggestion.name}", type="tertiary", on_click=suggesting.dismiss,
+            args=(session, suggestion),
+        )  # fmt: skip
 
 
-def _take(session: ProjectSession, one: suggesting.Suggestion) -> None:
+def _take(session: ProjectSession, suggestion: suggesting.Suggestion) -> None:
     with error_notices():
         try:
-            suggesting.accept(session, one)
+            suggesting.accept(session, suggestion)
             state.codebook.note_draft_saved()
         except KeyError:
             state.set_notice("warn", "The label no longer exists", "It was deleted in another tab.")
@@ -186,8 +187,8 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         label_id = select_label(now.codebook, key="lab-rewrite-label", width=220)
         name = literal(role_model.spec)
-        asked = st.button("Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {name}")
-    if asked:
+        pressed = st.button("Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {name}")
+    if pressed:
         state.lab.proposal = None
         with error_boxes(), st.spinner(f"{name} is writing"):
             state.lab.proposal = suggesting.propose_rewrite(session, plan, label_id, run_id=run_id)

@@ -40,8 +40,8 @@ def main() -> None:
     slots = prompt_templates.slots(plan.protocol)
     slot = next((slot for slot in slots if slot.slot == state.lab.subject), None)
     with st.container():  # also without a notice, so that open popovers stay open when it goes
-        if (asked := LabState.requested_document.pop()) is not None:
-            choose_document(session, asked)
+        if (document_id := LabState.requested_document.pop()) is not None:
+            choose_document(session, document_id)
     top(session, plan, slot)
     warn_of_baseline(session, plan)
     subjects(slots)
@@ -157,14 +157,14 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         line("All documents are held out.")
         return
     number = st.number_input("Document", 1, count, key=with_default(LabState.single_position.key, 1))
-    chosen = document_samples.visible_document(session, int(number))
-    line(f"{chosen.id}: {excerpt(chosen.text)[:120]}", "q")
+    document = document_samples.visible_document(session, int(number))
+    line(f"{document.id}: {excerpt(document.text)[:120]}", "q")
     if st.button("Test this document", type="primary", key="lab-one"):
         LabState.problem.reset()
         with error_boxes():
             change = trials.draft_change(session, slot, plan)
-            document = document_samples.single_document(session, chosen.id)
-            trial = trials.start_trial(session, change, document, pace=plan.pace)
+            sample = document_samples.single_document(session, document.id)
+            trial = trials.start_trial(session, change, sample, pace=plan.pace)
             state.lab.show_trial(trial)
             st.rerun()
 
@@ -176,21 +176,21 @@ def choose_document(session: ProjectSession, document_id: str) -> None:
         notice("warn", f"{document_id} is held out", "Tests use other documents, so that the final score stays fair.")
         return
     state.lab.single_position = number
-    chosen = f"{document_id} is chosen under “Test one document”"
-    notice("info", chosen, "Edit a prompt or a definition, then test it on this document.")
+    head = f"{document_id} is chosen under “Test one document”"
+    notice("info", head, "Edit a prompt or a definition, then test it on this document.")
 
 
 def choose_base(session: ProjectSession, base: RunRow | None) -> None:
     """Draw the form that chooses the run whose models, parameters and prompts the Lab uses."""
-    known = {row.run_id: row for row in run_data.ranked_runs(session)}
-    if not known:
+    runs = {row.run_id: row for row in run_data.ranked_runs(session)}
+    if not runs:
         line("No runs yet. Tests use the models that are chosen on Models.", "q")
         return
-    chosen = st.selectbox(
-        "Run", list(known), format_func=lambda id: run_words(known[id]), key="lab-run",
-        index=list(known).index(base.run_id) if base is not None and base.run_id in known else 0,
+    run_id = st.selectbox(
+        "Run", list(runs), format_func=lambda id: run_words(runs[id]), key="lab-run",
+        index=list(runs).index(base.run_id) if base is not None and base.run_id in runs else 0,
     )  # fmt: skip
-    run = known[chosen]
+    run = runs[run_id]
     facts([(heading, value) for heading, value in configuration.configuration(run.settings, run.documents).items()
            if heading in (configuration.MODELS, configuration.PROMPTS, "Parameters", "Seed")])  # fmt: skip
     if st.button("Use this run", type="primary", key="lab-open-run"):
@@ -225,12 +225,12 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
 
 def subjects(slots: tuple[Slot, ...]) -> None:
     """Draw the choice of the subject: prompts of roles, definitions, and shared prompt parts."""
-    own = {slot.slot: slot.title for slot in slots if not slot.shared}
+    unshared = {slot.slot: slot.title for slot in slots if not slot.shared}
     shared = {slot.slot: slot.title for slot in slots if slot.shared}
-    names = {trials.DEFINITIONS: "Definitions", **own}
+    names = {trials.DEFINITIONS: "Definitions", **unshared}
     now = state.lab.subject
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-subjects"):
-        chosen = st.segmented_control(
+        subject = st.segmented_control(
             "Edit", list(names), format_func=names.__getitem__, label_visibility="collapsed",
             default=now if now in names else None, key=f"lab-subject-{now}", required=now in names,
         )  # fmt: skip
@@ -239,7 +239,7 @@ def subjects(slots: tuple[Slot, ...]) -> None:
             index=list(shared).index(now) if now in shared else None, placeholder="Shared prompt parts",
             key=f"lab-shared-{now}", width=250,
         )  # fmt: skip
-    for wanted in (chosen, other):
+    for wanted in (subject, other):
         if wanted is not None and wanted != now:
             state.lab.select_subject(wanted)
             st.rerun()

@@ -42,10 +42,10 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
         with head:
             view = segments("View", VIEWS, key=with_default("lab_prompt_view", "edit"), persist_state="session")
         versions = prompt_templates.versions(session, slot, plan.protocol)
-        known = {version.name: version for version in versions}
+        by_name = {version.name: version for version in versions}
         match view:
             case "diff":
-                _draw_difference(known, now)
+                _draw_difference(by_name, now)
             case "rendered":
                 _rendered(session, plan, now)
             case _:
@@ -55,8 +55,8 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
         version_history(
             rows, kind=codebooks.codebook_status(session).codebook.kind, opened=now.base.name,
             key=f"lab-versions-{slot.slot}", run_name=session.run_name,
-            on_open=lambda name: _reset(session, slot, known[name]),
-            use="Promote", on_use=lambda name: promote(session, plan, slot, known[name]),
+            on_open=lambda name: _reset(session, slot, by_name[name]),
+            use="Promote", on_use=lambda name: promote(session, plan, slot, by_name[name]),
         )  # fmt: skip
         _foot(session, plan, now, versions)
 
@@ -97,13 +97,13 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
             _files(session, plan, now)
 
 
-def _draw_difference(known: Mapping[str, PromptVersion], now: TemplateStatus) -> None:
-    names = list(known)
+def _draw_difference(by_name: Mapping[str, PromptVersion], now: TemplateStatus) -> None:
+    names = list(by_name)
     against = st.selectbox(
         "Compare with", names, index=names.index(now.base.name), key=f"lab-since-{now.slot.slot}-{now.base.name}",
-        format_func=lambda name: f"{known[name].label}{f', {known[name].note}' if known[name].note else ''}",
+        format_func=lambda name: f"{by_name[name].label}{f', {by_name[name].note}' if by_name[name].note else ''}",
     )  # fmt: skip
-    lines = [asdict(line) for line in diff.compare_lines(known[against].text, now.text)]
+    lines = [asdict(line) for line in diff.compare_lines(by_name[against].text, now.text)]
     _TEXT_DIFF(key="lab-diff", data={"lines": lines, "height": HEIGHT})
 
 
@@ -139,22 +139,22 @@ def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
             st.rerun()
 
 
-def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus, known: Sequence[PromptVersion]) -> None:
+def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus, versions: Sequence[PromptVersion]) -> None:
     slot = now.slot
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
         with st.container(width="stretch"):
             saved(now.drafted_at if now.changed else None, "Draft saved")
         reset = partial(_reset, session, slot)
-        versions = {"Reset to shipped": known[0]} if now.text != known[0].text else {}
+        targets = {"Reset to shipped": versions[0]} if now.text != versions[0].text else {}
         if now.changed:
             if not now.base.shipped:
-                versions = {f"Reset to {now.base.label}": now.base, **versions}
-            discard_popover({label: partial(reset, version) for label, version in versions.items()})
-        elif versions:  # no draft would be lost
-            st.button("Reset to shipped", type="tertiary", on_click=reset, args=(known[0],))
+                targets = {f"Reset to {now.base.label}": now.base, **targets}
+            discard_popover({label: partial(reset, version) for label, version in targets.items()})
+        elif targets:  # no draft would be lost
+            st.button("Reset to shipped", type="tertiary", on_click=reset, args=(versions[0],))
     if not now.changed:
         return
-    number = max(version.number for version in known) + 1
+    number = max(version.number for version in versions) + 1
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         note_field(number)
         save_as = f"Save as v{number}"

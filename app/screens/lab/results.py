@@ -93,9 +93,9 @@ def _summary(trial: Trial | None) -> str:
         return ""
     sample = trial.sample
     documents = format_count(len(sample["strata"]), "document")
-    where = f"the held-out split ({documents})" if trial.held_out else documents
+    basis = f"the held-out split ({documents})" if trial.held_out else documents
     seed = f", drawn with seed {sample['seed']}" if len(sample["strata"]) > 1 and not trial.held_out else ""
-    return f"Test no. {trial.trial}: {trial.after} against {trial.before} on {where}{seed}"
+    return f"Test no. {trial.trial}: {trial.after} against {trial.before} on {basis}{seed}"
 
 
 def _cost(tried: TrialStatus) -> str:
@@ -118,8 +118,8 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
     if tried.state != "done":
         _why(tried)
     trial = tried.trial
-    found = trials.trial_result(session, trial)
-    if not found.documents:
+    result = trials.trial_result(session, trial)
+    if not result.documents:
         return
     codebook = tried.after.settings.codebook
     if slot is not None and tried.after.settings.is_builtin:
@@ -127,20 +127,20 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
             "info", "The built-in model does not read prompts",
             "Only definitions affect its labels. Choose a language model on the Models page to test this prompt.",
         )  # fmt: skip
-    pair, kind, main = found.comparison, codebook.kind, main_metric(codebook.kind)
+    pair, kind, main = result.comparison, codebook.kind, main_metric(codebook.kind)
     of_labels = "the share off by less than a point" if kind == "rating" else "F1, points"
     changes = [(label.name, label.colour, label.difference, label.verdict) for label in pair.labels]
     if kind != "rating":  # labels have the same measure
         changes.insert(0, (main.name, 0, pair.main.difference, pair.main.verdict))
-    note = f"{main.name} {format_estimate(found.before)} before, {format_estimate(found.after)} after"
+    note = f"{main.name} {format_estimate(result.before)} before, {format_estimate(result.after)} after"
     _TRIAL_RESULTS(
         key=TRIED,
         data={
-            "counts": {effect: found.count(effect) for effect in EFFECT_ORDER},
-            "rows": [asdict(one) for one in found.documents] if not trial.held_out else [],
-            "sentence": found.sentence,
-            "note": note if found.before.value is not None else "",
-            "warning": _few(found),
+            "counts": {effect: result.count(effect) for effect in EFFECT_ORDER},
+            "rows": [asdict(document) for document in result.documents] if not trial.held_out else [],
+            "sentence": result.sentence,
+            "note": note if result.before.value is not None else "",
+            "warning": _few(result),
             "metric": f"Change in {of_labels}",
             "rule": f"Green or red: {rule(kind)}",
             "kind": kind,
@@ -153,16 +153,16 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
     )
 
 
-def _few(found: TrialResult) -> str:
+def _few(result: TrialResult) -> str:
     """Return the limits of the score as text, empty for none."""
-    scores = found.comparison.scores
-    if not found.labelled:
+    scores = result.comparison.scores
+    if not result.labelled:
         return "None of these documents has gold or reviewed labels. Read the changed documents; there is no score."
     undecided = ""
     if scores.excluded:
         documents = format_count(scores.excluded, "labelled document")
         undecided = f"{documents} without a complete verdict in both runs: neither corrected nor regressed, not scored."
-    if not found.few:
+    if not result.few:
         return undecided
     documents = format_count(scores.n, "scored document" if undecided else "labelled document")
     few = f"{documents}: too few for a reliable score. Read them, or test at least {FEW_DOCUMENTS}."

@@ -58,16 +58,16 @@ def _choose(numbers: Sequence[int]) -> int:
 def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:
     versions: dict[str, list[str]] = {}
     for slot in slots:
-        known = prompt_templates.versions(session, slot, plan.protocol)
-        if len(known) > 1:
-            labels = {version.name: version.label for version in known}
-            chosen = st.multiselect(
+        slot_versions = prompt_templates.versions(session, slot, plan.protocol)
+        if len(slot_versions) > 1:
+            labels = {version.name: version.label for version in slot_versions}
+            selected = st.multiselect(
                 f"{literal(slot.title)}, versions", list(labels), default=list(labels), format_func=labels.__getitem__,
-                key=f"sweep-{slot.slot}-{len(known)}",
+                key=f"sweep-{slot.slot}-{len(slot_versions)}",
             )  # fmt: skip
-            if chosen:
-                versions[slot.slot] = chosen
-    specs = list(dict.fromkeys(one.spec for one in plan.models))
+            if selected:
+                versions[slot.slot] = selected
+    specs = list(dict.fromkeys(role_model.spec for role_model in plan.models))
     typed = st.multiselect(
         "Models for all roles", specs, default=specs[:1], accept_new_options=True, key="sweep-models",
         help="connection/model. Type to add others.",
@@ -78,7 +78,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
         "Budget in dollars", min_value=0.01, value=None, format="%.2f", key="sweep-budget", placeholder="none"
     )
     try:
-        role_models = [RoleModel.parse(one, sampling=plan.default_model.sampling) for one in typed]
+        role_models = [RoleModel.parse(name, sampling=plan.default_model.sampling) for name in typed]
         spec = SweepSpec(plan.protocol, versions, role_models or [plan.default_model], params, int(size), 0, budget)
         count = len(sweeps.grid_cells(spec))
     except UsageError as error:
@@ -95,12 +95,12 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
 def _params(plan: Plan) -> dict[str, list[Any]]:
     """Draw the parameters to vary and return their values by parameter name."""
     spec = protocols.find(plan.protocol)
-    known = [param for param in spec.params if not param.hidden]
-    chosen: dict[str, list[Any]] = {}
-    if not known:
-        return chosen
+    params = [param for param in spec.params if not param.hidden]
+    varied: dict[str, list[Any]] = {}
+    if not params:
+        return varied
     with st.popover("Parameters", icon=":material/tune:"):
-        for param in known:
+        for param in params:
             typed = st.text_input(
                 param.title, key=f"sweep-param-{spec.name}-{param.name}",
                 placeholder=f"{param.default}; several: a, b", help=param.help,
@@ -108,10 +108,10 @@ def _params(plan: Plan) -> dict[str, list[Any]]:
             values = [word.strip() for word in typed.split(",") if word.strip()]
             try:
                 if values:
-                    chosen[param.name] = [param.read(value, spec.name) for value in dict.fromkeys(values)]
+                    varied[param.name] = [param.read(value, spec.name) for value in dict.fromkeys(values)]
             except UsageError as error:
                 st.html(f'<div class="moot-wrong">{escape(str(error))}</div>')
-    return chosen
+    return varied
 
 
 def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
@@ -121,14 +121,14 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
         st.rerun()
     row = sweeps.find_sweep(session, sweep)
     try:
-        places = sweeps.rank_cells(session, row)
+        ranking = sweeps.rank_cells(session, row)
     except MootError as error:
         error_box(error)
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         spec = SPEC.validate_python(row.spec)
         badge = badge_html(row.state, STATE_TONES.get(row.state, ""))
-        about = (format_count(len(places), "configuration"), f"up to {spec.size} documents", row.message)
+        about = (format_count(len(ranking), "configuration"), f"up to {spec.size} documents", row.message)
         st.html(
             f'<div class="moot-panel"><h2>Sweep {row.sweep}</h2>{badge}'
             f"<span>{escape(', '.join(filter(None, about)))}</span></div>",
@@ -145,7 +145,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
                     help="In total, including what is already spent",
                 )  # fmt: skip
             st.button("Resume", key="sweep-go", on_click=_resume, args=(session, row))
-    _ranking(places, "Share correct" if codebooks.codebook_status(session).codebook.kind == "rating" else "Macro F1")
+    _ranking(ranking, "Share correct" if codebooks.codebook_status(session).codebook.kind == "rating" else "Macro F1")
     if row.state == "failed":
         notice("error", "The sweep failed", row.message)
 
@@ -159,34 +159,36 @@ def _resume(session: ProjectSession, row: SweepRow) -> None:
         state.set_notice("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
 
 
-def _ranking(places: Sequence[RankedCell], measure: str) -> None:
-    values = [_values(place) for place in places]
-    varied = [name for name in (values[0] if values else ()) if len({one[name] for one in values}) > 1]
+def _ranking(ranking: Sequence[RankedCell], measure: str) -> None:
+    values = [_values(ranked) for ranked in ranking]
+    varied = [name for name in (values[0] if values else ()) if len({settings[name] for settings in values}) > 1]
     head = "".join(f'<th class="l">{escape(prompt_templates.title_of(name))}</th>' for name in varied)
-    body = "".join(_line(place, [own[name] for name in varied]) for place, own in zip(places, values, strict=True))
+    body = "".join(
+        _line(ranked, [settings[name] for name in varied]) for ranked, settings in zip(ranking, values, strict=True)
+    )
     st.html(
         f'<table class="moot-table"><tr><th></th>{head}<th title="Unresolved documents count as wrong">{measure}</th>'
         f'<th>95% interval</th><th>n</th><th>Unresolved</th><th>Cost</th><th class="l"></th></tr>{body}</table>'
     )
 
 
-def _values(place: RankedCell) -> dict[str, str]:
+def _values(ranked: RankedCell) -> dict[str, str]:
     """Return the settings of a cell by name: slots, the model and parameters."""
-    cell = place.cell
+    cell = ranked.cell
     versions = {slot.rpartition("/")[2]: name.rpartition(".")[2] for slot, name in cell.versions.items()}
     return {**versions, "model": cell.role_model.spec, **{name: str(value) for name, value in cell.params.items()}}
 
 
-def _line(place: RankedCell, values: Sequence[str]) -> str:
+def _line(ranked: RankedCell, values: Sequence[str]) -> str:
     cells = "".join(f'<td class="l">{escape(value)}</td>' for value in values)
     score, n, unresolved = Estimate(None, None), 0, 0
-    if place.score is not None:
-        score, unresolved = place.score.strict, place.score.unresolved
-        n = place.score.n + unresolved
-    note = place.problem or ("" if place.remaining else f"stopped after {place.documents}")
+    if ranked.score is not None:
+        score, unresolved = ranked.score.strict, ranked.score.unresolved
+        n = ranked.score.n + unresolved
+    note = ranked.problem or ("" if ranked.remaining else f"stopped after {ranked.documents}")
     return (
-        f"<tr><td>{place.cell.number + 1}</td>{cells}<td><b>{format_number(score.value)}</b></td>"
+        f"<tr><td>{ranked.cell.number + 1}</td>{cells}<td><b>{format_number(score.value)}</b></td>"
         f"<td>{format_interval(score.interval)}</td><td>{n}</td><td>{unresolved}</td>"
-        f"<td>{format_price(place.cost_usd)}</td>"
+        f"<td>{format_price(ranked.cost_usd)}</td>"
         f'<td class="l">{escape(note)}</td></tr>'
     )

@@ -41,10 +41,10 @@ def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
 def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, actor: str) -> None:
     """Draw the agreement of the reviewers and their disagreements."""
     if report.documents == 0:
-        others = ", ".join(f"{name} ({count:,})" for name, count in report.reviewers.items()) or "nobody yet"
+        submitters = ", ".join(f"{name} ({count:,})" for name, count in report.reviewers.items()) or "nobody yet"
         layout.empty(
             "No document has two reviewers yet",
-            f"Submitted so far by: {others}. A second reviewer enters another name under Settings. "
+            f"Submitted so far by: {submitters}. A second reviewer enters another name under Settings. "
             "The filter “Reviewed by others” shows what others have submitted.",
             sign="lines",
             key="agreement-none",
@@ -54,8 +54,8 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
     _numbers(report, codebook)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         show = segments("Show", ("Open", "Resolved"), default="Open", key=SHOW)
-        left = f"{len(report.open):,} of {len(report.disagreements):,} disagreements open."
-        line(f"{left} Click a value to make it the final one. Until then, the last submitted review counts.")
+        progress = f"{len(report.open):,} of {len(report.disagreements):,} disagreements open."
+        line(f"{progress} Click a value to make it the final one. Until then, the last submitted review counts.")
     disagreements = report.open if show == "Open" else tuple(d for d in report.disagreements if d.decided is not None)
     if not disagreements:
         words = "Items on which reviewers disagree are listed here."
@@ -118,8 +118,8 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
         raters = rater_quality(session, run, item)
         values = list(raters[0].recalls) if raters else []
         rows = [
-            [one.name, f"{one.documents:,}", *(format_percent(one.recalls[value]) for value in values)]
-            for one in raters
+            [rater.name, f"{rater.documents:,}", *(format_percent(rater.recalls[value]) for value in values)]
+            for rater in raters
         ]
         table(["Annotator", "Documents", *(actions.value_name(codebook, value) for value in values)], rows)
         st.html(

@@ -150,21 +150,21 @@ def _controls_below(session: ProjectSession, run: RunRow, actor: str, page: queu
     st.html(f'<div class="moot-legend">{_LEGEND}</div>')
 
 
-def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str]) -> None:
+def _bulk(session: ProjectSession, run: RunRow, actor: str, document_ids: Sequence[str]) -> None:
     """Draw the actions for the selected rows."""
-    if not chosen:
+    if not document_ids:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-bulk"):
-        st.html(f'<div class="moot-legend"><span>{len(chosen)} selected</span></div>', width="content")
+        st.html(f'<div class="moot-legend"><span>{len(document_ids)} selected</span></div>', width="content")
         item, value = _bulk_value(run.settings.codebook)
-        count = format_count(len(chosen), "document")
+        count = format_count(len(document_ids), "document")
         run_id, by = run.run_id, actions.Attribution(actor)
-        edit = partial(actions.edit, session, run_id, chosen, item, value, by)
-        discard = partial(actions.set_status, session, run_id, chosen, "Discarded", by)
+        edit = partial(actions.edit, session, run_id, document_ids, item, value, by)
+        discard = partial(actions.set_status, session, run_id, document_ids, "Discarded", by)
         _button(f"Set for {count}", edit, key="review-bulk-set")
         _button(
             "Submit selected",
-            partial(actions.submit, session, run_id, chosen, by),
+            partial(actions.submit, session, run_id, document_ids, by),
             key="review-bulk-submit",
             type="primary",
         )
@@ -262,9 +262,9 @@ def _grid(
 def _note_grid_state(key: str) -> None:
     """Store the focused and the selected documents of the grid with this key, before the grid is drawn."""
     sent = st.session_state.get(key)
-    found = sent if isinstance(sent, dict) else {}
-    state.review.selected = tuple(str(id) for id in found.get("selected") or ())
-    if isinstance(focus := found.get("row"), str):
+    grid_state = sent if isinstance(sent, dict) else {}
+    state.review.selected = tuple(str(id) for id in grid_state.get("selected") or ())
+    if isinstance(focus := grid_state.get("row"), str):
         state.review.document = focus
 
 
@@ -471,10 +471,10 @@ def _label_columns(
             "type": "moot",
             **({"flex": 0.3, **label_width} if label else {"width": max(118, role_width + 26)}),
             "headerComponentParams": {"colour": shade[f"l{label.colour}"]} if label else {},
-            "cellClass": "centre label line" if place == 0 else "centre label",
-            "headerClass": f"centre line{upright}" if place == 0 else f"centre{upright}",
+            "cellClass": "centre label line" if index == 0 else "centre label",
+            "headerClass": f"centre line{upright}" if index == 0 else f"centre{upright}",
         }
-        for place, (field, label) in enumerate(labels)
+        for index, (field, label) in enumerate(labels)
     ]
 
 
@@ -486,9 +486,9 @@ def _role_columns(roles: Mapping[str, str], width: int, shade: Mapping[str, str]
             "width": width,
             **_SQUARES,
             "headerComponentParams": {"ink": palette.role_colour(role, shade)},
-            **({} if place == 0 else {"cellClass": "centre", "headerClass": "centre"}),
+            **({} if index == 0 else {"cellClass": "centre", "headerClass": "centre"}),
         }
-        for place, (role, title) in enumerate(roles.items())
+        for index, (role, title) in enumerate(roles.items())
     ]
 
 

@@ -45,17 +45,17 @@ def main() -> None:
     if not runs:
         return
     above = st.container()  # also without a notice, so that the page below stays when it goes
-    asked = ReviewState.requested_document.pop()
-    wanted = asked or state.review.start_document
+    requested = ReviewState.requested_document.pop()
+    wanted = requested or state.review.start_document
     if wanted and not queue.review_rows(session, selected_run(runs, key="review-run"), [wanted]):
         state.review.document = state.review.start_document = None
         words = "It does not exist, or its debate has not ended. Review starts at another document."
         with above:
             notice("warn", f"Document {one_line(wanted)[:MAX_ID]} is not in this run", words)
-    elif asked is not None:
-        state.review.document = state.review.start_document = asked
+    elif requested is not None:
+        state.review.document = state.review.start_document = requested
         if state.review.view == "Grid":
-            st.session_state[SEARCH] = asked
+            st.session_state[SEARCH] = requested
         elif state.review.view == "Agreement":
             state.review.view = "Focus"
     _page(session, runs)
@@ -96,8 +96,8 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
         document = reported(key, "settled")
         state.review.corrected_document = document if isinstance(document, str) else None
 
-    own = ("sort", "number", "size")  # the queue has its own order
-    filters = {name: value for name, value in asdict(wanted).items() if name not in own}
+    order_fields = ("sort", "number", "size")  # the queue has its own order
+    filters = {name: value for name, value in asdict(wanted).items() if name not in order_fields}
     scales = {item: codebook.scale_of(item).model_dump() for item in codebook.items if codebook.kind == "rating"}
     result = _FOCUS(
         key=key,
@@ -137,12 +137,12 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
         reason = _choice("Any reason", queue.REASON_NAMES, REASON, 156)
         status = _choice("Any status", {status: status for status in actions.STATUSES}, STATUS, 126)
         length = _choice("Any length", {name: name for name in queue.LENGTHS}, LENGTH, 136)
-        others = st.checkbox(
+        by_others = st.checkbox(
             "Reviewed by others", key=OTHERS, help="Only documents that another reviewer has submitted.",
             on_change=grid.first_page,
         )  # fmt: skip
         counters = st.container(width="stretch")
-    wanted = queue.QueueFilter(search or "", label, reason, status, length, others)
+    wanted = queue.QueueFilter(search or "", label, reason, status, length, by_others)
     return wanted, counters
 
 
@@ -208,11 +208,11 @@ def _blind_report(session: ProjectSession, run: RunRow) -> None:
 
 
 def _share_words(share: Share) -> str:
-    found = share.share
-    if found.value is None:
+    estimate = share.share
+    if estimate.value is None:
         return "none"
-    interval = f" ({format_interval(found.interval, 'percent')})" if found.interval else ""
-    return f"{format_percent(found.value)} of {share.n:,}{interval}"
+    interval = f" ({format_interval(estimate.interval, 'percent')})" if estimate.interval else ""
+    return f"{format_percent(estimate.value)} of {share.n:,}{interval}"
 
 
 main()

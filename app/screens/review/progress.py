@@ -37,9 +37,9 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
 
     ``document_id`` is the focused document.
     """
-    asked = ReviewState.edited_example.pop()
-    if asked is not None:
-        _example_dialog(session, run, asked, actor)
+    example = ReviewState.edited_example.pop()
+    if example is not None:
+        _example_dialog(session, run, example, actor)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-progress"):
         added = ReviewState.example_saved.pop()
         if added:
@@ -68,11 +68,11 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
 
 def _suggest(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
     """Draw a suggestion from the focused or the last corrected document. Returns True if there is one."""
-    for place in dict.fromkeys((document_id, state.review.corrected_document)):
-        suggestions = _suggestions(session, run, place, actor) if place is not None else []
+    for candidate in dict.fromkeys((document_id, state.review.corrected_document)):
+        suggestions = _suggestions(session, run, candidate, actor) if candidate is not None else []
         if suggestions:
-            state.review.corrected_document = place
-            _offer(session, run, suggestions, actor, elsewhere=place != document_id)
+            state.review.corrected_document = candidate
+            _offer(session, run, suggestions, actor, elsewhere=candidate != document_id)
             return True
     return False
 
@@ -86,7 +86,7 @@ def _offer(
     elsewhere: bool,
 ) -> None:
     """Draw the first suggestion with words, else a button to choose words."""
-    example, effect = next((one for one in suggestions if one[1] is not None), suggestions[0])
+    example, effect = next((suggestion for suggestion in suggestions if suggestion[1] is not None), suggestions[0])
     words = f"Your correction of {escape(example.document_id)} can be added as an example of its label."
     codebook = teaching.extended_codebook(session, run)
     if effect is not None and codebook is not None:
@@ -107,10 +107,10 @@ def _suggestions(
     session: ProjectSession, run: RunRow, document_id: str, actor: str
 ) -> list[tuple[CodebookExample, Effect | None]]:
     """Return the suggestions from a document's corrections. Empty while the verdict is hidden from the reviewer."""
-    found = actions.load_record(session, run, document_id, actor=actor)
-    if found is None or not found.reviews or browser_data.is_verdict_hidden(session, run, found, actor):
+    record = actions.load_record(session, run, document_id, actor=actor)
+    if record is None or not record.reviews or browser_data.is_verdict_hidden(session, run, record, actor):
         return []
-    return teaching.open_suggestions(session, run, found)
+    return teaching.open_suggestions(session, run, record)
 
 
 def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
@@ -126,18 +126,18 @@ def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor:
 @st.dialog("Add as example", width="large")
 def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
     codebook = teaching.extended_codebook(session, run) or run.settings.codebook
-    chosen = _example_form(example, codebook)
-    if not chosen.text.strip():
+    edited = _example_form(example, codebook)
+    if not edited.text.strip():
         st.html('<div class="moot-remark q">Type or paste words of the text to preview the change.</div>')
         return
     with error_boxes():
-        _example_effect(teaching.preview_example(session, run, chosen))
+        _example_effect(teaching.preview_example(session, run, edited))
         st.html(
             '<div class="moot-remark q">This document is excluded from evaluations of runs whose codebook contains '
             "these words.</div>"
         )
         if st.button("Add example", type="primary", key="teach-keep"):
-            _keep(session, run, chosen, actor)
+            _keep(session, run, edited, actor)
             st.rerun()
 
 
@@ -147,17 +147,17 @@ def _accuracy_dialog(session: ProjectSession, run: RunRow) -> None:
         estimate = accuracy_estimate.estimate_accuracy(session, run)
     accuracy_details(estimate, run.settings.codebook.kind)
     with st.container(border=True, key="accuracy-classifier", gap="small"):
-        found = classifier.status(session)
+        status = classifier.status(session)
         st.html(
             '<div class="moot-panel"><h2>Classifier</h2>'
             "<span>trained on your decisions, not a language model</span></div>"
         )
         left, right = st.columns(2, gap="medium")
         with left:
-            classifier_status(found)
+            classifier_status(status)
         with right:
-            learning_curve(found)
-        if found.ready:
+            learning_curve(status)
+        if status.ready:
             _classifier_buttons(session)
         with st.expander("Import a classifier"):
             imported_classifier(session)
@@ -170,15 +170,15 @@ def imported_classifier(session: ProjectSession) -> None:
         return
     with error_boxes():
         with st.spinner("Reading the classifier"):
-            found = classifier.import_classifier(session, upload.getvalue(), upload.name)
-        known, unknown = ", ".join(found.known), ", ".join(found.unknown)
+            imported = classifier.import_classifier(session, upload.getvalue(), upload.name)
+        known, unknown = ", ".join(imported.known), ", ".join(imported.unknown)
         missing = f" Not trained on {unknown}: these stay unresolved." if unknown else ""
         st.html(
-            f'<div class="moot-remark">Trained on {found.documents:,} documents of another project. '
+            f'<div class="moot-remark">Trained on {imported.documents:,} documents of another project. '
             f"Labels: {escape(known)}.{escape(missing)} The classifier of this project stays unchanged.</div>"
         )
         if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="classifier-import-annotate"):
-            state.run_id = classifier.annotate_with_imported(session, found).run_id
+            state.run_id = classifier.annotate_with_imported(session, imported).run_id
             open_page("run")
 
 
@@ -208,9 +208,9 @@ _PART_WORDS: Mapping[Part, str] = {
 def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExample:
     """Draw the choice of label, part and words, and return the resulting example."""
     left, right = st.columns(2)
-    place = next((place for place, label in enumerate(codebook.labels) if label.id == example.label_id), 0)
+    index = next((index for index, label in enumerate(codebook.labels) if label.id == example.label_id), 0)
     with left:
-        label_id = select_label(codebook, key="teach-form-label", index=place)
+        label_id = select_label(codebook, key="teach-form-label", index=index)
     parts = list(PART_NAMES)
     part = right.selectbox(
         "Add as", parts, index=parts.index(example.part), format_func=PART_NAMES.__getitem__, key="teach-form-part"
@@ -221,63 +221,65 @@ def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExamp
     return CodebookExample(example.document_id, label_id, part, text or "")
 
 
-def _example_effect(found: Effect) -> None:
+def _example_effect(effect: Effect) -> None:
     """Draw the effect of an example: the diff and the affected documents."""
-    codebook_versions.changes(found.changes)
-    matching, decisions = format_count(found.matching, "reviewed document"), format_count(found.stale, "decision")
+    codebook_versions.changes(effect.changes)
+    matching, decisions = format_count(effect.matching, "reviewed document"), format_count(effect.stale, "decision")
     words = (
-        f"{found.net}. The words occur in {matching}. The change is saved as version {found.version} of the codebook. "
-        f"Review then marks {decisions} on this label that {plural(found.stale, 'was', 'were')} made before."
+        f"{effect.net}. The words occur in {matching}. The change is saved as version {effect.version} of the "
+        f"codebook. Review then marks {decisions} on this label that {plural(effect.stale, 'was', 'were')} made before."
     )
     st.html(f'<div class="moot-remark">{escape(words)}</div>')
 
 
-def example_sentence(example: CodebookExample, found: Effect, codebook: Codebook, *, more: int, elsewhere: bool) -> str:
+def example_sentence(
+    example: CodebookExample, effect: Effect, codebook: Codebook, *, more: int, elsewhere: bool
+) -> str:
     """Return a suggested example as HTML.
 
     ``more`` counts further suggestions. ``elsewhere`` is True when another document is in focus.
     """
     label = codebook.label(example.label_id)
-    others = f" {format_count(more, 'more correction')} here." if more else ""
+    further = f" {format_count(more, 'more correction')} here." if more else ""
     source = f" of {escape(example.document_id)}" if elsewhere else ""
     return (
         f"<b>Suggested example</b> Add <q>{escape(example.text)}</q>{source} {_PART_WORDS[example.part]} "
-        f"{swatch_html(label.colour)}<b>{escape(label.name)}</b>. {found.net}.{others}"
+        f"{swatch_html(label.colour)}<b>{escape(label.name)}</b>. {effect.net}.{further}"
     )
 
 
-def accuracy_sentence(found: AccuracyEstimate) -> str:
+def accuracy_sentence(estimate: AccuracyEstimate) -> str:
     """Return the accuracy estimate and the next step as one sentence in HTML."""
-    if not found.documents:
+    if not estimate.documents:
         return "No document has a verdict for every label yet."
-    correct = f"<b>{format_percent(found.right.value, 1)}</b> of labels are correct"
-    if found.reviewed == found.documents:
-        return f"All {found.documents:,} documents are reviewed: {correct}."
-    if not found.known and not found.missing:
+    correct = f"<b>{format_percent(estimate.right.value, 1)}</b> of labels are correct"
+    if estimate.reviewed == estimate.documents:
+        return f"All {estimate.documents:,} documents are reviewed: {correct}."
+    if not estimate.known and not estimate.missing:
         return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
-    if not found.known:
-        count = format_count(found.missing, "more document")
+    if not estimate.known:
+        count = format_count(estimate.missing, "more document")
         return (
-            f"A first estimate of the accuracy on all {found.documents:,} documents appears after {count} in the order "
-            "of the queue."
+            f"A first estimate of the accuracy on all {estimate.documents:,} documents appears after {count} in the "
+            "order of the queue."
         )
-    span = format_interval(found.right.interval, "percent", digits=1, named=True)
+    span = format_interval(estimate.right.interval, "percent", digits=1, named=True)
     points = f"±{TARGET_WIDTH * 50:g} points"
-    more = found.more()
+    more = estimate.more()
     next_step = f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
     return f"Estimated accuracy: {correct}, {span}. {next_step}"
 
 
-def accuracy_details(found: AccuracyEstimate, kind: Kind) -> None:
+def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     """Draw the estimates over all documents, and those of each label by method."""
-    metric_strip(_figures(found))
-    if not found.known:
-        st.html(f'<div class="moot-remark">{accuracy_sentence(found)}</div>')
+    metric_strip(_figures(estimate))
+    if not estimate.known:
+        st.html(f'<div class="moot-remark">{accuracy_sentence(estimate)}</div>')
         return
-    what = "mean rating" if kind == "rating" else "share of documents"
-    heads = ["", f"Verdicts, {what}", "Reviewed documents only", "Combined estimate", ""]
+    measure = "mean rating" if kind == "rating" else "share of documents"
+    heads = ["", f"Verdicts, {measure}", "Reviewed documents only", "Combined estimate", ""]
     head = "".join(f"<th>{name}</th>" for name in (heads if kind == "rating" else [*heads, "F1"]))
-    rows = "".join(_estimate_row(label, kind) for label in found.labels)
+    rows = "".join(_estimate_row(label, kind) for label in estimate.labels)
     st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
     st.html(
         '<div class="moot-remark q">The mark is the estimate for all documents, the strong bar its 95% interval '
@@ -287,64 +289,64 @@ def accuracy_details(found: AccuracyEstimate, kind: Kind) -> None:
     )
 
 
-def classifier_status(found: classifier.ClassifierStatus) -> None:
+def classifier_status(status: classifier.ClassifierStatus) -> None:
     """Draw the status of the classifier."""
     words = "Not trained yet."
-    if found.ready:
-        score = "not available" if found.score.value is None else f"{found.score.value:.3f}"
-        span = f", {format_interval(found.score.interval, named=True)}" if found.score.interval else ""
+    if status.ready:
+        score = "not available" if status.score.value is None else f"{status.score.value:.3f}"
+        span = f", {format_interval(status.score.interval, named=True)}" if status.score.interval else ""
         words = (
-            f"Trained on {found.documents:,} documents with codebook version {found.version}. Cross-validated "
-            f"{escape(found.measure)} {score}{span}, on {found.tested:,} of them."
-            f"{'' if found.complete else ' Reviewed documents are harder than most.'}{_gain(found)}"
-            f"{' Training on your latest decisions.' if found.is_training else ''}"
+            f"Trained on {status.documents:,} documents with codebook version {status.version}. Cross-validated "
+            f"{escape(status.measure)} {score}{span}, on {status.tested:,} of them."
+            f"{'' if status.complete else ' Reviewed documents are harder than most.'}{_gain(status)}"
+            f"{' Training on your latest decisions.' if status.is_training else ''}"
         )
-    elif found.is_training:
+    elif status.is_training:
         words = "The first training is running."
-    elif found.missing:
-        words = f"Submit {format_count(found.missing, 'more document')} to train it."
-    error = f'<div class="moot-remark"><span class="bad">{escape(found.error)}</span></div>' if found.error else ""
+    elif status.missing:
+        words = f"Submit {format_count(status.missing, 'more document')} to train it."
+    error = f'<div class="moot-remark"><span class="bad">{escape(status.error)}</span></div>' if status.error else ""
     legend = (
         '<div class="moot-remark q">The learning curve shows the score on the same held-out documents by number of '
         "training documents, from none on. The band is the 95% interval.</div>"
     )
-    st.html(f'<div class="moot-remark">{words}</div>{error}{legend if found.curve else ""}')
+    st.html(f'<div class="moot-remark">{words}</div>{error}{legend if status.curve else ""}')
 
 
-def learning_curve(found: classifier.ClassifierStatus) -> None:
+def learning_curve(status: classifier.ClassifierStatus) -> None:
     """Draw the classifier's score by the number of training documents, an empty state while it is not known."""
-    rows = [{"documents": point.documents, **estimate_data(point.score, "score")} for point in found.curve]
+    rows = [{"documents": point.documents, **estimate_data(point.score, "score")} for point in status.curve]
     if not rows:
         text = "It shows how the score on held-out documents changes with the number of reviewed documents."
         empty("No learning curve yet", text, sign="bars", key="learning-curve")
         return
-    charts.draw(charts.learning_curve(rows, found.measure), rows, key="learning-curve")
+    charts.draw(charts.learning_curve(rows, status.measure), rows, key="learning-curve")
 
 
-def _gain(found: classifier.ClassifierStatus) -> str:
+def _gain(status: classifier.ClassifierStatus) -> str:
     """Return a sentence about the effect of more training documents, empty without an estimate."""
-    interval = found.gain.interval
-    if found.gain.value is None or interval is None:
+    interval = status.gain.interval
+    if status.gain.value is None or interval is None:
         return ""
     advice = " It is not certain that more review improves it."
     if interval.low > 0:
         advice = " More review is likely to improve it."
     return (
-        f" Training on all of these documents instead of half of them changes it by {format_signed(found.gain.value)} "
-        f"({format_interval(interval, named=True)}).{'' if found.complete else advice}"
+        f" Training on all of these documents instead of half of them changes it by {format_signed(status.gain.value)} "
+        f"({format_interval(interval, named=True)}).{'' if status.complete else advice}"
     )
 
 
-def _figures(found: AccuracyEstimate) -> list[Metric]:
-    drawn = format_count(found.drawn, "random draw")
-    reviewed = [f"of {found.documents:,}, {drawn}"]
-    if found.examples:
-        reviewed.append(strong(f"{found.examples:,}", "unres") + " used as examples")
-    f1 = Metric("Macro F1", found.f1, notes=(format_interval(found.f1.interval),))
+def _figures(estimate: AccuracyEstimate) -> list[Metric]:
+    drawn = format_count(estimate.drawn, "random draw")
+    reviewed = [f"of {estimate.documents:,}, {drawn}"]
+    if estimate.examples:
+        reviewed.append(strong(f"{estimate.examples:,}", "unres") + " used as examples")
+    f1 = Metric("Macro F1", estimate.f1, notes=(format_interval(estimate.f1.interval),))
     return [
-        Metric("Labels correct", found.right, notes=(format_interval(found.right.interval, named=True),)),
-        *([f1] if found.f1.value is not None else []),
-        Metric("Reviewed", text=f"{found.reviewed:,}", notes=tuple(reviewed)),
+        Metric("Labels correct", estimate.right, notes=(format_interval(estimate.right.interval, named=True),)),
+        *([f1] if estimate.f1.value is not None else []),
+        Metric("Reviewed", text=f"{estimate.reviewed:,}", notes=tuple(reviewed)),
     ]
 
 
@@ -353,9 +355,10 @@ def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
         low, high = label.scale.min, label.scale.max
         return format_number(low + value * (high - low), 2) if kind == "rating" else format_percent(value, 1)
 
-    def words(one: Estimate) -> str:
-        span = f" <small>{text(one.interval.low)} to {text(one.interval.high)}</small>" if one.interval else ""
-        return "–" if one.value is None else f"{text(one.value)}{span}"
+    def words(estimate: Estimate) -> str:
+        interval = estimate.interval
+        span = f" <small>{text(interval.low)} to {text(interval.high)}</small>" if interval else ""
+        return "–" if estimate.value is None else f"{text(estimate.value)}{span}"
 
     f1 = f"<td>{format_number(label.f1.value)} <small>{format_interval(label.f1.interval)}</small></td>"
     bar = bar_html(  # from 0 to 1; along the scale for ratings
@@ -386,9 +389,9 @@ def plan_sentence(run: RunRow, status: PlanStatus) -> str:
     claim = escape(plan.describe_claim(codebook, current))
     if status.complete:
         return f"Plan: {claim}. All {status.population:,} documents are reviewed. {result}"
-    left = current.reviews - status.drawn
-    more = f"about {left:,} more" if left > 0 else "more, as there are more errors than expected"
-    if current.claim == "f1" and left <= 0:
+    remaining = current.reviews - status.drawn
+    more = f"about {remaining:,} more" if remaining > 0 else "more, as there are more errors than expected"
+    if current.claim == "f1" and remaining <= 0:
         more = "too few for an interval: plan again with a smaller margin of error"
     return f"Plan: {claim}. {status.drawn:,} reviewed, {more}. {result}"
 
@@ -401,14 +404,14 @@ def _plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
         st.html(f'<div class="moot-remark">{plan_sentence(run, plan.plan_status(session, run, current))}</div>')
     estimate = accuracy_estimate.estimate_accuracy(session, run)
     if not estimate.sample.complete:
-        made = _new_plan(session, run)
+        new_plan = _new_plan(session, run)
     else:
-        made = None
+        new_plan = None
         if current is None:
             st.html(f'<div class="moot-remark">{accuracy_sentence(estimate)} No plan is needed.</div>')
     save = partial(plan.save_plan, session, run, actor=actor)
     with st.container(horizontal=True, gap="small"):
-        if made and st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(made,)):
+        if new_plan and st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(new_plan,)):
             st.rerun()
         if current and st.button("End the current plan", key="plan-end", on_click=save, args=(None,)):
             st.rerun()
@@ -426,32 +429,32 @@ def _new_plan(session: ProjectSession, run: RunRow) -> Plan | None:
     if needed is None:
         st.html('<div class="moot-remark">More reviews are needed than there are documents. Allow more points.</div>')
         return None
-    how = "random reviews" if wanted.claim == "error" else "reviews of the queue in its order"
+    reviews = "random reviews" if wanted.claim == "error" else "reviews of the queue in its order"
     looks = _looks(wanted.claim)
-    st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {how}.{looks}</div>')
+    st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {reviews}.{looks}</div>')
     return replace(wanted, reviews=needed)
 
 
 def _claim_fields(session: ProjectSession, run: RunRow) -> Plan:
     """Draw the fields of a plan in two columns, and return the plan without its number of reviews."""
     codebook = run.settings.codebook
-    others = [
-        one for one in run_data.ranked_runs(session)
-        if one.run_id != run.run_id and one.verdicts and compare.are_comparable(codebook, one.settings.codebook)
+    other_runs = [
+        row for row in run_data.ranked_runs(session)
+        if row.run_id != run.run_id and row.verdicts and compare.are_comparable(codebook, row.settings.codebook)
     ]  # fmt: skip
     impossible = {"share", "f1"} if codebook.kind == "rating" else set()
-    known = [name for name in CLAIMS if name not in impossible and (name != "better" or others)]
+    claims = [name for name in CLAIMS if name not in impossible and (name != "better" or other_runs)]
     left, right = st.columns(2)
     values = plan.values_noun(codebook)
-    titled = {name: CLAIMS[name].format(values=values) for name in known}
-    claim: Claim = left.selectbox("Claim", known, format_func=titled.__getitem__, key="plan-claim")
+    titled = {name: CLAIMS[name].format(values=values) for name in claims}
+    claim: Claim = left.selectbox("Claim", claims, format_func=titled.__getitem__, key="plan-claim")
     label = ""
     if claim in ("share", "f1"):
         with right:
             label = select_label(codebook, key="plan-label")
     other = ""
     if claim == "better":
-        runs = {one.run_id: one.title for one in others}
+        runs = {row.run_id: row.title for row in other_runs}
         other = right.selectbox("Compared with", list(runs), format_func=lambda id: runs[id], key="plan-other")
     points, expected = DEFAULTS[claim]
     titles = {

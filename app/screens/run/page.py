@@ -161,8 +161,8 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
     title = spec.name.upper() if len(spec.name) <= 4 else spec.title
     source = file_name or "the documents"
     parts = [source if overview.run.details.name else f"{title} on {source}", f"codebook v{settings.codebook_version}"]
-    if own := prompt_templates.summarise_prompts(settings):
-        parts.append(f"prompts: {own}")
+    if prompts := prompt_templates.summarise_prompts(settings):
+        parts.append(f"prompts: {prompts}")
     if overview.siblings > 1:
         parts.append(f"iteration {settings.iteration + 1} of {overview.siblings}")
     return ", ".join(parts)
@@ -227,9 +227,11 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
         match overview.stop_code:
             case "budget":
                 spent = run.cost_usd or 0.0
-                rest = spent / run.ended * overview.left if run.ended else None
+                expected = spent / run.ended * overview.left if run.ended else None
                 cost = (
-                    f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
+                    f" The other {overview.left:,} will cost about {format_money(expected)} at this rate."
+                    if expected
+                    else ""
                 )
                 paused = f"Paused at {format_money(spent)} of {format_money(run.budget_usd)}"
                 notice("warn", paused, f"{at} done. The rest may not cover another call.{cost}")
@@ -237,8 +239,8 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
                 return
             case "interrupted":
                 until = f" until {format_clock(overview.last_reply)}" if overview.last_reply else ""
-                left = overview.open_debates
-                more = f" {format_count(left, 'open debate')} will continue." if left else ""
+                open_debates = overview.open_debates
+                more = f" {format_count(open_debates, 'open debate')} will continue." if open_debates else ""
                 text = f"All replies{until} are saved and will not be paid for again.{more}"
                 notice("warn", f"{name} was interrupted at {at}", text)
             case "errors":

@@ -97,8 +97,8 @@ def _planned_run(session: ProjectSession, plan: Plan, *, first: bool) -> None:
         line(f"Document {document}. Brackets mark replies of other roles.", "q")
         request_preview(requests, key="run-prompts")
     with warnings_slot:
-        if found := planning.run_warnings(session, settings, ids[: plan.limit]):
-            notice("warn", format_count(len(found), "warning"), "\n".join(found))
+        if warnings := planning.run_warnings(session, settings, ids[: plan.limit]):
+            notice("warn", format_count(len(warnings), "warning"), "\n".join(warnings))
             page_link("codebook", "Codebook")
 
 
@@ -118,8 +118,8 @@ def _start_buttons(
         f"<p>Ready: {contents}. {escape(_pilot_cost(plan, pilot, few))}</p></div>"
     )
     due = guided_path.overview(session).next
-    whole = due is not None and due.name == "whole"  # the pilot was reviewed
-    pressed = _size_buttons("start", "Start with {}", "Start all {}", few, len(ids), primary_all=whole)
+    pilot_reviewed = due is not None and due.name == "whole"
+    pressed = _size_buttons("start", "Start with {}", "Start all {}", few, len(ids), primary_all=pilot_reviewed)
     if pressed is not None and state.run.is_first_click():
         make = partial(planning.create_runs, session, settings, ids[:pressed], iterations=plan.iterations)
         _confirm_prices(session, [settings], make)
@@ -136,12 +136,12 @@ def _start_buttons(
 
 
 def _size_buttons(
-    key: str, some: str, whole: str, few: int, count: int, *, primary_all: bool = False, disabled: bool = False
+    key: str, pilot_text: str, all_text: str, few: int, count: int, *, primary_all: bool = False, disabled: bool = False
 ) -> int | None:
     """Draw the buttons for a pilot and for all documents. Returns the number of documents of the pressed button."""
     pressed = None
-    sizes = [("few", some, few)] if few < count else []
-    sizes.append(("all", whole, count))
+    sizes = [("few", pilot_text, few)] if few < count else []
+    sizes.append(("all", all_text, count))
     primary = "all" if primary_all else sizes[0][0]
     with st.container(horizontal=True, gap="small"):
         for name, text, size in sizes:
@@ -159,7 +159,9 @@ def _confirm_prices(
     session: ProjectSession, settings: Sequence[RunSettings], make: Callable[[], Sequence[RunRow]]
 ) -> None:
     """Start runs. If the price of a model is unknown, ask for confirmation first."""
-    unpriced = dict.fromkeys(spec for one in settings for spec in planning.unpriced_models(session.models, one))
+    unpriced = dict.fromkeys(
+        spec for run_settings in settings for spec in planning.unpriced_models(session.models, run_settings)
+    )
     if unpriced:
         _ask_about_prices(list(unpriced), partial(_start, session, settings, make))
     else:
@@ -185,8 +187,8 @@ def _start(session: ProjectSession, settings: Sequence[RunSettings], make: Calla
     runs: Sequence[RunRow] = ()
     try:
         with st.spinner("Testing each model …"):
-            each = [planning.probe_all(one, session.models, session.engine) for one in settings]
-            probes = tuple(itertools.chain.from_iterable(each))
+            results = [planning.probe_all(run_settings, session.models, session.engine) for run_settings in settings]
+            probes = tuple(itertools.chain.from_iterable(results))
             runs = () if any(probe.stops for probe in probes) else make()
             control.start_runs(session, runs)
     finally:  # the end of the spinner raises an exception of Streamlit if the user has changed a setting meanwhile
@@ -230,13 +232,13 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
     """Draw the members of the comparison and its buttons."""
     shown = planned_comparison.prepare(session, len(ids))
     heading(f"Comparison of {len(shown.members)}" if len(shown.members) > 1 else "Comparison")
-    for place, member in enumerate(shown.members):
+    for index, member in enumerate(shown.members):
         words, cost, button = st.columns((5, 2, 0.8), vertical_alignment="center", wrap=False)
         words.html(_member_html(member))
         cost.html(f'<div class="moot-line num">{escape(_member_cost(member))}</div>')
         with button:
             remove = planned_comparison.remove
-            icon_button("close", f"Remove {literal(member.title)}", f"out-{place}", remove, session, place)
+            icon_button("close", f"Remove {literal(member.title)}", f"out-{index}", remove, session, index)
     if len(shown.members) < 2:
         line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
         return
@@ -335,10 +337,10 @@ def _field(plan: Plan, save: Save, name: str, *, empty: Any = None) -> dict[str,
 
 def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Save) -> None:
     """Draw the choice between all documents and those that were ambiguous in a prepass run."""
-    known = dict.fromkeys([*prepasses, *filter(None, [plan.ambiguous])])
+    run_ids = dict.fromkeys([*prepasses, *filter(None, [plan.ambiguous])])
     left, right = st.columns(2, wrap=False)
     left.selectbox(
-        "Documents", ["", *known], format_func=lambda run: f"Ambiguous in {run}" if run else "All",
+        "Documents", ["", *run_ids], format_func=lambda run: f"Ambiguous in {run}" if run else "All",
         help="All documents, or only those with inconsistent answers of one model in a prepass run.",
         **_field(plan, save, "ambiguous"),
     )  # fmt: skip
@@ -378,7 +380,7 @@ def _error_handling(plan: Plan, save: Save) -> None:
 
     The built-in model accepts any length and never times out.
     """
-    if all(one.is_builtin for one in plan.for_protocol().models):
+    if all(role_model.is_builtin for role_model in plan.for_protocol().models):
         return
 
     def field(name: str) -> dict[str, Any]:
@@ -442,7 +444,8 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
     if treatment is not None and treatment.vote:
         line(f"Vote: {treatment.vote}. Tie: {treatment.tie}.", "q xs")
     if params and (temperatures := sorted(set(spec.temperatures(params).values()))):
-        line(f"Temperature {', '.join(f'{one:g}' for one in temperatures)} for roles without their own.", "q xs")
+        values = ", ".join(f"{temperature:g}" for temperature in temperatures)
+        line(f"Temperature {values} for roles without their own.", "q xs")
 
 
 def _parameter(
