@@ -209,8 +209,8 @@ def compare_annotators(
     )
     several = None
     if len(sides) > 2 and shared.design.plain:
-        known, *cases = _right_documents(*shared.coded(*sides))
-        several = cochrans_q(known, {side.id: case for side, case in zip(sides, cases, strict=True)})
+        target, *cases = _right_documents(*shared.coded(*sides))
+        several = cochrans_q(target, {side.id: case for side, case in zip(sides, cases, strict=True)})
     scores = tuple(
         scoring.score(codebook.kind, reference, side.verdicts, codebook.names, design=design) for side in sides
     )
@@ -243,12 +243,14 @@ class _SharedDocuments:
 
     def main_p(self, scores: Scores, first: Side, second: Side) -> float | None:
         """Return the p of the difference in the main score."""
-        kind, one, two = self.codebook.kind, first.verdicts, second.verdicts
-        apart = int((~np.isnan(one) & (one != two)).any(axis=1).sum())
+        kind, first_verdicts, second_verdicts = self.codebook.kind, first.verdicts, second.verdicts
+        apart = int((~np.isnan(first_verdicts) & (first_verdicts != second_verdicts)).any(axis=1).sum())
         if apart > MOST_EXCHANGED[kind] or self.design.represents:
             return scoring.normal_p(scores.main)
         names, groups = self.codebook.names, self.design.groups
-        return scoring.swap_test(kind, metrics.MAIN[kind], self.gold, one, two, names, groups=groups)
+        return scoring.swap_test(
+            kind, metrics.MAIN[kind], self.gold, first_verdicts, second_verdicts, names, groups=groups
+        )
 
     def pair(self, first: Side, second: Side, scores: Scores, main: MainTest, margin: float | None) -> Pair:
         """Return the comparison of two annotators from the differences of their scores and the test of the main one."""
@@ -264,7 +266,7 @@ class _SharedDocuments:
         iterations = [list(side.by_iteration.values()) for side in (first, second)]
         are_repeated = all(np.count_nonzero(~np.isnan(values)) > 1 for values in iterations)
         are_paired = are_repeated and first.by_iteration.keys() == second.by_iteration.keys()
-        steps = [(side.id, own) for side, own in zip((first, second), codes, strict=True)]
+        steps = [(side.id, side_codes) for side, side_codes in zip((first, second), codes, strict=True)]
         return Pair(
             first=first.id,
             second=second.id,
@@ -291,8 +293,8 @@ class _SharedDocuments:
         by_label = zip(*(codes.T for codes in grids), strict=True)
         tests = [mcnemar_of(*columns, groups=self.design.groups) for columns in by_label]
         gold, *predicted = grids
-        known: Mask = np.all([(codes >= 0).all(axis=1) for codes in predicted], axis=0)
-        positives = (gold[known] >= 0 if self.measured else gold[known] > 0).sum(axis=0).tolist()
+        complete: Mask = np.all([(codes >= 0).all(axis=1) for codes in predicted], axis=0)
+        positives = (gold[complete] >= 0 if self.measured else gold[complete] > 0).sum(axis=0).tolist()
         label_tests = []
         for label, count, test, p in zip(labels, positives, tests, holm([test.p for test in tests]), strict=True):
             change, enough = scores.labels[label.name][measure.key], count >= MIN_POSITIVES
@@ -326,8 +328,8 @@ def verdict_on(difference: Estimate, p: float | None, *, enough: bool = True) ->
 
 def _right_documents(gold: Any, *coded: Any) -> tuple[Any, ...]:
     """Return 1 for documents that are right in every label with a reference, 0 for others, -1 for excluded ones."""
-    known = (gold >= 0).any(axis=1)
-    masks = [np.where(known, 1, -1)]
+    has_gold = (gold >= 0).any(axis=1)
+    masks = [np.where(has_gold, 1, -1)]
     for codes in coded:
         right = ((codes == gold) | (gold < 0)).all(axis=1)
         masks.append(np.where((codes >= 0).all(axis=1), right, -1))
@@ -339,23 +341,23 @@ def describe_difference(
     second: str,
     difference: Estimate,
     verdict: DifferenceVerdict,
-    where: str,
+    scope: str,
     measure: _Measure,
 ) -> str:
     """Return a difference as a sentence: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0."."""
     if difference.value is None:
-        return f"{first} and {second} cannot be compared{where}: {measure.undefined}."
+        return f"{first} and {second} cannot be compared{scope}: {measure.undefined}."
     in_points = measure.unit.startswith("points")
     value = format_points(difference.value) if in_points else format_signed(difference.value, 3)
     value = f"{value} {measure.unit}"
     if difference.interval is None:
-        return f"{second} against {first}{where}: {value}; too few documents for an interval."
+        return f"{second} against {first}{scope}: {value}; too few documents for an interval."
     if difference.value == 0 and difference.interval.low == difference.interval.high:
-        return f"{second} and {first} are equal{where}: the score is the same."
+        return f"{second} and {first} are equal{scope}: the score is the same."
     span = format_interval(difference.interval, "points" if in_points else "number", named=True)
     if verdict in ("better", "worse"):
-        return f"{second} is {verdict}{where}: {value}, {span}."
-    return f"No significant difference between {second} and {first}{where}: {value}, {span}."
+        return f"{second} is {verdict}{scope}: {value}, {span}."
+    return f"No significant difference between {second} and {first}{scope}: {value}, {span}."
 
 
 def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:

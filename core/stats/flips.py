@@ -110,7 +110,7 @@ class Trace:
     """``[document, label]``: included in the flip table"""
     right: Mask
     """``[role, document, label]``: right after that role"""
-    given: Mask
+    has_value: Mask
     """``[role, document, label]``: the role gave a value itself"""
     error_at: Codes
     """``[document, label]``: index of the role that lost the cell, -1 if it ended right, -2 if it does not count"""
@@ -139,7 +139,7 @@ def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) 
         raise ValueError(f"expected [document, label], got {gold.ndim} dimensions")
     documents, excluded = counted_documents(gold >= 0, predicted[0] >= 0, predicted[-1] >= 0)
     counted = documents[:, None] & (gold >= 0)
-    given = np.stack([values >= 0 for values in predicted])
+    has_value = np.stack([values >= 0 for values in predicted])
     current, rights = predicted[0], []
     for values in predicted:
         current = np.where(values >= 0, values, current)
@@ -148,7 +148,7 @@ def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) 
     # The last role at which a cell was right, found from the end; the next role lost the cell.
     last_right = np.where(right.any(axis=0), len(roles) - 1 - right[::-1].argmax(axis=0), -1)
     error_at = np.where(last_right == len(roles) - 1, -1, last_right + 1)
-    return Trace(roles, counted, right, given, np.where(counted, error_at, -2).astype(np.int64), excluded)
+    return Trace(roles, counted, right, has_value, np.where(counted, error_at, -2).astype(np.int64), excluded)
 
 
 def flip_table(
@@ -224,9 +224,9 @@ def _change(path: Trace, before: int, after: int, labels: Sequence[str], design:
         labels=per_label,
         gain=gain(total, slice(None)),
         label_gains={
-            label: gain(tally, slice(place, place + 1)) for place, (label, tally) in enumerate(per_label.items())
+            label: gain(tally, slice(column, column + 1)) for column, (label, tally) in enumerate(per_label.items())
         },
-        carried=int((path.counted & ~path.given[after]).sum()),
+        carried=int((path.counted & ~path.has_value[after]).sum()),
     )
 
 
@@ -280,8 +280,8 @@ def objections(
     wrong = counted & (claimed != gold)
     followed = raised & (ended == predicted)
 
-    def share(part: Mask, whole: Mask) -> Estimate:
-        return ratio(part.sum(axis=1), whole.sum(axis=1), design or Design())
+    def share(part: Mask, among: Mask) -> Estimate:
+        return ratio(part.sum(axis=1), among.sum(axis=1), design or Design())
 
     return Objections(
         cells=int(counted.sum()),

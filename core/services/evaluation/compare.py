@@ -216,7 +216,7 @@ def outcome_page(
     texts = session.store.documents.texts([outcomes.documents[index] for index in shown])
 
     def named(mask: Mask, index: int) -> tuple[str, ...]:
-        return tuple(name for place, name in enumerate(outcomes.names) if mask[index, place])
+        return tuple(name for label_index, name in enumerate(outcomes.names) if mask[index, label_index])
 
     return tuple(
         ChangedDocument(

@@ -52,12 +52,17 @@ def _pair_json(session: ProjectSession, comparison: Comparison, index: int, refe
     pair = comparison.pairs[index]
     runs = [comparison.columns[0].run, comparison.columns[index + 1].run]
     documents, gold, (first_verdicts, second_verdicts) = load_shared(session, runs, reference)
-    whole = ~np.isnan(first_verdicts).any(axis=1) & ~np.isnan(second_verdicts).any(axis=1)
-    same = int((first_verdicts[whole] == second_verdicts[whole]).all(axis=1).sum())
-    result: dict[str, Any] = {"documents": len(documents), "shared": int(whole.sum()), "same": same, "n": pair.scores.n}
-    agreement = float((first_verdicts == second_verdicts)[whole].mean()) if whole.any() else None
+    complete = ~np.isnan(first_verdicts).any(axis=1) & ~np.isnan(second_verdicts).any(axis=1)
+    same = int((first_verdicts[complete] == second_verdicts[complete]).all(axis=1).sum())
+    result: dict[str, Any] = {
+        "documents": len(documents),
+        "shared": int(complete.sum()),
+        "same": same,
+        "n": pair.scores.n,
+    }
+    agreement = float((first_verdicts == second_verdicts)[complete].mean()) if complete.any() else None
     if np.isnan(gold).all():
-        summary = f"{same} of {int(whole.sum())} shared documents have the same verdict. No reference to score them."
+        summary = f"{same} of {int(complete.sum())} shared documents have the same verdict. No reference to score them."
         return result | {"agreement": agreement, "sentence": summary}
     pair_outcomes = outcomes(comparison, pair)
     return result | {

@@ -102,18 +102,18 @@ def trial_result(
     compared = compare_annotators(codebook, reference, [before, after], Design(groups=groups))
     first, second = compared.scores
     (pair,) = compared.pairs
-    one, two = before.verdicts, after.verdicts
-    moved = ~((one == two) | (np.isnan(one) & np.isnan(two)))
+    old_values, new_values = before.verdicts, after.verdicts
+    moved = ~((old_values == new_values) | (np.isnan(old_values) & np.isnan(new_values)))
     kinds: tuple[Effect, ...] = ("fixed", "broken")
     effects = np.select([pair.changes.corrected, pair.changes.regressed], kinds, "changed").tolist()
     wrong: Mask = np.any(pair.changes.kept_wrong, axis=1)
-    found = []
+    document_results = []
     for row, document in enumerate(documents):
         cells = tuple(
             CellChange(
                 item,
-                decode_value(codebook, one[row, column]),
-                decode_value(codebook, two[row, column]),
+                decode_value(codebook, old_values[row, column]),
+                decode_value(codebook, new_values[row, column]),
                 decode_value(codebook, reference[row, column]),
                 effects[row][column],
             )
@@ -121,7 +121,7 @@ def trial_result(
             if moved[row, column]
         )
         still: Effect = "wrong" if wrong[row] else "same"
-        effect = next((each for each in EFFECT_ORDER[:3] if any(cell.effect == each for cell in cells)), still)
-        found.append(DocumentResult(document, effect, cells))
-    found.sort(key=lambda one: EFFECT_ORDER.index(one.effect))
-    return TrialResult(tuple(found), first.main, second.main, pair)
+        effect = next((kind for kind in EFFECT_ORDER[:3] if any(cell.effect == kind for cell in cells)), still)
+        document_results.append(DocumentResult(document, effect, cells))
+    document_results.sort(key=lambda result: EFFECT_ORDER.index(result.effect))
+    return TrialResult(tuple(document_results), first.main, second.main, pair)

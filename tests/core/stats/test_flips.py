@@ -46,7 +46,7 @@ def test_final_errors_are_attributed_to_the_role_that_introduced_them() -> None:
     }
     path = trace(REFERENCE, STEPS)
     assert path.error_at.tolist() == [[-1, -1], [1, 0], [-1, -1], [2, -2]]
-    assert path.given[1].tolist() == [[True, True], [True, True], [False, False], [True, True]]
+    assert path.has_value[1].tolist() == [[True, True], [True, True], [False, False], [True, True]]
 
 
 def test_debates_without_start_or_end_are_excluded() -> None:
