@@ -242,15 +242,15 @@ def examples(fields: Fields, label: Label, part: str) -> None:
 def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
     """Draw the keywords of a label and suggested keywords."""
     offered = codebooks.suggestions(codebook, label.id, OFFERED)
-    many = keyword_matches.FULL_LIST
-    note = f"for the built-in model only; from {many} on, the description's words alone do not select the label"
     with st.container(key="keywords"):
         fields.draw(
             st.multiselect, "Keywords", f"label-keywords-{label.id}", list(label.keywords),
             lambda book, typed: codebooks.change_label(book, label.id, keywords=tuple(typed)),
-            note, options=[*label.keywords, *offered], accept_new_options=True,
+            "for the built-in model only", options=[*label.keywords, *offered], accept_new_options=True,
             select_all=False, placeholder="Type a word and press Enter",
         )  # fmt: skip
+        if len(label.keywords) >= (most := keyword_matches.FULL_LIST):
+            line(f"With {most} keywords or more, words of the description alone do not select the label.", "q xs")
     if not offered:
         return
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_lowercase
 from threading import Event
 from typing import Any
 
@@ -79,9 +80,13 @@ def test_invalid_name_stays_in_its_field(saved: ProjectSession, typed: str, why:
     assert names(saved) == ("Cost", "Food")
 
 
-def test_keywords_say_from_how_many_on_the_description_does_not_count(saved: ProjectSession) -> None:
-    note = f"from {FULL_LIST} on, the description&#x27;s words alone do not select the label"
-    assert note in html(open_page("codebook"))
+def test_a_long_list_of_keywords_says_that_the_description_does_not_count(saved: ProjectSession) -> None:
+    words = f"With {FULL_LIST} keywords or more, words of the description alone do not select the label."
+    at = open_page("codebook")
+    assert words not in html(at)
+    keywords = [f"word{letter}" for letter in ascii_lowercase[:FULL_LIST]]
+    at.multiselect(key=f"codebook-label-keywords-{PRICE}").set_value(keywords).run()
+    assert words in html(at)
 
 
 def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: ProjectSession) -> None:
