@@ -212,6 +212,22 @@ def check_themes(screen: Page) -> None:
         )
 
 
+def test_list_that_scrolls_cuts_its_last_row(page: Page) -> None:
+    """Show that the list goes on also where the system hides scroll bars."""
+    open_page(page, "Data")
+    page.locator(LAST["Data"]).first.wait_for()
+    parts = page.locator(".document-list").evaluate(
+        """list => {
+            const end = list.getBoundingClientRect().bottom;
+            const rows = [...list.querySelectorAll('tr[data-id]')].map((row) => row.getBoundingClientRect());
+            const cut = rows.filter(({ top, bottom }) => top < end && end < bottom);
+            return cut.map(({ top, height }) => (end - top) / height);
+        }"""
+    )
+    assert len(parts) == 1
+    assert 0.3 < parts[0] < 0.7
+
+
 def test_tab_reaches_every_control_in_order_with_a_visible_focus(screen: Page) -> None:
     for _ in range(3):  # on a busy machine the page redraws late for the theme of the last test, and controls move
         found = walk_through_controls(screen)
