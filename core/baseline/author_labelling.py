@@ -45,18 +45,18 @@ def write_reply(request: Request, codebook: Codebook) -> str | None:
     text, feature, question = str(inputs.get("text", "")), inputs.get("feature"), inputs.get("question")
     features, examples = inputs.get("features", ()), inputs.get("examples", ())
     if request.role == FILTER:
-        numbers = [n for n, one in enumerate(features, 1) if _is_relevant(one, codebook, text)]
+        numbers = [n for n, feature in enumerate(features, 1) if _is_relevant(feature, codebook, text)]
         reply: dict[str, object] = {"relevant": numbers}
     elif request.role == PREDICTOR and isinstance(feature, Feature):
-        found = predict(feature, codebook, text, examples)
-        reply = {"value": found.value, "certainty": round(100 * found.certainty, 4)}
+        prediction = predict(feature, codebook, text, examples)
+        reply = {"value": prediction.value, "certainty": round(100 * prediction.certainty, 4)}
     elif request.role == WRITER and isinstance(feature, Feature):
         options = [] if feature.values else [value for value, _ in _ranked(feature, text, examples)]
         reply = {"question": _question(feature), "options": options}
     elif request.role == ANNOTATOR and isinstance(question, Question) and request.document is not None:
         return f"The label is {_choose(question, request.document.text, inputs.get('earlier', ())) + 1}"
     elif request.role == ASSISTANT:
-        names = [one.name for one in features if one.values and _is_relevant(one, codebook, text)]
+        names = [feature.name for feature in features if feature.values and _is_relevant(feature, codebook, text)]
         return CHAT_NOTICE.format(found=f"It found words about {', '.join(names)}. " if names else "")
     else:
         return None
@@ -69,17 +69,19 @@ def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[
     if not feature.values:
         ranked = _ranked(feature, text, examples)
         return Prediction(ranked[0][0], ranked[0][1] / sum(score for _, score in ranked)) if ranked else Prediction()
-    own = codebook if codebook.kind == "choice" else codebook.only(feature.item)
-    task = Task.of(own)
+    feature_codebook = codebook if codebook.kind == "choice" else codebook.only(feature.item)
+    task = Task.of(feature_codebook)
     values = list(feature.values)
-    known = [one for one in examples if one.value in values]
+    instances = [instance for instance in examples if instance.value in values]
     # A multilabel feature lists Yes before No, a task absence before presence.
-    ordered = reversed(values) if own.kind == "multilabel" else values
+    ordered = reversed(values) if feature_codebook.kind == "multilabel" else values
     codes = {value: float(code) for value, code in zip(ordered, task.values(0), strict=True)}
-    grid = np.array([[codes[one.value]] for one in known]).reshape(len(known), 1)
-    predicted = train(task, [example(own, one.text) for one in known], grid).predict([example(own, text)])
+    grid = np.array([[codes[instance.value]] for instance in instances]).reshape(len(instances), 1)
+    predicted = train(task, [example(feature_codebook, instance.text) for instance in instances], grid).predict(
+        [example(feature_codebook, text)]
+    )
     value, certainty = float(predicted.values[0, 0]), float(predicted.certainty[0, 0])
-    return Prediction(next(one for one, code in codes.items() if code == value), certainty)
+    return Prediction(next(answer for answer, code in codes.items() if code == value), certainty)
 
 
 def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
@@ -92,25 +94,25 @@ def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
 
 def _ranked(feature: Feature, text: str, examples: Sequence[Example]) -> list[tuple[str, float]]:
     """Return the known answers to an open feature with their scores (above 0), the best first."""
-    answers: dict[str, str] = {normalise(one): one for one in feature.suggestions}
-    given: dict[str, list[str]] = {key: [] for key in answers}
-    for one in examples:
-        answers.setdefault(normalise(one.value), one.value)
-        given.setdefault(normalise(one.value), []).append(one.text)
+    answers: dict[str, str] = {normalise(suggestion): suggestion for suggestion in feature.suggestions}
+    texts_by_answer: dict[str, list[str]] = {key: [] for key in answers}
+    for instance in examples:
+        answers.setdefault(normalise(instance.value), instance.value)
+        texts_by_answer.setdefault(normalise(instance.value), []).append(instance.text)
     if not answers:
         return []
     named = set(map(normalise, feature.suggestions))
-    texts = [*answers.values(), *(source for sources in given.values() for source in sources)]
+    texts = [*answers.values(), *(source for sources in texts_by_answer.values() for source in sources)]
     alike = dict(zip(texts, TextSpace(texts).similarities([text])[0].tolist(), strict=True))
     scores = {
         key: OWN_WEIGHT * alike[answer]
         + NAMED_BONUS * (key in named)
-        + max((alike[one] for one in given[key]), default=0)
+        + max((alike[source] for source in texts_by_answer[key]), default=0)
         for key, answer in answers.items()
     }
     words = f" {' '.join(_WORD.findall(text.casefold()))} "
     for value, learned in keywords(examples).items():
-        scores[normalise(value)] += KEYWORD_BONUS * any(f" {one} " in words for one in learned)
+        scores[normalise(value)] += KEYWORD_BONUS * any(f" {word} " in words for word in learned)
     return [(answers[key], scores[key] + 1e-3) for key in sorted(answers, key=lambda key: -scores[key])]
 
 
@@ -130,8 +132,8 @@ def _choose(question: Question, text: str, earlier: Sequence[EarlierAnswer]) -> 
     scores = TextSpace(options).similarities([text])[0]
     scores = scores + np.array(find_evidence(lexicon_of(question.codebook), text).scores)
     if earlier:
-        space = TextSpace([f"{one.question} {one.text}" for one in earlier])
+        space = TextSpace([f"{previous.question} {previous.text}" for previous in earlier])
         near = space.similarities([f"{question.text} {text}"])[0]
-        answers = TextSpace(options).similarities([one.answer for one in earlier])
+        answers = TextSpace(options).similarities([previous.answer for previous in earlier])
         scores = scores + (answers * near[:, None]).sum(axis=0) * 2
     return int(np.argmax(scores))

@@ -59,16 +59,16 @@ def write_reply(request: Request, codebook: Codebook, document: Document, model:
     numbers = {label.id: number for number, label in enumerate(codebook.labels)}
     values: dict[int, Value] = {}
     undecided, lines = [], []
-    for one in predictions:
-        number = numbers.get(str(one.value if codebook.kind == "choice" else one.item))
+    for prediction in predictions:
+        number = numbers.get(str(prediction.value if codebook.kind == "choice" else prediction.item))
         if number is None:  # nothing was predicted, or a label that was deleted since
             continue
-        if one.value is None:
+        if prediction.value is None:
             undecided.append(number)
             continue
-        values[number] = True if codebook.kind == "choice" else one.value
-        if one.value is not False or one.certainty <= CERTAIN:
-            lines.append(_line(codebook.labels[number].name, one, document.text))
+        values[number] = True if codebook.kind == "choice" else prediction.value
+        if prediction.value is not False or prediction.certainty <= CERTAIN:
+            lines.append(_line(codebook.labels[number].name, prediction, document.text))
     if codebook.kind == "choice" and not values:
         lines.append("The classifier was not trained on these labels, so the choice stays undecided.")
     final = request.role == "judge"

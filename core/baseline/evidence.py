@@ -43,7 +43,7 @@ from core.baseline.lexicon import (
     lexicon_of,
     other_aspects,
     starters,
-    tokens,
+    tokenise,
 )
 from core.classifier.classifier import Example
 from core.classifier.text_similarity import Embed, normalised
@@ -216,25 +216,27 @@ class Evidence:
     @cached_property
     def undoubted(self) -> Evidence:
         """The same hits without their doubts."""
-        return replace(self, hits=tuple(tuple(replace(hit, doubt="") for hit in own) for own in self.hits))
+        return replace(
+            self, hits=tuple(tuple(replace(hit, doubt="") for hit in label_hits) for label_hits in self.hits)
+        )
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
         """The score of each label; from ``THRESHOLD`` on it is present."""
-        own = tuple(map(_score, self.hits))
+        scores = tuple(map(_score, self.hits))
         if self.near and self.lexicon.codebook.kind == "multilabel":
-            own = tuple(map(_beside_vectors, own, self.near))
-        return tuple(map(max, own, self.fallback)) if self.fallback and not _is_carried(self, own) else own
+            scores = tuple(map(_beside_vectors, scores, self.near))
+        return tuple(map(max, scores, self.fallback)) if self.fallback and not _is_carried(self, scores) else scores
 
     @cached_property
     def ranked(self) -> tuple[int, ...]:
         """The labels with a score, by score, number of hits, and first position in the text."""
-        found = [
-            (-self.scores[n], -len(own), own[0].start if own else 0, n)
-            for n, own in enumerate(self.hits)
+        ranks = [
+            (-self.scores[n], -len(label_hits), label_hits[0].start if label_hits else 0, n)
+            for n, label_hits in enumerate(self.hits)
             if self.scores[n]
         ]
-        return tuple(number for *_, number in sorted(found))
+        return tuple(number for *_, number in sorted(ranks))
 
     @cached_property
     def selected(self) -> tuple[int, ...]:
@@ -261,8 +263,8 @@ def _score(hits: Iterable[Hit]) -> float:
     strengths: dict[frozenset[str], float] = defaultdict(float)
     for hit in hits:
         strengths[hit.term.key] = max(strengths[hit.term.key], hit.strength)
-    best, *others = sorted(strengths.values(), reverse=True) or [0.0]
-    return best + FURTHER_FACTOR * sum(each for each in others if each >= THRESHOLD)
+    best, *further = sorted(strengths.values(), reverse=True) or [0.0]
+    return best + FURTHER_FACTOR * sum(strength for strength in further if strength >= THRESHOLD)
 
 
 def _beside_vectors(score: float, chance: float) -> float:
@@ -284,32 +286,34 @@ def with_fallback(evidence: Evidence, near: Near | None = None) -> Evidence:
 
     ``near`` returns the probabilities of labels by vectors. It is not called for ratings, nor for a choice with words.
     """
-    codebook, text, rest = evidence.lexicon.codebook, evidence.text, evidence.lexicon.rest
+    codebook, text, rest_label = evidence.lexicon.codebook, evidence.text, evidence.lexicon.rest_label
     if codebook.kind == "rating" or not any(map(str.isalpha, text)):
         return evidence
     if (near is None or codebook.kind == "choice") and _is_carried(evidence, tuple(map(_score, evidence.hits))):
         return evidence
     chances = tuple(near(codebook, text)) if near is not None else ()
     least = max(chances, default=0.0) if codebook.kind == "choice" else NEAR
-    found = [chance >= least > 0 for chance in chances] or [False] * len(evidence.hits)
-    if rest is not None and not any(found) and _looks_english(text) and not evidence.foreign:
-        found[rest] = True
-    return replace(evidence, fallback=tuple(DERIVED_WEIGHT * each for each in found), near=chances)
+    present = [chance >= least > 0 for chance in chances] or [False] * len(evidence.hits)
+    if rest_label is not None and not any(present) and _looks_english(text) and not evidence.foreign:
+        present[rest_label] = True
+    return replace(evidence, fallback=tuple(DERIVED_WEIGHT * is_present for is_present in present), near=chances)
 
 
 def _looks_english(text: str) -> bool:
     """Return True if a text has an English function word or a common word of judgement."""
-    return any(word in FUNCTION_WORDS or word in GENERIC_WORDS for word, _, _ in tokens(text))
+    return any(word in FUNCTION_WORDS or word in GENERIC_WORDS for word, _, _ in tokenise(text))
 
 
 def narrowed(evidence: Evidence, part: Codebook) -> Evidence:
     """Return the evidence for a part of its codebook. The fallback is that of the whole codebook."""
-    whole = evidence.lexicon.codebook
-    if part is whole:
+    codebook = evidence.lexicon.codebook
+    if part is codebook:
         return evidence
-    places = [[label.id for label in whole.labels].index(label.id) for label in part.labels]
-    kept = ([own[place] for place in places] if own else () for own in (evidence.fallback, evidence.near))
-    fallback, near = map(tuple, kept)
+    numbers = [[label.id for label in codebook.labels].index(label.id) for label in part.labels]
+    selected = (
+        [scores[number] for number in numbers] if scores else () for scores in (evidence.fallback, evidence.near)
+    )
+    fallback, near = map(tuple, selected)
     return replace(find_evidence(lexicon_of(part), evidence.text), fallback=fallback, near=near)
 
 
@@ -319,20 +323,20 @@ _Match: TypeAlias = tuple[Term, int, int]
 @lru_cache(maxsize=256)
 def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
     """Return the evidence in a text. Cached, because several roles read the same text in a row."""
-    found = tokens(text)
-    foreign = _are_foreign({word for word, _, _ in found})
+    tokens = tokenise(text)
+    foreign = _are_foreign({word for word, _, _ in tokens})
     matches = [
-        match for match in _matches(lexicon, text, found) if match[0].listed or not foreign or match[0].label < 0
+        match for match in _matches(lexicon, text, tokens) if match[0].listed or not foreign or match[0].label < 0
     ]
     clauses = tuple(clauses_of(text)) if any(term.label != NO_LABEL for term, _, _ in matches) else ()
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
-    for hit in _hits(lexicon, text, found, matches, clauses):
+    for hit in _hits(lexicon, text, tokens, matches, clauses):
         hits[hit.term.label].append(hit)
     return with_fallback(Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), foreign))
 
 
 def _hits(
-    lexicon: Lexicon, text: str, found: Sequence[Token], matches: Sequence[_Match], clauses: Sequence[Span]
+    lexicon: Lexicon, text: str, tokens: Sequence[Token], matches: Sequence[_Match], clauses: Sequence[Span]
 ) -> Iterator[Hit]:
     """Yield the hits among the matches in order, without those inside a longer phrase of the same label."""
     phrases: dict[int, list[_Match]] = defaultdict(list)  # by the position of each of their tokens
@@ -340,9 +344,9 @@ def _hits(
         if match[2] > match[1]:
             for position in range(match[1], match[2] + 1):
                 phrases[position].append(match)
-    doubts = _doubts_by_position(lexicon, text, found) if clauses else {}
+    doubts = _doubts_by_position(lexicon, text, tokens) if clauses else {}
     # A label that lists "next door" or "nearby" is about just such places.
-    about_places = {term.label for term, first, _ in matches if term.listed and found[first][0] in _ELSEWHERE.triggers}
+    about_places = {term.label for term, first, _ in matches if term.listed and tokens[first][0] in _ELSEWHERE.triggers}
     words_of_clause: dict[int, set[str]] = {}
     for term, first, last in matches:
         longer = [
@@ -351,10 +355,10 @@ def _hits(
         ]  # fmt: skip
         if term.label == NO_LABEL or any(phrase.label == term.label for phrase in longer):
             continue
-        start, end = found[first][1], found[last][2]
+        start, end = tokens[first][1], tokens[last][2]
         clause = max(0, bisect_right(clauses, (start, len(text))) - 1)
         if clause not in words_of_clause:
-            words_of_clause[clause] = {found[position][0] for position in _positions(found, *clauses[clause])}
+            words_of_clause[clause] = {tokens[position][0] for position in _positions(tokens, *clauses[clause])}
         doubt = (
             _exclusion_doubt(lexicon, term, words_of_clause[clause])
             or _phrase_doubt(lexicon, term, longer)
@@ -370,65 +374,65 @@ def _hits(
         yield Hit(term, start, end, clause, doubt)
 
 
-def _doubts_by_position(lexicon: Lexicon, text: str, found: Sequence[Token]) -> Mapping[int, Sequence[_Doubt]]:
+def _doubts_by_position(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Mapping[int, Sequence[_Doubt]]:
     """Return the rules that put each token in doubt, by its position."""
-    seen = {word for word, _, _ in found}
+    words = {word for word, _, _ in tokens}
     rules = (_ELSEWHERE, _UNTRIED, _ASKED, _QUOTED, *((_NEGATED,) if lexicon.codebook.kind == "choice" else ()))
     passages = [
         (match.start(), match.end(), rule)
         for rule in rules
-        if not rule.triggers.isdisjoint(seen)
+        if not rule.triggers.isdisjoint(words)
         for match in rule.pattern.finditer(text)
     ]
     passages += [(mark.end(), mark.end() + 1, _QUOTED) for mark in re.finditer("#", text)]
     doubts: dict[int, list[_Doubt]] = defaultdict(list)
     for start, end, rule in passages:
-        for position in _positions(found, start, end):
+        for position in _positions(tokens, start, end):
             doubts[position].append(rule)
     return doubts
 
 
-def _positions(found: Sequence[Token], start: int, end: int) -> range:
+def _positions(tokens: Sequence[Token], start: int, end: int) -> range:
     """Return the positions of the tokens that begin between two offsets."""
-    return range(*(bisect_left(found, offset, key=itemgetter(1)) for offset in (start, end)))
+    return range(*(bisect_left(tokens, offset, key=itemgetter(1)) for offset in (start, end)))
 
 
-def _are_foreign(seen: set[str]) -> bool:
+def _are_foreign(words: set[str]) -> bool:
     """Return True if words of another language or another script prevail among the words of a text."""
-    other = sum(word in FOREIGN_WORDS or word[0] > "\u024f" for word in seen)
-    return other > 1 and other > len(seen & FUNCTION_WORDS)
+    other = sum(word in FOREIGN_WORDS or word[0] > "\u024f" for word in words)
+    return other > 1 and other > len(words & FUNCTION_WORDS)
 
 
-def _matches(lexicon: Lexicon, text: str, found: Sequence[Token]) -> Iterator[_Match]:
-    for position, (word, _, _) in enumerate(found):
+def _matches(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Iterator[_Match]:
+    for position, (word, _, _) in enumerate(tokens):
         for term in lexicon.index.get(word, ()):
             last = position + len(term.pattern) - 1
             if (
                 last == position
                 or (
-                    last < len(found)
-                    and found[last][0] in term.pattern[-1]  # nearly all others fail here
-                    and _is_phrase(term, text, found[position : last + 1])
+                    last < len(tokens)
+                    and tokens[last][0] in term.pattern[-1]  # nearly all others fail here
+                    and _is_phrase(term, text, tokens[position : last + 1])
                 )
             ):
                 yield term, position, last
 
 
-def _is_phrase(term: Term, text: str, found: Sequence[Token]) -> bool:
+def _is_phrase(term: Term, text: str, tokens: Sequence[Token]) -> bool:
     """Return True if the tokens are the term's phrase, with only spaces and hyphens between them."""
-    for (word, _, _), step in zip(found, term.pattern, strict=True):
+    for (word, _, _), step in zip(tokens, term.pattern, strict=True):
         if word not in step:
             return False
-    gaps = (text[end:start] for (_, _, end), (_, start, _) in pairwise(found))
+    gaps = (text[end:start] for (_, _, end), (_, start, _) in pairwise(tokens))
     return all(len(gap) <= MAX_WORD_GAP and not gap.strip(" \t\r\n-–'’`/&") for gap in gaps)
 
 
 def _exclusion_doubt(lexicon: Lexicon, term: Term, clause: AbstractSet[str]) -> str:
     """Return the doubt about a hit on a word of an exclude example, half of whose other words are in the clause."""
     for example, content in lexicon.exclusions[term.label]:
-        others = [forms for forms in content if all(forms.isdisjoint(step) for step in term.pattern)]
-        shared = sum(not forms.isdisjoint(clause) for forms in others)
-        if len(others) < len(content) and shared * 2 >= len(others):
+        other_words = [forms for forms in content if all(forms.isdisjoint(step) for step in term.pattern)]
+        shared = sum(not forms.isdisjoint(clause) for forms in other_words)
+        if len(other_words) < len(content) and shared * 2 >= len(other_words):
             return f"used as in the exclude example: {_plain(example)}"
     return ""
 
@@ -452,16 +456,16 @@ def _plain(text: str) -> str:
 
 def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...]]:
     """Return the positions of each label's keywords in a text, as offsets by label id; empty if there are none."""
-    found = find_evidence(lexicon_of(codebook), text).hits
+    hits = find_evidence(lexicon_of(codebook), text).hits
     return {
-        label.id: tuple((hit.start, hit.end) for hit in own if hit.term.source == "keyword")
-        for label, own in zip(codebook.labels, found, strict=True)
+        label.id: tuple((hit.start, hit.end) for hit in label_hits if hit.term.source == "keyword")
+        for label, label_hits in zip(codebook.labels, hits, strict=True)
     }
 
 
 def labels_with_keywords(codebook: Codebook, text: str) -> frozenset[str]:
     """Return the ids of the labels with a keyword in a text, in doubt or not."""
-    matches = _matches(lexicon_of(codebook), text, tokens(text))
+    matches = _matches(lexicon_of(codebook), text, tokenise(text))
     return frozenset(codebook.labels[term.label].id for term, _, _ in matches if term.source == "keyword")
 
 
@@ -472,17 +476,17 @@ def select(codebook: Codebook, text: str) -> frozenset[str]:
 
 def example(codebook: Codebook, text: str, near: Near | None = None) -> Example:
     """Return a text with the evidence from which the classifier starts. ``near`` is that of ``with_fallback``."""
-    found = with_fallback(find_evidence(lexicon_of(codebook), text), near)
+    evidence = with_fallback(find_evidence(lexicon_of(codebook), text), near)
     words: dict[str, float] = {}
-    for hit in (hit for own in found.hits for hit in own):
+    for hit in (hit for label_hits in evidence.hits for hit in label_hits):
         name = hit.term.text.lower()
         words[name] = max(words.get(name, 0.0), WEAK_FACTOR if hit.doubt else 1.0)
     if codebook.kind == "multilabel":
-        prior = tuple(STEEPNESS * (score - THRESHOLD) for score in found.scores)
+        prior = tuple(STEEPNESS * (score - THRESHOLD) for score in evidence.scores)
     elif codebook.kind == "choice":
-        prior = tuple(math.log(score + CHOICE_SMOOTHING) for score in found.scores)
+        prior = tuple(math.log(score + CHOICE_SMOOTHING) for score in evidence.scores)
     else:
-        prior = found.scores
+        prior = evidence.scores
     return Example(text, prior, words)
 
 
@@ -506,11 +510,14 @@ def definition_probabilities(embed: Embed) -> Near:
 
         labels = [number for number, label in enumerate(codebook.labels) if not is_rest(codebook, label)]
         classes = [_definition(codebook, codebook.labels[number]) for number in labels]
-        own = {text.casefold() for texts in classes for text in texts}
-        others = other_aspects(codebook.names) if codebook.kind == "multilabel" else []
-        classes += [[word for word in words[:ASPECT_WORDS] if word.casefold() not in own] for words in others]
-        texts = [text for each in classes for text in each]
-        answers = [number for number, each in enumerate(classes) for _ in each]
+        definition_texts = {text.casefold() for texts in classes for text in texts}
+        other_classes = other_aspects(codebook.names) if codebook.kind == "multilabel" else []
+        classes += [
+            [word for word in words[:ASPECT_WORDS] if word.casefold() not in definition_texts]
+            for words in other_classes
+        ]
+        texts = [text for class_texts in classes for text in class_texts]
+        answers = [number for number, class_texts in enumerate(classes) for _ in class_texts]
         # balanced, because the length of a list tells how much somebody wrote, and not how frequent a label is
         model = LogisticRegression(C=INVERSE_PENALTY, class_weight="balanced", max_iter=1000)
         return labels, model.fit(normalised(embed(texts)), answers) if len(set(answers)) > 1 else None

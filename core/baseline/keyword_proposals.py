@@ -72,51 +72,56 @@ def propose_keywords(codebook: Codebook, texts: Sequence[str]) -> tuple[KeywordP
     lexicon = lexicon_of(codebook)
     clauses = [clause for number, text in enumerate(texts) for clause in _clauses(lexicon, number, text)]
     proposals: dict[int, list[KeywordProposal]] = defaultdict(list)
-    for label, word, source, places, together in (*_defined(clauses), *_associated(lexicon, clauses)):
-        documents, beside = ({clauses[place].document for place in each} for each in (places, together))
+    for label, word, source, indices, together in (*_defined(clauses), *_associated(lexicon, clauses)):
+        documents, beside = ({clauses[index].document for index in group} for group in (indices, together))
         if len(documents) >= LEAST_DOCUMENTS:
-            example = textwrap.shorten(clauses[min(together or places)].text, MAX_QUOTE_CHARACTERS, placeholder=" …")
+            example = textwrap.shorten(clauses[min(together or indices)].text, MAX_QUOTE_CHARACTERS, placeholder=" …")
             id = codebook.labels[label].id
             proposals[label].append(KeywordProposal(id, word, source, len(documents), len(beside), example))
-    ranked = (sorted(proposals[n], key=lambda one: (-one.documents, one.word)) for n in range(len(codebook.labels)))
-    return tuple(one for own in ranked for one in own[:MOST])
+    ranked = (
+        sorted(proposals[n], key=lambda proposal: (-proposal.documents, proposal.word))
+        for n in range(len(codebook.labels))
+    )
+    return tuple(proposal for label_proposals in ranked for proposal in label_proposals[:MOST])
 
 
 def _clauses(lexicon: Lexicon, document: int, text: str) -> Iterator[_Clause]:
     evidence = find_evidence(lexicon, text)
-    hits = [hit for own in evidence.hits for hit in own if hit.term.carries and not hit.doubt]
+    hits = [hit for label_hits in evidence.hits for hit in label_hits if hit.term.carries and not hit.doubt]
     for number, (start, end) in enumerate(evidence.clauses or ((0, len(text)),)):
         yield _Clause(document, text[start:end], frozenset(hit.term for hit in hits if hit.clause == number))
 
 
 def _defined(clauses: Sequence[_Clause]) -> Iterator[_Found]:
     """Yield words that carry a label by its definition or its name."""
-    places: dict[Term, set[int]] = defaultdict(set)
+    occurrences: dict[Term, set[int]] = defaultdict(set)
     together: dict[Term, set[int]] = defaultdict(set)
-    for place, clause in enumerate(clauses):
+    for index, clause in enumerate(clauses):
         for term in clause.terms:
             if not term.listed:
-                places[term].add(place)
+                occurrences[term].add(index)
                 if any(other.label == term.label and other.key.isdisjoint(term.key) for other in clause.terms):
-                    together[term].add(place)
-    for term, found in places.items():
-        yield term.label, term.text, term.source, found, together[term]
+                    together[term].add(index)
+    for term, indices in occurrences.items():
+        yield term.label, term.text, term.source, indices, together[term]
 
 
 def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Found]:
     """Yield words outside the codebook that occur almost only beside words of one label."""
-    known = {form for own in lexicon.index.values() for term in own for step in term.pattern for form in step}
+    codebook_forms = {
+        form for terms in lexicon.index.values() for term in terms for step in term.pattern for form in step
+    }
     words = [{word for word in content_words(clause.text) if len(word) > 2 and word.isalpha()} for clause in clauses]
-    seen = frozenset[str]().union(*words)
-    places: dict[str, set[int]] = defaultdict(set)
-    for place, own in enumerate(words):
-        for word in own:
-            if word not in known:
-                places[min(forms(word) & seen, key=lambda form: (len(form), form))].add(place)
+    vocabulary = frozenset[str]().union(*words)
+    occurrences: dict[str, set[int]] = defaultdict(set)
+    for index, clause_words in enumerate(words):
+        for word in clause_words:
+            if word not in codebook_forms:
+                occurrences[min(forms(word) & vocabulary, key=lambda form: (len(form), form))].add(index)
     with_label = Counter(label for clause in clauses for label in clause.labels)
-    for word, found in places.items():
-        counts = Counter(label for place in found for label in clauses[place].labels)
+    for word, indices in occurrences.items():
+        counts = Counter(label for index in indices for label in clauses[index].labels)
         for label, count in counts.most_common(1):
-            interval = wilson(count, len(found))
+            interval = wilson(count, len(indices))
             if interval is not None and interval.low > max(LEAST_SHARE, with_label[label] / len(clauses)):
-                yield label, word, "texts", found, {place for place in found if label in clauses[place].labels}
+                yield label, word, "texts", indices, {index for index in indices if label in clauses[index].labels}

@@ -44,7 +44,7 @@ _SIBILANT = ("s", "x", "z", "ch", "sh", "o")
 _ENDINGS = ("s", "ed", "ing", "ly", "er", "est")
 
 
-def tokens(text: str) -> list[Token]:
+def tokenise(text: str) -> list[Token]:
     """Return the tokens of a text in order. Apostrophes, hyphens and other marks separate tokens."""
     if text.isascii():
         return [(match[0], *match.span()) for match in _ASCII_TOKEN.finditer(text.lower())]
@@ -74,8 +74,8 @@ def _bases(word: str) -> frozenset[str]:
     if word in NOT_DERIVED or not word.endswith(_ENDINGS) or word.endswith(("ss", "is", "ous")):
         return frozenset({word})
     bases = (word[:-cut] + end for cut in range(1, min(6, len(word) - 1)) for end in ("", "e", "y"))
-    known = (base for base in bases if len(base) > 2 and _VOWEL.search(base) and word in _inflections(base))
-    return frozenset({word, *known})
+    valid = (base for base in bases if len(base) > 2 and _VOWEL.search(base) and word in _inflections(base))
+    return frozenset({word, *valid})
 
 
 @lru_cache(maxsize=4096)
@@ -85,15 +85,22 @@ def _inflections(base: str) -> frozenset[str]:
     stem = base[:-1] + "i" if soft else base
     verb = base[:-1] if base.endswith("e") else base + base[-1] if _CVC.match(base) else stem
     plural = stem + "es" if soft or base.endswith(_SIBILANT) else base + "s"
-    found = {base, plural, base + "s" if base.endswith("o") else plural, stem + "ness", verb + "ed", "un" + verb + "ed"}
-    found.add((base if soft or base.endswith("ee") else verb) + "ing")
+    inflections = {
+        base,
+        plural,
+        base + "s" if base.endswith("o") else plural,
+        stem + "ness",
+        verb + "ed",
+        "un" + verb + "ed",
+    }
+    inflections.add((base if soft or base.endswith("ee") else verb) + "ing")
     if base not in NOT_OVER:
-        found |= {"over" + verb + "ed", "under" + verb + "ed"}
+        inflections |= {"over" + verb + "ed", "under" + verb + "ed"}
     if base in GRADABLE:
-        found |= {"un" + base, verb + "er", verb + "est"}
+        inflections |= {"un" + base, verb + "er", verb + "est"}
     if base + "ly" not in NOT_ADVERBS:
-        found.add(base[:-1] + "y" if base.endswith("le") else stem + "ly")
-    return frozenset(form for form in found if not form.endswith(("s", "ed")) or form not in NOT_DERIVED)
+        inflections.add(base[:-1] + "y" if base.endswith("le") else stem + "ly")
+    return frozenset(form for form in inflections if not form.endswith(("s", "ed")) or form not in NOT_DERIVED)
 
 
 def words(text: str) -> frozenset[str]:
@@ -127,7 +134,7 @@ GENERIC_WORDS = words(_LISTS["generic_words"]).union(*map(forms, words(_LISTS["c
 
 def content_words(text: str) -> Iterator[str]:
     """Yield the words of a text without function words, generic words, numbers and single letters."""
-    for word, _, _ in tokens(text):
+    for word, _, _ in tokenise(text):
         bare = word.isdigit() or (len(word) < 2 and word.isascii())
         if not bare and word not in FUNCTION_WORDS and word not in GENERIC_WORDS:
             yield word
@@ -141,8 +148,8 @@ def _starter_lists() -> Mapping[str, Aspect]:
     aspects: dict[str, Aspect] = {}
     for name, entry in data.items():
         aspect = (str(name), tuple(map(str, entry["keywords"])), str(entry.get("includes", "")))
-        for each in (name, *entry.get("aliases", ())):
-            aspects.setdefault(normalise(str(each)), aspect)
+        for alias in (name, *entry.get("aliases", ())):
+            aspects.setdefault(normalise(str(alias)), aspect)
     return aspects
 
 
@@ -153,27 +160,31 @@ def starters(name: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
     aspect's keywords come with those of the aspect that it includes (service includes staff), unless one of the labels
     ``beside`` it in the codebook is about that.
     """
-    found, others = _aspects(name), {aspect[0] for other in (*beside, name) for aspect in _aspects(other)}
-    included = (_starter_lists()[aspect[2]] for aspect in found if aspect[2] and aspect[2] not in others)
-    return tuple(dict.fromkeys(word for _, words, _ in (*found, *included) for word in words))
+    aspects, other_names = _aspects(name), {aspect[0] for other in (*beside, name) for aspect in _aspects(other)}
+    included = (_starter_lists()[aspect[2]] for aspect in aspects if aspect[2] and aspect[2] not in other_names)
+    return tuple(dict.fromkeys(word for _, words, _ in (*aspects, *included) for word in words))
 
 
 def other_aspects(names: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the keywords of each common aspect that none of the names is about, not even by including it."""
-    found = {part for name in names for aspect in _aspects(name) for part in (aspect[0], aspect[2])}
+    covered = {part for name in names for aspect in _aspects(name) for part in (aspect[0], aspect[2])}
     aspects = dict.fromkeys(_starter_lists().values())
-    return [words for name, words, included in aspects if name not in found and included not in found - {""}]
+    return [words for name, words, included in aspects if name not in covered and included not in covered - {""}]
 
 
 @lru_cache(maxsize=1024)
 def _aspects(name: str) -> tuple[Aspect, ...]:
-    aspects, whole = _starter_lists(), normalise(name)
-    parts = [part for part in "".join(each if each.isalnum() else " " for each in whole).split() if len(part) > 2]
+    aspects, key = _starter_lists(), normalise(name)
+    parts = [
+        part
+        for part in "".join(character if character.isalnum() else " " for character in key).split()
+        if len(part) > 2
+    ]
 
     def find(wanted: str) -> list[Aspect]:
         return [aspects[shape] for shape in (wanted, wanted.removesuffix("s"), f"{wanted}s") if shape in aspects][:1]
 
-    return tuple(find(whole) or (aspect for part in parts for aspect in find(part)))
+    return tuple(find(key) or (aspect for part in parts for aspect in find(part)))
 
 
 Source: TypeAlias = Literal["keyword", "name", "common", "definition", "example", "idiom"]
@@ -226,7 +237,7 @@ class Lexicon:
     terms: tuple[Term, ...]
     exclusions: tuple[tuple[Exclusion, ...], ...]
     usable: tuple[bool, ...]
-    rest: int | None
+    rest_label: int | None
     """Number of the label for what no other label covers."""
 
     @cached_property
@@ -237,9 +248,9 @@ class Lexicon:
             alone = (term,)
             # of the single words of a label that a token fits, only the strongest is a hit
             for form in term.pattern[0]:
-                known = index.setdefault(form, alone)
-                if known is not alone and all(one.slot != term.slot for one in known):
-                    index[form] = known + alone
+                terms = index.setdefault(form, alone)
+                if terms is not alone and all(other.slot != term.slot for other in terms):
+                    index[form] = terms + alone
         return index
 
 
@@ -287,8 +298,8 @@ def is_rest(codebook: Codebook, label: Label) -> bool:
 def lexicon_of(codebook: Codebook) -> Lexicon:
     """Return the lexicon of a codebook; the same object for an equal codebook."""
     labels, numbers = codebook.labels, range(len(codebook.labels))
-    everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
-    rest = next((number for number in numbers if is_rest(codebook, labels[number])), None)
+    everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokenise(f"{codebook.unit} {codebook.domain}")))
+    rest_label = next((number for number in numbers if is_rest(codebook, labels[number])), None)
     listed = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
     derived = [
         term
@@ -296,39 +307,43 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
         for term in (*_common(number, codebook.names, labels[number], codebook.kind), *_derived(number, labels[number]))
     ]
     defining = [term for term in derived if term.carries and term.source != "example"]
-    own, several = _words_by_label(listed, len(labels)), _in_several(_words_by_label(defining, len(labels)))
-    contested, every = _in_several(own), set[str]().union(*own)
-    elsewhere = [contested.union(every - words) for words in own]
+    label_words, several = _words_by_label(listed, len(labels)), _in_several(_words_by_label(defining, len(labels)))
+    contested, every = _in_several(label_words), set[str]().union(*label_words)
+    elsewhere = [contested.union(every - words) for words in label_words]
     better = {(term.label, term.key) for term in (*listed, *defining) if term.source != "name"}
-    known, terms = Counter(number for number, _ in better), list(listed)
+    word_counts, terms = Counter(number for number, _ in better), list(listed)
     for term in derived:
         # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
         if term.key.isdisjoint(everywhere) and term.key.isdisjoint(elsewhere[term.label]):
-            spare = term.label == rest or (term.source == "example" and known[term.label] >= FEW_WORDS)
+            spare = term.label == rest_label or (term.source == "example" and word_counts[term.label] >= FEW_WORDS)
             decides = term.key.isdisjoint(several)  # a word of several definitions decides for none
             carries = term.carries and decides and not spare
             terms.append(term if carries == term.carries else replace(term, carries=carries))
-    found = {term.label for term in terms}
-    usable = tuple(number == rest or number in found for number in numbers)
+    searchable = {term.label for term in terms}
+    usable = tuple(number == rest_label or number in searchable for number in numbers)
     terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
     return Lexicon(
         codebook,
         tuple(terms),
         tuple(tuple(_exclusions(label, everywhere)) for label in labels),
         usable,
-        rest,
+        rest_label,
     )
 
 
 def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
     """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
-    known = [
-        {(term.label, term.text, term.source, term.carries): term for term in one.terms} for one in (before, after)
+    term_indexes = [
+        {(term.label, term.text, term.source, term.carries): term for term in lexicon.terms}
+        for lexicon in (before, after)
     ]
-    differing = known[0].keys() ^ known[1].keys()
-    found = {word for one in known for key in differing & one.keys() for word in one[key].pattern[0]}
-    excluded = [{(n, each) for n, own in enumerate(book.exclusions) for each in own} for book in (before, after)]
-    return frozenset(found.union(*(step for _, (_, words) in excluded[0] ^ excluded[1] for step in words)))
+    differing = term_indexes[0].keys() ^ term_indexes[1].keys()
+    changed = {word for index in term_indexes for key in differing & index.keys() for word in index[key].pattern[0]}
+    excluded = [
+        {(n, exclusion) for n, exclusions in enumerate(book.exclusions) for exclusion in exclusions}
+        for book in (before, after)
+    ]
+    return frozenset(changed.union(*(step for _, (_, words) in excluded[0] ^ excluded[1] for step in words)))
 
 
 def _words_by_label(terms: Iterable[Term], count: int) -> list[set[str]]:
@@ -341,15 +356,15 @@ def _words_by_label(terms: Iterable[Term], count: int) -> list[set[str]]:
 
 def _in_several(words: Iterable[Iterable[str]]) -> set[str]:
     """Return the words of more than one label."""
-    return {word for word, count in Counter(word for own in words for word in own).items() if count > 1}
+    return {word for word, count in Counter(word for label_words in words for word in label_words).items() if count > 1}
 
 
 @lru_cache(maxsize=8192)  # most terms of a changed codebook are the same
 def _terms(label: int, text: str, source: Source) -> tuple[Term, ...]:
     """Return the term for a listed text; none if it has no word to look for."""
-    found = [token for token, _, _ in tokens(text)]
-    if found and (len(found) > 1 or found[0] not in FUNCTION_WORDS):
-        return (Term(label, text, source, tuple(map(forms, found))),)
+    tokens = [token for token, _, _ in tokenise(text)]
+    if tokens and (len(tokens) > 1 or tokens[0] not in FUNCTION_WORDS):
+        return (Term(label, text, source, tuple(map(forms, tokens))),)
     return ()
 
 
@@ -362,7 +377,7 @@ def _listed(number: int, label: Label, kind: Kind) -> Iterator[Term]:
         yield from _terms(number, keyword, "keyword")
     if kind != "rating" and normalise(label.name) in CATCH_ALL_NAMES:
         return
-    name = [token for token, _, _ in tokens(label.name)]
+    name = [token for token, _, _ in tokenise(label.name)]
     content = [word for word in name if word not in FUNCTION_WORDS]
     if len(name) > 1:
         yield from _terms(number, label.name, "name")
@@ -380,8 +395,8 @@ def _common(number: int, names: tuple[str, ...], label: Label, kind: Kind) -> tu
     words, listed = starters(label.name, (*names[:number], *names[number + 1 :])), set(map(normalise, label.keywords))
     if kind == "rating" or 2 * sum(normalise(word) in listed for word in words) >= len(words):
         return ()
-    counted, whole = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
-    denied = {word for word, _, _ in tokens(whole)}.difference(word for word, _, _ in tokens(counted))
+    counted, full_text = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
+    denied = {word for word, _, _ in tokenise(full_text)}.difference(word for word, _, _ in tokenise(counted))
     terms = (term for word in words for term in _terms(number, word, "common"))
     return tuple(term for term in terms if all(denied.isdisjoint(step) for step in term.pattern))
 
@@ -390,15 +405,15 @@ def _counted(description: str) -> Iterator[str]:
     """Yield the parts of a description that say what counts: no denying sentence, and nothing after "not"."""
     for sentence in _SENTENCE.split(description):
         if not _DENIAL.search(sentence):
-            yield sentence[: next((start for word, start, _ in tokens(sentence) if word in NEGATIONS), len(sentence))]
+            yield sentence[: next((start for word, start, _ in tokenise(sentence) if word in NEGATIONS), len(sentence))]
 
 
 def _derived(number: int, label: Label) -> Iterator[Term]:
     """Yield the words of a description, then those of the include examples."""
     for sentence in _counted(label.description):
-        own = _FRAME.sub(lambda match: match[0].removesuffix(match["subject"]), sentence)
+        remainder = _FRAME.sub(lambda match: match[0].removesuffix(match["subject"]), sentence)
         subjects = " ; ".join(match["subject"] for match in _FRAME.finditer(sentence))
-        for text, carries in ((own, len(label.keywords) < FULL_LIST), (subjects, False)):
+        for text, carries in ((remainder, len(label.keywords) < FULL_LIST), (subjects, False)):
             yield from (Term(number, word, "definition", (forms(word),), carries) for word in content_words(text))
     yield from (Term(number, word, "example", (forms(word),)) for text in label.include for word in content_words(text))
 
@@ -426,13 +441,13 @@ def labels_without_words(codebook: Codebook) -> tuple[Label, ...]:
 def describe(codebook: Codebook) -> list[str]:
     """Return a sentence for each label that the built-in model cannot look for, and its notice on ratings."""
     consequence = "can never be chosen" if codebook.kind == "choice" else "stays unresolved"
-    found = [
+    sentences = [
         f"'{label.name}' has no word that the word-list baseline could look for and {consequence}: add "
         + (f"more specific keywords than '{label.keywords[0]}'" if label.keywords else "keywords")
         + ", or typical things to its description."
         for label in labels_without_words(codebook)
     ]
-    return [RATING_NOTICE, *found] if codebook.kind == "rating" else found
+    return [RATING_NOTICE, *sentences] if codebook.kind == "rating" else sentences
 
 
 def is_searchable(keyword: str) -> bool:

@@ -32,7 +32,7 @@ import orjson
 
 from core.baseline import author_labelling
 from core.baseline.evidence import THRESHOLD, Evidence, Near, find_evidence, narrowed, with_fallback
-from core.baseline.lexicon import FUNCTION_WORDS, PEOPLE, forms, lexicon_of, tokens
+from core.baseline.lexicon import FUNCTION_WORDS, PEOPLE, forms, lexicon_of, tokenise
 from core.codebook import Codebook
 from core.debate.personas import AUTHOR, FAMILY, MERGER, SCOUT, FoundDimension
 from core.debate.reading import parse
@@ -114,8 +114,8 @@ def _replies(inputs: Mapping[str, Any]) -> Iterator[Reply]:
         if isinstance(value, Reply):
             yield value
         elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            yield from {each.role: each.reply for each in value if isinstance(each, AttributedReply)}.values()
-            yield from (each for each in value if isinstance(each, Reply))
+            yield from {turn.role: turn.reply for turn in value if isinstance(turn, AttributedReply)}.values()
+            yield from (reply for reply in value if isinstance(reply, Reply))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,31 +186,33 @@ class _LabelRoles(_Roles):
     def propose(self, *, final: bool = False) -> str:
         """Decide independently; ``final`` if no other role weighs the reply, so that this one raises the doubts."""
         view = self if final else replace(self, evidence=self.evidence.undoubted)
-        found, ranked = view.evidence.selected, view.evidence.ranked
+        selected, ranked = view.evidence.selected, view.evidence.ranked
         hits, unit = self.evidence.hits, _unit(self.codebook)
-        named = sum(bool(hits[number]) for number in (ranked if self.is_choice else found))
+        named = sum(bool(hits[number]) for number in (ranked if self.is_choice else selected))
         opening = f"words of {named} of {len(hits)} labels occur in this {unit}."
         if not named:
             opening = f"{'too little' if any(hits) else 'no word'} of the codebook occurs in this {unit}."
-        lines = [view.line(number) for number in found]
+        lines = [view.line(number) for number in selected]
         if self.is_choice:
             next_best = (f"{self.name(n)} is next: {view.support(n)[1]}" for n in ranked[1:2])
-            lines += [f"- {each}." for each in next_best]
-        return self.conclude(opening, lines, found, final=final)
+            lines += [f"- {reason}." for reason in next_best]
+        return self.conclude(opening, lines, selected, final=final)
 
     def challenge(self, reply: Reply) -> str:
         """Check the reply of another role."""
-        found, claimed = self.evidence.selected, self.claimed(reply)
+        selected, claimed = self.evidence.selected, self.claimed(reply)
         if claimed is None:
             opening = "the previous reply could not be read, so this one only counts words."
-            return self.conclude(opening, map(self.line, found), found)
-        kept = [n for n in claimed if (n in found if self.is_choice else not self.is_doubtful(n))]
-        missed = [n for n in found if n not in claimed]
-        lines = [self.ground(n, "is supported" if n in kept else "is doubtful", holds=n in kept) for n in claimed]
+            return self.conclude(opening, map(self.line, selected), selected)
+        supported = [n for n in claimed if (n in selected if self.is_choice else not self.is_doubtful(n))]
+        missed = [n for n in selected if n not in claimed]
+        lines = [
+            self.ground(n, "is supported" if n in supported else "is doubtful", holds=n in supported) for n in claimed
+        ]
         lines += [self.line(n, " was missed") for n in missed]
-        objections = len(claimed) - len(kept)
+        objections = len(claimed) - len(supported)
         opening = f"I object to {objections} of {format_count(len(claimed), 'label')}." if objections else _AGREED
-        return self.conclude(opening, lines, sorted(kept + missed))
+        return self.conclude(opening, lines, sorted(supported + missed))
 
     def decide(self, replies: Sequence[Reply]) -> str:
         """Keep the labels that all name, and those that some name if an undoubted word carries them. Add none.
@@ -222,21 +224,21 @@ class _LabelRoles(_Roles):
         if not lists:
             return self.propose(final=True)
         named = sorted(set[int]().union(*lists))
-        kept = [n for n in named if all(n in own for own in lists)]
-        disputed = [n for n in named if n not in kept]
+        uncontested = [n for n in named if all(n in claim for claim in lists)]
+        disputed = [n for n in named if n not in uncontested]
         if self.is_choice:
-            upheld = [] if kept else [n for n in self.evidence.ranked if n in disputed][:1]
+            upheld = [] if uncontested else [n for n in self.evidence.ranked if n in disputed][:1]
         else:
             upheld = [n for n in disputed if self.evidence.scores[n] >= THRESHOLD]
         lines = []
-        if kept:
-            bare = [self.name(n) for n in kept if not self.evidence.hits[n]]
+        if uncontested:
+            bare = [self.name(n) for n in uncontested if not self.evidence.hits[n]]
             without = f", but the text has no word of {join_names(bare)}" if bare else ""
             both = {1: "Nobody contests", 2: "Both sides name"}.get(len(lists), "All name")
-            lines.append(f"- {both} {join_names([self.name(n) for n in kept])}{without}.")
+            lines.append(f"- {both} {join_names([self.name(n) for n in uncontested])}{without}.")
         lines += [self.ground(n, "is kept" if n in upheld else "is removed", holds=n in upheld) for n in disputed]
         opening = "weighing the sides." if named else "no reply names a label."
-        return self.conclude(opening, lines, sorted(kept + upheld), final=True)
+        return self.conclude(opening, lines, sorted(uncontested + upheld), final=True)
 
     @property
     def is_choice(self) -> bool:
@@ -291,10 +293,10 @@ class _RatingRoles(_Roles):
         return self.conclude("these ratings only count words.", map(self.ground, self.rated()), self.rated())
 
     def challenge(self, reply: Reply) -> str:
-        own, theirs = self.rated(), self.ratings_of(reply)
+        ratings, claimed = self.rated(), self.ratings_of(reply)
         lines = []
-        for number, rating in own.items():
-            other = theirs.get(number)
+        for number, rating in ratings.items():
+            other = claimed.get(number)
             if other is None:
                 remark = "was left out"
             elif abs(other - rating) < 1:
@@ -302,21 +304,21 @@ class _RatingRoles(_Roles):
             else:
                 remark = f"{other:g} seems too {'high' if other > rating else 'low'}"
             lines.append(self.ground(number, f"{remark}; "))
-        differ = sum(abs(theirs.get(n, rating) - rating) >= 1 for n, rating in own.items())
-        opening = f"I object to {differ} of {format_count(len(theirs), 'rating')}." if differ else _AGREED
-        return self.conclude(opening if theirs else "no previous rating could be read.", lines, own)
+        differ = sum(abs(claimed.get(n, rating) - rating) >= 1 for n, rating in ratings.items())
+        opening = f"I object to {differ} of {format_count(len(claimed), 'rating')}." if differ else _AGREED
+        return self.conclude(opening if claimed else "no previous rating could be read.", lines, ratings)
 
     def decide(self, replies: Sequence[Reply]) -> str:
         """Return the median rating; between two ratings, the one nearer to the rating by words."""
-        lists, own = list(map(self.ratings_of, replies)), self.rated()
+        lists, ratings = list(map(self.ratings_of, replies)), self.rated()
         if not any(lists):
             return self.propose()
         ruled: dict[int, Value] = {}
         lines = []
         for number in range(len(self.codebook.labels)):
-            if given := sorted(each[number] for each in lists if number in each):
-                low, high = given[(len(given) - 1) // 2], given[len(given) // 2]
-                words = own.get(number, low)
+            if values := sorted(claimed[number] for claimed in lists if number in claimed):
+                low, high = values[(len(values) - 1) // 2], values[len(values) // 2]
+                words = ratings.get(number, low)
                 ruled[number] = low if abs(low - words) <= abs(high - words) else high
                 nearer = "" if low == high else f" of {low:g} and {high:g}, by the words"
                 lines.append(f"- {self.name(number)}: {ruled[number]:g} is the median{nearer}.")
@@ -324,9 +326,9 @@ class _RatingRoles(_Roles):
 
     def shares(self) -> tuple[float | None, float | None]:
         """Return the shares of words in the other fields and of the persona's focus; None without any to compare."""
-        first, *others = self.document.fields.values()
-        context = _content_words(" ".join(others))
-        shared = _share_of_words(_content_words(first), context) if others else None
+        first, *other_fields = self.document.fields.values()
+        context = _content_words(" ".join(other_fields))
+        shared = _share_of_words(_content_words(first), context) if other_fields else None
         return shared, _share_of_words(
             _content_words(self.focus), _content_words(first) | context
         ) if self.focus else None
@@ -344,9 +346,9 @@ class _RatingRoles(_Roles):
 
     def ratings_of(self, reply: Reply) -> dict[int, int | float]:
         values = reply.reading.values if reply.reading.readable else {}
-        given = {number: values.get(label.id) for number, label in enumerate(self.codebook.labels)}
+        by_number = {number: values.get(label.id) for number, label in enumerate(self.codebook.labels)}
         return {
-            n: value for n, value in given.items() if isinstance(value, int | float) and not isinstance(value, bool)
+            n: value for n, value in by_number.items() if isinstance(value, int | float) and not isinstance(value, bool)
         }
 
     def ground(self, number: int, remark: str = "") -> str:
@@ -369,13 +371,13 @@ class _RatingRoles(_Roles):
 
 def _persona_reply(request: Request, roles: _LabelRoles | _RatingRoles) -> str:
     """Return a persona's reply: first decision, turn in the debate, or final decision."""
-    history = [each for each in request.inputs.get("history", ()) if isinstance(each, AttributedReply)]
+    history = [turn for turn in request.inputs.get("history", ()) if isinstance(turn, AttributedReply)]
     if not history or request.form != "text":
         return roles.propose(final=True)
-    own = next((each.reply for each in history if each.role == request.role), None)
-    last = {each.role: each for each in history if each.role != request.role and each.reply.reading.readable}
-    against = [each for each in last.values() if own is not None and _differ(own, each.reply)]
-    if against and sum(each.role == request.role for each in history) <= 1:
+    own_reply = next((turn.reply for turn in history if turn.role == request.role), None)
+    last = {turn.role: turn for turn in history if turn.role != request.role and turn.reply.reading.readable}
+    against = [turn for turn in last.values() if own_reply is not None and _differ(own_reply, turn.reply)]
+    if against and sum(turn.role == request.role for turn in history) <= 1:
         return f"I disagree with {against[0].speaker}.\n{roles.challenge(against[0].reply)}"
     return f"{NO_MORE}\n{roles.propose(final=True)}"
 
@@ -393,8 +395,8 @@ def _aggregator_reply(request: Request) -> str | None:
     averages = request.inputs.get("averages")
     if request.role != "aggregator" or not isinstance(averages, Sequence):
         return None
-    finals = [each for each in request.inputs.get("finals", ()) if isinstance(each, AttributedReply)]
-    apart = [each.speaker for each in finals if any(_differ(each.reply, other.reply) for other in finals)]
+    finals = [turn for turn in request.inputs.get("finals", ()) if isinstance(turn, AttributedReply)]
+    apart = [turn.speaker for turn in finals if any(_differ(turn.reply, other.reply) for other in finals)]
     agreement = "all of them end with the same decision."
     if apart:
         agreement = f"these end with a decision that differs from another: {', '.join(dict.fromkeys(apart))}."
@@ -402,9 +404,9 @@ def _aggregator_reply(request: Request) -> str | None:
     return "\n".join([f"{BASELINE_NAME}, which only lists the results: {agreement}", *lines])
 
 
-def _differ(one: Reply, other: Reply) -> bool:
-    theirs = other.reading.values
-    return any(item in theirs and theirs[item] != value for item, value in one.reading.values.items())
+def _differ(first: Reply, second: Reply) -> bool:
+    second_values = second.reading.values
+    return any(item in second_values and second_values[item] != value for item, value in first.reading.values.items())
 
 
 def _unit(codebook: Codebook) -> str:
@@ -413,7 +415,7 @@ def _unit(codebook: Codebook) -> str:
 
 
 def _content_words(text: str) -> frozenset[str]:
-    return frozenset(word for word, _, _ in tokens(text) if word not in FUNCTION_WORDS and len(word) > 1)
+    return frozenset(word for word, _, _ in tokenise(text) if word not in FUNCTION_WORDS and len(word) > 1)
 
 
 def _share_of_words(words: frozenset[str], among: frozenset[str]) -> float:
@@ -434,11 +436,11 @@ _LEAST, _LONGEST = 25, 320
 
 def write_persona_reply(request: Request) -> str | None:
     """Return the reply of a scout, a merger or an author; None for other requests."""
-    source, found, group = (request.inputs.get(name) for name in ("source", "found", "group"))
+    source, findings, group = (request.inputs.get(name) for name in ("source", "found", "group"))
     if request.role == SCOUT and isinstance(source, str):
         reply: dict[str, Any] = {"stakeholders": list(_stakeholders(source))}
-    elif request.role == MERGER and isinstance(found, tuple):
-        reply = {"groups": list(_groups(found))}
+    elif request.role == MERGER and isinstance(findings, tuple):
+        reply = {"groups": list(_groups(findings))}
     elif request.role == AUTHOR and isinstance(group, str):
         reply = _persona(group, str(request.inputs.get("dimension", "")), request.inputs.get("taken", ()))
     else:
@@ -452,7 +454,7 @@ def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
     named: Counter[str] = Counter()
     paragraphs = re.split(r"\n\s*\n", _HEADING.sub("", text))
     parts = (" ".join(part.split()) for paragraph in paragraphs for part in _SENTENCE.findall(paragraph))
-    for sentence in (each for each in parts if _LEAST <= len(each) <= _LONGEST):
+    for sentence in (part for part in parts if _LEAST <= len(part) <= _LONGEST):
         people = [word for word in map(str.lower, _WORD.findall(sentence)) if word in PEOPLE]
         named.update(set(people))
         if people and _SOUGHT.search(sentence):
@@ -466,22 +468,22 @@ def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def _groups(found: Sequence[FoundDimension]) -> Iterator[dict[str, Any]]:
+def _groups(findings: Sequence[FoundDimension]) -> Iterator[dict[str, Any]]:
     """Yield groups of findings with the same name, without duplicate sentences."""
     groups: dict[str, dict[str, list[int]]] = {}
-    for number, one in enumerate(found, 1):
-        groups.setdefault(one.stakeholder, {}).setdefault(one.dimension.casefold(), []).append(number)
+    for number, finding in enumerate(findings, 1):
+        groups.setdefault(finding.stakeholder, {}).setdefault(finding.dimension.casefold(), []).append(number)
     for name, dimensions in groups.items():
-        merged = [{"dimension": found[numbers[0] - 1].dimension, "from": numbers} for numbers in dimensions.values()]
+        merged = [{"dimension": findings[numbers[0] - 1].dimension, "from": numbers} for numbers in dimensions.values()]
         yield {"name": name, "characteristics": "", "dimensions": merged}
 
 
-def _persona(group: str, dimension: str, taken: Sequence[str]) -> dict[str, str]:
+def _persona(group: str, dimension: str, used_names: Sequence[str]) -> dict[str, str]:
     irregular = {"children": "Child", "families": "Family", "staff": "Member of staff"}
     folded = group.casefold()
     regular = group[:-1] if folded.endswith("s") and not folded.endswith("ss") else group
     name = irregular.get(folded, regular)
-    number = sum(each.startswith(name) for each in taken)
+    number = sum(used.startswith(name) for used in used_names)
     return {
         "name": f"{name} {number + 1}" if number else name,
         "demographics": f"One of the {group.lower()}. The word-list baseline adds no personal details.",

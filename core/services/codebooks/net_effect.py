@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from core import baseline
-from core.baseline.lexicon import changed_words, lexicon_of, tokens
+from core.baseline.lexicon import changed_words, lexicon_of, tokenise
 from core.codebook import CHOICE_ITEM, Codebook
 from core.formatting import format_count, format_effect
 from core.services.project_session import ProjectSession
@@ -77,7 +77,7 @@ def net_effect(before: Codebook, after: Codebook, labelled: LabelledTexts) -> Ne
     """
     lexicons = lexicon_of(before), lexicon_of(after)
     changed = changed_words(*lexicons)
-    same_rest = lexicons[0].rest == lexicons[1].rest
+    same_rest = lexicons[0].rest_label == lexicons[1].rest_label
     texts = tuple(text for text, _ in labelled)
     old = _select_all(before, texts)
     new = [
@@ -103,7 +103,7 @@ def _select_all(codebook: Codebook, texts: tuple[str, ...]) -> list[frozenset[st
 
 @lru_cache(maxsize=2)
 def _words(texts: tuple[str, ...]) -> list[frozenset[str]]:
-    return [frozenset(word for word, _, _ in tokens(text)) for text in texts]
+    return [frozenset(word for word, _, _ in tokenise(text)) for text in texts]
 
 
 def _macro_f1(labelled: LabelledTexts, selected: Sequence[frozenset[str]]) -> float:

@@ -790,7 +790,7 @@ def test_label_for_the_rest_is_absent_without_english_words(text: str) -> None:
 )
 def test_label_with_a_subject_or_with_a_bare_name_is_not_for_the_rest(name: str, description: str) -> None:
     book = restaurant(name, description)
-    assert lexicon_of(book).rest is None
+    assert lexicon_of(book).rest_label is None
     assert baseline.select(book, "I have come here every year since then.") == frozenset()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.baseline.evidence import clauses_of
-from core.baseline.lexicon import FEW_WORDS, FULL_LIST, forms, lexicon_of, other_aspects, starters, tokens
+from core.baseline.lexicon import FEW_WORDS, FULL_LIST, forms, lexicon_of, other_aspects, starters, tokenise
 from core.codebook import Codebook, Label
 
 
@@ -51,8 +51,8 @@ def test_other_words_do_not_match(word: str, other: str) -> None:
 
 def test_text_is_split_into_tokens() -> None:
     text = "Café's $5 wait-staff 食物 Straße"
-    assert [word for word, _, _ in tokens(text)] == ["cafe", "s", "$", "5", "wait", "staff", "食", "物", "strasse"]
-    assert all(text[start:end] for _, start, end in tokens(text))
+    assert [word for word, _, _ in tokenise(text)] == ["cafe", "s", "$", "5", "wait", "staff", "食", "物", "strasse"]
+    assert all(text[start:end] for _, start, end in tokenise(text))
 
 
 def test_keywords_in_scripts_without_spaces() -> None:
