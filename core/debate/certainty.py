@@ -32,7 +32,7 @@ def certainties(reply: Reply, reading: Reading, codebook: Codebook) -> Mapping[s
     named: dict[str, tuple[int, int]] = {}
     for mention in names_of(codebook).mentions(reply.text[reading.start :]):
         named.setdefault(mention.item, (reading.start + mention.start, reading.start + mention.end))
-    found = {}
+    probabilities = {}
     for item, value in reading.values.items():
         if item == CHOICE_ITEM:
             span = named.get(str(value)) or _code(reply.text, reading.start, str(value), codebook)
@@ -41,8 +41,8 @@ def certainties(reply: Reply, reading: Reading, codebook: Codebook) -> Mapping[s
         if span is not None:
             first, last = bisect_right(starts, span[0]) - 1, bisect_left(starts, span[1])
             total = sum(logprob for _, logprob in reply.token_logprobs[max(first, 0) : last])
-            found[item] = float(f"{min(1.0, math.exp(total)):.4g}")
-    return found
+            probabilities[item] = float(f"{min(1.0, math.exp(total)):.4g}")
+    return probabilities
 
 
 def _answer_span(text: str, name: tuple[int, int] | None, value: Value) -> tuple[int, int] | None:

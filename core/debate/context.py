@@ -91,16 +91,17 @@ class DebateContext:
 
         Empty if there are none. The document itself is never among them.
         """
-        found = self.precedents.get((item, value), ())
-        return tuple(precedent for precedent in found if precedent.document_id != self.document.id)[: max(0, count)]
+        same_value = self.precedents.get((item, value), ())
+        precedents = [precedent for precedent in same_value if precedent.document_id != self.document.id]
+        return tuple(precedents[: max(0, count)])
 
-    def ask(self, role: str, **given: Any) -> Step[Reply]:
+    def ask(self, role: str, **arguments: Any) -> Step[Reply]:
         """Ask one role and return its reply; the arguments are those of ``request``.
 
         A reply without a required decision is asked for once more. ``reading.problem`` of the returned reply says
         whether it is readable. A provider error ends the debate.
         """
-        (reply,) = yield from self.ask_all((self.request(role, **given),))
+        (reply,) = yield from self.ask_all((self.request(role, **arguments),))
         return self.require(reply)
 
     def ask_all(self, requests: Iterable[Request]) -> Step[tuple[Reply, ...]]:
@@ -147,7 +148,7 @@ class DebateContext:
         ``template`` defaults to the template of the role's family. ``replies`` are replies of other roles by the name
         of their template variable. ``extra`` are further variables; foreign text in them must be delimited already.
         """
-        values = self._variables | {name: _render_replies(given) for name, given in replies.items()}
+        values = self._variables | {name: _render_replies(role_replies) for name, role_replies in replies.items()}
         values |= extra or {}
         return Request(
             role=role,
@@ -210,10 +211,10 @@ class DebateContext:
                     values[item] = False
                     notes.append(f"'{self.codebook.label(item).name}' was named by neither analysis, left out")
             case "choice":
-                chosen = values[CHOICE_ITEM]
-                if isinstance(chosen, str) and chosen not in named:
+                label_id = values[CHOICE_ITEM]
+                if isinstance(label_id, str) and label_id not in named:
                     values[CHOICE_ITEM] = None
-                    reasons[CHOICE_ITEM] = f"'{self.codebook.label(chosen).name}' was named by neither analysis"
+                    reasons[CHOICE_ITEM] = f"'{self.codebook.label(label_id).name}' was named by neither analysis"
 
     def _named_labels(self, reply: Reply) -> Iterable[str]:
         """Return the labels that a reply selects, or all that its text mentions if it has no decision."""
@@ -245,14 +246,14 @@ def _render_replies(replies: Replies) -> str:
     """Return replies of other roles as a prompt shows them: delimited, without their reasoning."""
     if isinstance(replies, Reply):
         return prompts.delimit(without_reasoning(replies.text), "analysis")
-    rounds = max((entry.round for entry in replies), default=0)
+    rounds = max((turn.round for turn in replies), default=0)
     lines: list[str] = []
     heading = -1
-    for entry in replies:
-        if rounds and entry.round != heading:
-            heading = entry.round
+    for turn in replies:
+        if rounds and turn.round != heading:
+            heading = turn.round
             lines.append(f"Round {heading + 1}:")
-        lines.append(f"{entry.speaker}:\n{prompts.delimit(without_reasoning(entry.reply.text), 'analysis')}")
+        lines.append(f"{turn.speaker}:\n{prompts.delimit(without_reasoning(turn.reply.text), 'analysis')}")
     return "\n\n".join(lines)
 
 
@@ -357,8 +358,8 @@ def format_labels(codebook: Codebook, values: Mapping[str, Value]) -> str:
         case "multilabel":
             return ", ".join(label.name for label in codebook.labels if values.get(label.id) is True) or "none"
         case "choice":
-            chosen = values.get(CHOICE_ITEM)
-            return next((label.name for label in codebook.labels if label.id == chosen), "none")
+            label_id = values.get(CHOICE_ITEM)
+            return next((label.name for label in codebook.labels if label.id == label_id), "none")
         case "rating":
             return ", ".join(f"{label.name}: {values[label.id]:g}" for label in codebook.labels if label.id in values)
 
@@ -368,11 +369,11 @@ def select_examples(context: DebateContext, shots: int) -> tuple[Precedent, ...]
 
     For ratings they are taken for both ends of each dimension's scale. Empty if there are none.
     """
-    found: dict[str, Precedent] = {}
+    examples: dict[str, Precedent] = {}
     for item, value in _example_values(context):
         for precedent in context.nearest(item, value, shots):
-            found.setdefault(precedent.document_id, precedent)
-    return tuple(found.values())
+            examples.setdefault(precedent.document_id, precedent)
+    return tuple(examples.values())
 
 
 def template_rows(codebook: Codebook, precedents: Iterable[Precedent]) -> list[dict[str, Any]]:

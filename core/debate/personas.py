@@ -112,14 +112,14 @@ class PersonaSet(_Frozen):
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
-        for what, names in (
+        for kind, names in (
             ("groups", [group.name for group in self.groups]),
             ("personas", [persona.name for group in self.groups for persona in group.personas]),
         ):
             seen: set[str] = set()
             for name in map(normalise, names):
                 if not name or name in seen:
-                    raise ValueError(f"two {what} have the name '{name}'" if name else f"one of the {what} has no name")
+                    raise ValueError(f"two {kind} have the name '{name}'" if name else f"one of the {kind} has no name")
                 seen.add(name)
         if len(self.members) > MAX_PERSONAS:
             raise ValueError(f"a panel has at most {MAX_PERSONAS} personas")
@@ -164,19 +164,19 @@ DEFAULT_PERSONAS = PersonaSet(
 """The default personas: two simple roles like those of ChatEval (Chan et al. 2023)."""
 
 
-def parse(data: Any, *, where: str = "the personas") -> PersonaSet:
+def parse(data: Any, *, source: str = "the personas") -> PersonaSet:
     """Parse a persona set from plain data. Raises UsageError naming the problem."""
     if not isinstance(data, Mapping):
-        raise UsageError(f"{where}: expected task and groups.", "Write it like sample_data/panel/personas.yaml.")
+        raise UsageError(f"{source}: expected task and groups.", "Write it like sample_data/panel/personas.yaml.")
     try:
         return PersonaSet.model_validate(data)
     except ValidationError as error:
-        raise UsageError(f"{where}: {format_problem(error)}.", "Correct it and try again.") from error
+        raise UsageError(f"{source}: {format_problem(error)}.", "Correct it and try again.") from error
 
 
-def load_yaml(text: str, *, where: str = "the personas") -> PersonaSet:
+def load_yaml(text: str, *, source: str = "the personas") -> PersonaSet:
     """Load a persona set from YAML or JSON. Raises UsageError for anything else."""
-    return parse(yaml_text.parse(text, where, UsageError)[0], where=where)
+    return parse(yaml_text.parse(text, source, UsageError)[0], source=source)
 
 
 def dump_yaml(persona_set: PersonaSet) -> str:
@@ -226,7 +226,7 @@ class PersonaExtraction:
     """The extracted persona set, all dimensions found on the way, and notes for the user."""
 
     persona_set: PersonaSet
-    found: tuple[FoundDimension, ...]
+    findings: tuple[FoundDimension, ...]
     notes: tuple[str, ...]
 
 
@@ -242,31 +242,31 @@ def extract_personas(
     notes: list[str] = []
     pieces = [(source, text) for source in sources for text in split_source(source.text)]
     replies = yield from _ask_for_json(tuple(_scout(text, task, templates) for _, text in pieces), templates)
-    found: list[FoundDimension] = []
+    findings: list[FoundDimension] = []
     for (source, _), reply in zip(pieces, replies, strict=True):
         stakeholders = _entries(reply, "stakeholders")
         if stakeholders is None:
             notes.append(f"A part of {source.name} had no readable answer.")
-        found += _parse_found(source, stakeholders or ())
-    if not found:
+        findings += _parse_found(source, stakeholders or ())
+    if not findings:
         names = ", ".join(source.name for source in sources) or "nothing"
         raise UsageError(
             f"No stakeholder was found in {names}.",
             "Use documents that say what people want of such texts, or write the personas yourself.",
         )
-    spelt = {normalise(one.stakeholder): one.stakeholder for one in reversed(found)}  # as spelt first
-    kept = [replace(one, stakeholder=spelt[normalise(one.stakeholder)]) for one in found]
+    spelt = {normalise(finding.stakeholder): finding.stakeholder for finding in reversed(findings)}  # as spelt first
+    selected = [replace(finding, stakeholder=spelt[normalise(finding.stakeholder)]) for finding in findings]
     if len(spelt) > 1:
-        (reply,) = yield from _ask_for_json((_merger(found, task, templates, groups, dimensions),), templates)
-        merged = list(_parse_merged(reply, found))
+        (reply,) = yield from _ask_for_json((_merger(findings, task, templates, groups, dimensions),), templates)
+        merged = list(_parse_merged(reply, findings))
         if merged:
-            kept = merged
+            selected = merged
         else:
             notes.append("The groups could not be merged and are as in the documents.")
-    kept = _limited(kept, groups, dimensions)
-    personas = yield from _personas(kept, task, templates)
-    persona_set = PersonaSet(task=task, groups=tuple(_grouped(kept, personas)))
-    return PersonaExtraction(persona_set, tuple(found), tuple(notes))
+    selected = _limited(selected, groups, dimensions)
+    personas = yield from _personas(selected, task, templates)
+    persona_set = PersonaSet(task=task, groups=tuple(_grouped(selected, personas)))
+    return PersonaExtraction(persona_set, tuple(findings), tuple(notes))
 
 
 def split_source(text: str) -> Iterator[str]:
@@ -304,11 +304,12 @@ def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Request:
 
 
 def _merger(
-    found: Sequence[FoundDimension], task: str, templates: Mapping[str, Template], groups: int, dimensions: int
+    findings: Sequence[FoundDimension], task: str, templates: Mapping[str, Template], groups: int, dimensions: int
 ) -> Request:
     listed = "\n".join(
-        f"{number}. {one.stakeholder}: {one.dimension}" + (f" ({one.characteristics})" if one.characteristics else "")
-        for number, one in enumerate(found, 1)
+        f"{number}. {finding.stakeholder}: {finding.dimension}"
+        + (f" ({finding.characteristics})" if finding.characteristics else "")
+        for number, finding in enumerate(findings, 1)
     )
     values = {
         "assignment": prompts.delimit(task, "task"),
@@ -316,51 +317,55 @@ def _merger(
         "most_groups": 0 if (groups, dimensions) == (MOST, MOST) else groups,
         "most_dimensions": dimensions,
     }
-    return Request(MERGER, prompts.render(templates[MERGER], values), inputs={"found": tuple(found)})
+    return Request(MERGER, prompts.render(templates[MERGER], values), inputs={"found": tuple(findings)})
 
 
-def _author(kept: FoundDimension, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Request:
+def _author(
+    finding: FoundDimension, task: str, used_names: Sequence[str], templates: Mapping[str, Template]
+) -> Request:
     values = {
         "assignment": prompts.delimit(task, "task"),
-        "group": kept.stakeholder,
-        "characteristics": prompts.delimit(kept.characteristics) if kept.characteristics else "",
-        "dimension": prompts.delimit(kept.dimension),
-        "evidence": prompts.delimit("\n".join(quote.words for quote in kept.evidence)),
-        "taken": tuple(taken),
+        "group": finding.stakeholder,
+        "characteristics": prompts.delimit(finding.characteristics) if finding.characteristics else "",
+        "dimension": prompts.delimit(finding.dimension),
+        "evidence": prompts.delimit("\n".join(quote.words for quote in finding.evidence)),
+        "taken": tuple(used_names),
     }
-    inputs = {"group": kept.stakeholder, "dimension": kept.dimension, "taken": tuple(taken)}
+    inputs = {"group": finding.stakeholder, "dimension": finding.dimension, "taken": tuple(used_names)}
     return Request(AUTHOR, prompts.render(templates[AUTHOR], values), inputs=inputs)
 
 
 def _personas(
-    kept: Sequence[FoundDimension], task: str, templates: Mapping[str, Template]
+    findings: Sequence[FoundDimension], task: str, templates: Mapping[str, Template]
 ) -> Step[tuple[Persona, ...]]:
     """Request a persona for each dimension, with unique names; an unreadable persona has a plain name."""
-    first = yield from _ask_for_json(tuple(_author(one, task, (), templates) for one in kept), templates)
-    made = [_persona(one, reply) for one, reply in zip(kept, first, strict=True)]
-    twice = [n for n, one in enumerate(made) if normalise(one.name) in {normalise(o.name) for o in made[:n]}]
+    first = yield from _ask_for_json(tuple(_author(finding, task, (), templates) for finding in findings), templates)
+    personas = [_persona(finding, reply) for finding, reply in zip(findings, first, strict=True)]
+    twice = [
+        n for n, persona in enumerate(personas) if normalise(persona.name) in {normalise(o.name) for o in personas[:n]}
+    ]
     if twice:
-        taken = list(dict.fromkeys(one.name for one in made))
-        requests = tuple(_author(kept[n], task, taken, templates) for n in twice)
+        used_names = list(dict.fromkeys(persona.name for persona in personas))
+        requests = tuple(_author(findings[n], task, used_names, templates) for n in twice)
         for n, reply in zip(twice, (yield from _ask_for_json(requests, templates)), strict=True):
-            made[n] = _persona(kept[n], reply)
-    return tuple(_with_unique_names(made))
+            personas[n] = _persona(findings[n], reply)
+    return tuple(_with_unique_names(personas))
 
 
-def _persona(kept: FoundDimension, reply: Reply) -> Persona:
+def _persona(finding: FoundDimension, reply: Reply) -> Persona:
     data = _json(reply) or {}
 
     def attribute(key: str) -> str:
         return _line(data.get(key))
 
     return Persona(
-        name=attribute("name")[:80] or kept.stakeholder[:80],
+        name=attribute("name")[:80] or finding.stakeholder[:80],
         demographics=attribute("demographics"),
-        dimension=attribute("dimension") or kept.dimension,
+        dimension=attribute("dimension") or finding.dimension,
         specialty=attribute("specialty"),
         traits=attribute("traits"),
         relationships=attribute("relationships"),
-        evidence=kept.evidence,
+        evidence=finding.evidence,
     )
 
 
@@ -376,12 +381,12 @@ def _with_unique_names(personas: Iterable[Persona]) -> Iterator[Persona]:
         yield persona.model_copy(update={"name": name})
 
 
-def _grouped(kept: Sequence[FoundDimension], personas: Sequence[Persona]) -> Iterator[Group]:
+def _grouped(findings: Sequence[FoundDimension], personas: Sequence[Persona]) -> Iterator[Group]:
     groups: dict[str, list[Persona]] = {}
     about: dict[str, str] = {}
-    for one, persona in zip(kept, personas, strict=True):
-        groups.setdefault(one.stakeholder, []).append(persona)
-        about.setdefault(one.stakeholder, one.characteristics)
+    for finding, persona in zip(findings, personas, strict=True):
+        groups.setdefault(finding.stakeholder, []).append(persona)
+        about.setdefault(finding.stakeholder, finding.characteristics)
     for name, members in groups.items():
         yield Group(name=name, characteristics=about[name], personas=tuple(members))
 
@@ -393,16 +398,16 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
             continue
         name, about = _line(entry.get("name"))[:80], _line(entry.get("characteristics"))
         dimensions = lookup(entry, "dimensions")
-        for each in dimensions if isinstance(dimensions, list) else ():
-            dimension = _line(each.get("dimension") if isinstance(each, dict) else each)
-            words = str(each.get("evidence") or "").strip()[:MAX_TEXT] if isinstance(each, dict) else ""
+        for raw in dimensions if isinstance(dimensions, list) else ():
+            dimension = _line(raw.get("dimension") if isinstance(raw, dict) else raw)
+            words = str(raw.get("evidence") or "").strip()[:MAX_TEXT] if isinstance(raw, dict) else ""
             if normalise(name) and dimension:
                 _, start, end, match = haystack.locate(words)
                 quote = Quote(words=words, source=source.name, start=start, end=end, match=match)
                 yield FoundDimension(name, about, dimension, (quote,) if words else ())
 
 
-def _parse_merged(reply: Reply, found: Sequence[FoundDimension]) -> Iterator[FoundDimension]:
+def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[FoundDimension]:
     """Yield the dimensions that the merger keeps; unknown and repeated numbers are ignored."""
     used: set[int] = set()
     spelt: dict[str, str] = {}
@@ -412,26 +417,26 @@ def _parse_merged(reply: Reply, found: Sequence[FoundDimension]) -> Iterator[Fou
         name, about = _line(group.get("name"))[:80], _line(group.get("characteristics"))
         name = spelt.setdefault(normalise(name), name)  # "Parents" and "parents" are one group
         dimensions = lookup(group, "dimensions")
-        for each in dimensions if isinstance(dimensions, list) else ():
-            numbers = each.get("from") if isinstance(each, dict) else None
+        for raw in dimensions if isinstance(dimensions, list) else ():
+            numbers = raw.get("from") if isinstance(raw, dict) else None
             listed = numbers if isinstance(numbers, list) else [numbers]
-            numbered = [n for n in listed if isinstance(n, int) and 0 < n <= len(found) and n not in used]
-            own = list(dict.fromkeys(numbered))
-            used.update(own)
-            if own and normalise(name):
-                first = found[own[0] - 1]
-                quotes = tuple(quote for n in own for quote in found[n - 1].evidence)
-                dimension = _line(each.get("dimension")) or first.dimension
+            numbered = [n for n in listed if isinstance(n, int) and 0 < n <= len(findings) and n not in used]
+            merged_numbers = list(dict.fromkeys(numbered))
+            used.update(merged_numbers)
+            if merged_numbers and normalise(name):
+                first = findings[merged_numbers[0] - 1]
+                quotes = tuple(quote for n in merged_numbers for quote in findings[n - 1].evidence)
+                dimension = _line(raw.get("dimension")) or first.dimension
                 yield FoundDimension(name, about or first.characteristics, dimension, quotes)
 
 
-def _limited(kept: Sequence[FoundDimension], groups: int, dimensions: int) -> list[FoundDimension]:
+def _limited(findings: Sequence[FoundDimension], groups: int, dimensions: int) -> list[FoundDimension]:
     """Limit the groups to those with most dimensions, and the dimensions of each group to the first ones."""
     by_group: dict[str, list[FoundDimension]] = {}
-    for one in kept:
-        by_group.setdefault(normalise(one.stakeholder), []).append(one)
+    for finding in findings:
+        by_group.setdefault(normalise(finding.stakeholder), []).append(finding)
     largest = sorted(by_group, key=lambda name: -min(len(by_group[name]), dimensions))[:groups]
-    return [one for name in by_group if name in largest for one in by_group[name][:dimensions]]
+    return [finding for name in by_group if name in largest for finding in by_group[name][:dimensions]]
 
 
 def _entries(reply: Reply, key: str) -> list[Any] | None:

@@ -98,7 +98,7 @@ class Param:
     hidden: bool = False
     """True if the form leaves the parameter out because another control of the page sets it."""
 
-    def read(self, value: object, where: str) -> ParamValue:
+    def read(self, value: object, owner: str) -> ParamValue:
         """Return ``value``, which may be text, converted to this parameter's type.
 
         Raises UsageError, naming the allowed values, for a value that does not fit.
@@ -106,23 +106,23 @@ class Param:
         text = str(value).strip()
         if isinstance(self.default, bool):
             if text.lower() not in (*_TRUE, *_FALSE):
-                raise UsageError(f"{where}: {self.name} is yes or no, not '{text}'.", f"Write {self.name}=yes or =no.")
+                raise UsageError(f"{owner}: {self.name} is yes or no, not '{text}'.", f"Write {self.name}=yes or =no.")
             return text.lower() in _TRUE
         if self.choices:
             if text not in self.choices:
-                known = ", ".join(self.choices)
-                raise UsageError(f"{where}: {self.name} cannot be '{text}'.", f"Choose one of: {known}.")
+                choices = ", ".join(self.choices)
+                raise UsageError(f"{owner}: {self.name} cannot be '{text}'.", f"Choose one of: {choices}.")
             return text
         if isinstance(self.default, str):
             return text
         try:
             number = int(text) if isinstance(self.default, int) else float(text)
         except ValueError:
-            what = "a whole number" if isinstance(self.default, int) else "a number"
-            raise UsageError(f"{where}: {self.name} is {what}, not '{text}'.", f"{self.allowed_values}.") from None
+            kind = "a whole number" if isinstance(self.default, int) else "a number"
+            raise UsageError(f"{owner}: {self.name} is {kind}, not '{text}'.", f"{self.allowed_values}.") from None
         below = self.minimum is not None and not number >= self.minimum
         if below or (self.maximum is not None and not number <= self.maximum):
-            raise UsageError(f"{where}: {self.name} cannot be {text}.", f"{self.allowed_values}.")
+            raise UsageError(f"{owner}: {self.name} cannot be {text}.", f"{self.allowed_values}.")
         return number
 
     @property
@@ -192,26 +192,28 @@ class ProtocolSpec:
     shots: Callable[[Params], int] = lambda _params: 0
     templates: Callable[[], Mapping[str, Template]] | None = None
 
-    def parse_params(self, given: Mapping[str, object] = _EMPTY) -> dict[str, Any]:
+    def parse_params(self, settings: Mapping[str, object] = _EMPTY) -> dict[str, Any]:
         """Return every declared parameter with its value: the given one, else the preset's, else the default.
 
-        ``given`` may hold text (``KEY=VALUE``) or parsed values. Raises UsageError, naming the allowed names or
+        ``settings`` may hold text (``KEY=VALUE``) or parsed values. Raises UsageError, naming the allowed names or
         values, for an unknown parameter or preset and for a value that does not fit.
         """
-        known = {param.name: param for param in self.params}
-        unknown = [name for name in given if name not in known and not (name == PRESET and self.presets)]
+        declared = {param.name: param for param in self.params}
+        unknown = [name for name in settings if name not in declared and not (name == PRESET and self.presets)]
         if unknown:
-            names = [*known, *([PRESET] if self.presets else [])]
+            names = [*declared, *([PRESET] if self.presets else [])]
             raise UsageError(
                 f"{self.name} has no parameter '{unknown[0]}'.",
                 f"{did_you_mean(unknown[0], (*names, *GENERAL_PARAMS))}Its parameters are: {', '.join(names)}; and "
                 f"those of every protocol: {', '.join(GENERAL_PARAMS)}.",
             )
-        preset = self._preset(given)
-        values: dict[str, Any] = {name: param.default for name, param in known.items()}
+        preset = self._preset(settings)
+        values: dict[str, Any] = {name: param.default for name, param in declared.items()}
         if preset is not None:
-            values |= {PRESET: str(given[PRESET]).strip(), **preset.params}
-        return values | {name: known[name].read(value, self.name) for name, value in given.items() if name != PRESET}
+            values |= {PRESET: str(settings[PRESET]).strip(), **preset.params}
+        return values | {
+            name: declared[name].read(value, self.name) for name, value in settings.items() if name != PRESET
+        }
 
     def total_requests(self, params: Params, codebook: Codebook) -> RequestCount:
         """Return the number of requests per document over all roles."""
@@ -221,8 +223,8 @@ class ProtocolSpec:
         """Return the temperature of each role whose model sets none; roles without any temperature are left out."""
         preset = self.presets.get(params.get(PRESET, ""))
         wanted = preset.temperature if preset and preset.temperature else self.temperature(params)
-        found = {role.name: wanted.get(role.family, wanted.get("")) for role in self.roles(params)}
-        return {role: temperature for role, temperature in found.items() if temperature is not None}
+        temperatures = {role.name: wanted.get(role.family, wanted.get("")) for role in self.roles(params)}
+        return {role: temperature for role, temperature in temperatures.items() if temperature is not None}
 
     def load_templates(self, params: Params = _EMPTY) -> dict[str, Template]:
         """Return the templates, by name, that a run with these parameters is frozen with. Raises PromptError.
@@ -234,8 +236,8 @@ class ProtocolSpec:
         preset = self.presets.get(str(params.get(PRESET, "")))
         return prompts.shipped_templates(self.name, preset.templates if preset else "")
 
-    def _preset(self, given: Mapping[str, object]) -> Preset | None:
-        name = str(given.get(PRESET, "")).strip()
+    def _preset(self, settings: Mapping[str, object]) -> Preset | None:
+        name = str(settings.get(PRESET, "")).strip()
         if not name:
             return None
         if name not in self.presets:

@@ -66,46 +66,50 @@ class Quotation:
     start: int
 
 
-def quotations(marked: MarkedReply, codebook: Codebook, chosen: Value | None = None) -> list[Quotation]:
+def quotations(marked: MarkedReply, codebook: Codebook, chosen_label: Value | None = None) -> list[Quotation]:
     """Return every quote that a reply offers for a label, in the order of the reply, at most ``MAX_QUOTES``.
 
     A quote belongs to the label that it is said to speak for (``"tasty soup" supports #Food``), else to the label named
     last before it on its line, else in the lines above in its paragraph, else in the heading above. Quotes in a
     decision line, quotes of a label's name, and those without a label are left out, as is the reasoning at the start
     of a reply. In JSON they are the ``quotes`` or ``evidence`` of an entry. In a choice the item is ``"label"``; if the
-    reply decides, only quotes for the ``chosen`` label count. Empty text has none.
+    reply decides, only quotes for ``chosen_label`` count. Empty text has none.
     """
     names = names_of(codebook)
-    found = sorted((*_from_blocks(marked, names), *_from_lines(marked, names)), key=lambda entry: entry[0])
-    offered = [quotation for _, quotation in found]
+    positioned = sorted((*_from_blocks(marked, names), *_from_lines(marked, names)), key=lambda pair: pair[0])
+    offered = [quotation for _, quotation in positioned]
     if codebook.kind == "choice":
-        offered = [replace(one, item=CHOICE_ITEM) for one in offered if chosen in (None, one.item)]
+        offered = [
+            replace(quotation, item=CHOICE_ITEM) for quotation in offered if chosen_label in (None, quotation.item)
+        ]
     return offered[:MAX_QUOTES]
 
 
 def locate_evidence(
-    text: str, codebook: Codebook, fields: Mapping[str, str], chosen: Value | None = None
+    text: str, codebook: Codebook, fields: Mapping[str, str], chosen_label: Value | None = None
 ) -> tuple[Evidence, ...]:
     """Return the quotations of a reply, each located in the document's ``fields`` and in the reply, in its order.
 
-    ``chosen`` is the label that the reply chooses, if it does. The same passage for the same label counts once, however
-    it was quoted.
+    ``chosen_label`` is the label that the reply chooses, if it does. The same passage for the same label counts once,
+    however it was quoted.
     """
     marked = parse_markers(text, codebook)
     skipped = len(text) - len(marked.text)  # the thinking at the start of the reply
     haystack = Haystack(fields)
-    found: dict[tuple[object, ...], Evidence] = {}
-    for each in quotations(marked, codebook, chosen):
-        item, quote = each.item, each.quote
+    evidence: dict[tuple[object, ...], Evidence] = {}
+    for quotation in quotations(marked, codebook, chosen_label):
+        item, quote = quotation.item, quotation.quote
         field, start, end, match = haystack.locate(quote)
         key = (item, field, start, end) if match != "missing" else (item, normalise(quote))
-        said = (-1, -1) if each.start < 0 else (skipped + each.start, skipped + each.start + len(quote))
-        found.setdefault(key, Evidence(item, quote, field, start, end, match, *said))
-    return tuple(found.values())
+        reply_span = (
+            (-1, -1) if quotation.start < 0 else (skipped + quotation.start, skipped + quotation.start + len(quote))
+        )
+        evidence.setdefault(key, Evidence(item, quote, field, start, end, match, *reply_span))
+    return tuple(evidence.values())
 
 
 def _from_blocks(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], Quotation]]:
-    kept = 0
+    count = 0
     for block in marked.blocks:
         position = block.start
         for number, (entry, words) in enumerate(_entries(block, names)):
@@ -117,8 +121,8 @@ def _from_blocks(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int,
                 if start >= 0:
                     position = start + len(quote)
                 yield (block.start, number), Quotation(item, quote, start)
-                kept += 1
-                if kept == MAX_QUOTES:
+                count += 1
+                if count == MAX_QUOTES:
                     return
 
 
@@ -129,17 +133,17 @@ def _entries(block: Block, names: Names) -> Iterator[tuple[Any, str]]:
     """
     value = lookup(block.data, "labels", "aspects", "ratings", "label", "aspect")
     if evidence := by_name(lookup(block.data, *_EVIDENCE), names):
-        entries: list[Any] = [{"name": name, "quotes": said} for name, said in evidence.items()]
+        entries: list[Any] = [{"name": name, "quotes": quotes} for name, quotes in evidence.items()]
     elif answers := value if isinstance(value, dict) else by_name(block.data, names):
-        entries = [{"name": name, **said} for name, said in answers.items() if isinstance(said, dict)]
-        entries += [{"name": name, "quotes": said} for name, said in answers.items() if isinstance(said, list)]
+        entries = [{"name": name, **answer} for name, answer in answers.items() if isinstance(answer, dict)]
+        entries += [{"name": name, "quotes": answer} for name, answer in answers.items() if isinstance(answer, list)]
     elif isinstance(value, list):
         entries = value
     else:
         entries = [{"label": value, **(block.data if isinstance(block.data, dict) else {})}]
     for entry in entries:
-        said = lookup(entry, *_EVIDENCE) if isinstance(entry, dict) else None
-        for quote in said if isinstance(said, list) else [said]:
+        quotes = lookup(entry, *_EVIDENCE) if isinstance(entry, dict) else None
+        for quote in quotes if isinstance(quotes, list) else [quotes]:
             words = quote.get("quote", quote.get("text")) if isinstance(quote, dict) else quote
             if isinstance(words, str):
                 yield entry, words
@@ -174,8 +178,8 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, 
     if not spans:
         return
     current = _CurrentLabel()
-    position = kept = 0
-    while position <= spans[-1][0] and kept < MAX_QUOTES:
+    position = count = 0
+    while position <= spans[-1][0] and count < MAX_QUOTES:
         end = marked.line_end(position)
         inside = spans[bisect_left(spans, (position, 0)) : bisect_left(spans, (end, 0))]
         if not marked.lines[position:end].strip():
@@ -190,8 +194,8 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, 
         if len(named) == 1 and not inside and _stands_alone(marked, named[0], position, end):
             current.section = named[0].item
         pointed = _spoken_for(marked.text, named, inside, end)
-        taken = {name.start for name in pointed.values()}
-        noted = [(name.start, name.end, name) for name in named if name.start not in taken]
+        pointed_starts = {name.start for name in pointed.values()}
+        noted = [(name.start, name.end, name) for name in named if name.start not in pointed_starts]
         if named and marked.lines.count("|", position, end) > 1:  # in a row of a table the label may follow the quote
             current = _CurrentLabel(above=named[0].item if len({name.item for name in named}) == 1 else None)
         for start, stop, name in sorted([*noted, *((*span, None) for span in inside)], key=itemgetter(0)):
@@ -199,12 +203,12 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, 
                 current.note(name)
                 continue
             quote = _tidy(marked.text[start + 1 : stop - 1])
-            own = names.spelt(quote.strip("#* "))
+            spelt_item = names.spelt(quote.strip("#* "))
             item = pointed[start].item if start in pointed else current.item
-            if own is not None and own not in (current.meant, current.word):
-                current.meant = own  # "Service": "friendly staff"
+            if spelt_item is not None and spelt_item not in (current.meant, current.word):
+                current.meant = spelt_item  # "Service": "friendly staff"
             elif quote and item is not None:
-                kept += 1
+                count += 1
                 yield (start, 0), Quotation(item, quote, marked.text.find(quote, start + 1, stop - 1))
         current.end_line()
         if bisect_left(decided, (end, 0)) > bisect_left(decided, (position, 0)):
@@ -218,7 +222,7 @@ def _spoken_for(text: str, named: Sequence[_Name], spans: Sequence[tuple[int, in
     In ``"tasty soup" and "good eggs" support #Food`` both do. A word that is also the name of a label does not count
     after a marked label: ``#Service: "kind and quick" (food)``.
     """
-    found: dict[int, _Name] = {}
+    by_start: dict[int, _Name] = {}
     starts = [name.start for name in named]
     first_strong = next((name.start for name in named if name.strong), line_end)
     following = line_end
@@ -233,9 +237,9 @@ def _spoken_for(text: str, named: Sequence[_Name], spans: Sequence[tuple[int, in
         elif not _NEXT_QUOTE.fullmatch(text, stop, following):
             name = None
         if name is not None:
-            found[start] = name
+            by_start[start] = name
         following = start
-    return found
+    return by_start
 
 
 def _spans(marked: MarkedReply) -> tuple[Span, ...]:
@@ -363,8 +367,10 @@ class Haystack:
                 score = fuzz.ratio(bare, folded.text, score_cutoff=FUZZY_SCORE)
                 begin, end = 0, len(folded.text)
             else:
-                found = fuzz.partial_ratio_alignment(bare, folded.text, score_cutoff=FUZZY_SCORE)
-                score, begin, end = (found.score, found.dest_start, found.dest_end) if found else (0.0, 0, 0)
+                alignment = fuzz.partial_ratio_alignment(bare, folded.text, score_cutoff=FUZZY_SCORE)
+                score, begin, end = (
+                    (alignment.score, alignment.dest_start, alignment.dest_end) if alignment else (0.0, 0, 0)
+                )
             if score >= FUZZY_SCORE and begin < end and (best is None or score > best[0]):
                 best = (score, name, *folded.source(begin, end))
         if best is None:

@@ -161,8 +161,8 @@ class Reading:
     @property
     def selected(self) -> tuple[str, ...]:
         """Ids of the labels that the reply selects: those present, or the chosen one. Empty for ratings."""
-        chosen = self.values.get(CHOICE_ITEM)
-        return (chosen,) if isinstance(chosen, str) else self.present
+        label_id = self.values.get(CHOICE_ITEM)
+        return (label_id,) if isinstance(label_id, str) else self.present
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +365,7 @@ class RunStatus:
     @classmethod
     def of(cls, run: RunRow) -> Self:
         """Return the status of a stored run."""
-        shared = {one.name: getattr(run, one.name) for one in fields(cls) if one.name in RunRow.model_fields}
+        shared = {field.name: getattr(run, field.name) for field in fields(cls) if field.name in RunRow.model_fields}
         return cls(**shared, in_flight=0, rate=0.0, eta_seconds=None)
 
     @property

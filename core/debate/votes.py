@@ -72,8 +72,10 @@ def majority_verdict(
                 return context.failed(reply.error)
         problems = dict.fromkeys(reply.reading.problem for reply in replies if reply.reading.problem)
         return context.unresolved(f"{len(readable)} of {len(replies)} could be read: {'; '.join(problems)}")
-    own = [weight for reply, weight in zip(replies, weights, strict=True) if reply.readable] if weights else None
-    values, reasons = count_votes([reply.reading.values for reply in readable], context.codebook, average, own)
+    vote_weights = (
+        [weight for reply, weight in zip(replies, weights, strict=True) if reply.readable] if weights else None
+    )
+    values, reasons = count_votes([reply.reading.values for reply in readable], context.codebook, average, vote_weights)
     notes = [f"'{name}' is not in the codebook" for reply in readable for name in reply.reading.unknown]
     if len(readable) < len(replies):
         notes.append(f"{len(readable)} of {len(replies)} voted; the others gave nothing that can be read")

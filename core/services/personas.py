@@ -46,8 +46,9 @@ class GeneratedPersonas:
         """The result in one sentence."""
         cast, spent = self.extraction.persona_set, self.spent
         return (
-            f"{len(cast.members)} personas in {len(cast.groups)} groups from {len(self.extraction.found)} dimensions "
-            f"found; {spent.requests} requests, {spent.tokens:,} tokens, {format_money(spent.cost_usd)}"
+            f"{len(cast.members)} personas in {len(cast.groups)} groups from "
+            f"{len(self.extraction.findings)} dimensions found; "
+            f"{spent.requests} requests, {spent.tokens:,} tokens, {format_money(spent.cost_usd)}"
         )
 
 
@@ -96,7 +97,7 @@ def read_personas(path: Path) -> PersonaSet:
 
     InputError for a file that cannot be read, UsageError for invalid personas.
     """
-    return personas.load_yaml(read_text(path), where=str(path))
+    return personas.load_yaml(read_text(path), source=str(path))
 
 
 def _read_texts(files: Sequence[tuple[str, bytes | Path]]) -> Iterator[tuple[str, str]]:
@@ -271,7 +272,7 @@ def save(session: ProjectSession, cast: PersonaSet, note: str = "") -> int:
 
 def from_yaml(content: bytes, name: str) -> PersonaSet:
     """Return the persona set in an uploaded file. UsageError for invalid content."""
-    return personas.load_yaml(decode_text(content, name, UsageError), where=name)
+    return personas.load_yaml(decode_text(content, name, UsageError), source=name)
 
 
 def with_panel(plan: Plan) -> Plan:

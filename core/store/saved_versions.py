@@ -159,8 +159,8 @@ class Personas(Versions[PersonaSet, PersonaSetVersion]):
     def _pack(self, content: PersonaSet) -> tuple[str, str]:
         return content.text, digest(content.text)
 
-    def _parse(self, data: Any, where: str) -> PersonaSet:
-        return parse_personas(data, where=where)
+    def _parse(self, data: Any, source: str) -> PersonaSet:
+        return parse_personas(data, source=source)
 
     def keep_sources(self, sources: Mapping[str, str]) -> None:
         """Store source documents by name; a document with an existing name is replaced."""

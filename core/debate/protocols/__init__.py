@@ -26,8 +26,8 @@ def find(name: str, params: Params = MappingProxyType({})) -> ProtocolSpec:
     try:
         return PROTOCOLS[name]
     except KeyError:
-        known = ", ".join(PROTOCOLS)
-        raise UsageError(f"Unknown protocol '{name}'.", f"Choose one of: {known}.") from None
+        names = ", ".join(PROTOCOLS)
+        raise UsageError(f"Unknown protocol '{name}'.", f"Choose one of: {names}.") from None
 
 
 def of(settings: RunSettings) -> ProtocolSpec:

@@ -70,11 +70,15 @@ def debate(context: DebateContext) -> Step[Verdict]:
         return context.verdict(first)
     disputes, note = yield from _disputes(context, first)
     trials = (
-        run_protocol(partial(_trial, dispute=each), context if each.item == CHOICE_ITEM else context.about(each.item))
-        for each in disputes
+        run_protocol(
+            partial(_trial, dispute=dispute), context if dispute.item == CHOICE_ITEM else context.about(dispute.item)
+        )
+        for dispute in disputes
     )
     verdicts = yield from run_parallel(*trials)
-    return _concluded(context, first, {each.item: one for each, one in zip(disputes, verdicts, strict=True)}, note)
+    return _concluded(
+        context, first, {dispute.item: verdict for dispute, verdict in zip(disputes, verdicts, strict=True)}, note
+    )
 
 
 def _disputes(context: DebateContext, first: Reply) -> Step[tuple[list[_Dispute], tuple[str, ...]]]:
@@ -82,20 +86,20 @@ def _disputes(context: DebateContext, first: Reply) -> Step[tuple[list[_Dispute]
     codebook, values = context.codebook, first.reading.values
     if codebook.kind == "choice":
         labels = [label.id for label in codebook.labels]
-        chosen = values.get(CHOICE_ITEM)
-        if not isinstance(chosen, str) or len(labels) == 1:
+        label_id = values.get(CHOICE_ITEM)
+        if not isinstance(label_id, str) or len(labels) == 1:
             return [], ()
-        other = labels[(labels.index(chosen) + 1) % len(labels)]
+        other = labels[(labels.index(label_id) + 1) % len(labels)]
         if len(labels) == 2:
-            return [_Dispute(CHOICE_ITEM, chosen, other)], ()
-        second = (yield from _second_answer(context, first, chosen)).reading.values.get(CHOICE_ITEM)
+            return [_Dispute(CHOICE_ITEM, label_id, other)], ()
+        second = (yield from _second_answer(context, first, label_id)).reading.values.get(CHOICE_ITEM)
         none = f"the hearing gave no second answer: '{codebook.label(other).name}' was defended"
-        return [_Dispute(CHOICE_ITEM, chosen, second or other)], () if second else (none,)
+        return [_Dispute(CHOICE_ITEM, label_id, second or other)], () if second else (none,)
     contested = list(codebook.items)
     if context.params["trials"] == DISPUTED:
         reading = (yield from _second_answer(context, first, "")).reading
-        others = reading.values if reading.readable else values
-        contested = [item for item in codebook.items if item not in values or others.get(item) != values[item]]
+        second_values = reading.values if reading.readable else values
+        contested = [item for item in codebook.items if item not in values or second_values.get(item) != values[item]]
     names = ", ".join(f"'{codebook.label(item).name}'" for item in contested)
     disputes = [_Dispute(item, values.get(item, True), not values.get(item, True)) for item in contested]
     return disputes, (f"tried: {names or 'nothing, as the hearing left no doubt'}",)
@@ -149,8 +153,8 @@ class _TrialRecord:
     precedents: list[dict[str, str]]
 
 
-def _second_answer(context: DebateContext, first: Reply, chosen: str) -> Step[Reply]:
-    request = context.without(chosen).request(
+def _second_answer(context: DebateContext, first: Reply, excluded: str) -> Step[Reply]:
+    request = context.without(excluded).request(
         "magistrate", template="magistrate_second", form=context.form, round=1, first=first
     )
     (answer,) = yield from context.ask_all((replace(request, assigned=True),))
@@ -162,7 +166,9 @@ def _select_precedents(context: DebateContext, dispute: _Dispute) -> list[Preced
     answers = [dispute.first, dispute.second]
     if context.params["precedents_for"] == LABELS and dispute.item == CHOICE_ITEM:
         answers = [label.id for label in context.codebook.labels]
-    return [one for answer in answers for one in context.nearest(dispute.item, answer, context.params["shots"])]
+    return [
+        precedent for answer in answers for precedent in context.nearest(dispute.item, answer, context.params["shots"])
+    ]
 
 
 def _argument(context: DebateContext, role: str, position: str) -> Request:
@@ -333,16 +339,16 @@ def sentences(text: str) -> list[str]:
     A sentence ends at a line's end, or at a full stop, question or exclamation mark followed by white space, except
     after a common abbreviation or initial.
     """
-    found: list[str] = []
+    pieces: list[str] = []
     start = 0
     for end in _END.finditer(text):
         piece = text[start : end.start()]
         if "\n" not in end.group() and _ABBREVIATED.search(piece):
             continue
-        found.append(text[start : end.end()].strip())
+        pieces.append(text[start : end.end()].strip())
         start = end.end()
-    found.append(text[start:].strip())
-    return [sentence for sentence in found if any(character.isalnum() for character in sentence)]
+    pieces.append(text[start:].strip())
+    return [sentence for sentence in pieces if any(character.isalnum() for character in sentence)]
 
 
 def fits(text: str, maximum: int) -> bool:

@@ -57,12 +57,12 @@ def _request(
     context: DebateContext, protocol: ProtocolDefinition, role: str, round: int, history: Sequence[AttributedReply]
 ) -> Request:
     sources = (protocol.inputs or {}).get(role)
-    visible = tuple(entry for entry in history if sources is None or entry.role in sources)
+    visible = tuple(turn for turn in history if sources is None or turn.role in sources)
     return context.request(
         role,
         form=context.form if role in protocol.must_decide else "text",
         round=round,
-        replies_to=[entry.role for entry in visible],
+        replies_to=[turn.role for turn in visible],
         replies=visible,
     )
 
@@ -113,10 +113,10 @@ def spec(script: str = "") -> ProtocolSpec:
 def _request_counts(protocol: ProtocolDefinition | None) -> dict[str, RequestCount]:
     counts: dict[str, RequestCount] = {}
     for loop in protocol.order if protocol else ():
-        each = RequestCount(1 if loop.until else loop.times, loop.times)
+        per_role = RequestCount(1 if loop.until else loop.times, loop.times)
         for stage in loop.repeat:
             for role in stage:
-                counts[role] = counts.get(role, RequestCount(0, 0)) + each
+                counts[role] = counts.get(role, RequestCount(0, 0)) + per_role
     return counts
 
 
@@ -126,8 +126,8 @@ def _check(params: Params, _codebook: Codebook) -> str:
 
 def _templates(protocol: ProtocolDefinition | None) -> dict[str, Template]:
     roles = protocol.roles if protocol else {}
-    own = {name: Template(name=f"{NAME}/{name}", text=role.prompt) for name, role in roles.items()}
-    return own | prompts.shared_templates()
+    role_templates = {name: Template(name=f"{NAME}/{name}", text=role.prompt) for name, role in roles.items()}
+    return role_templates | prompts.shared_templates()
 
 
 MAX_ROLES, MAX_TIMES = 12, 10
@@ -225,11 +225,11 @@ class ProtocolDefinition(_Definition):
 
 
 @lru_cache(maxsize=16)
-def read(text: str, where: str = "the protocol file") -> ProtocolDefinition:
+def read(text: str, source: str = "the protocol file") -> ProtocolDefinition:
     """Read a protocol definition from YAML. Raises UsageError with the line of the first mistake."""
     if len(text) > MAX_CHARACTERS:
-        raise UsageError(f"{where}: {len(text):,} characters.", f"A protocol has at most {MAX_CHARACTERS:,}.")
-    data, root = yaml_text.parse(text, where, UsageError)
+        raise UsageError(f"{source}: {len(text):,} characters.", f"A protocol has at most {MAX_CHARACTERS:,}.")
+    data, root = yaml_text.parse(text, source, UsageError)
     try:
         definition = ProtocolDefinition.model_validate(data)
         problem = next(_problems(definition), None)
@@ -242,12 +242,12 @@ def read(text: str, where: str = "the protocol file") -> ProtocolDefinition:
     while location and location not in lines:
         location = location[:-1]
     line = lines.get(location, 1) + offset
-    raise UsageError(f"{where}, line {line}: {message}.", "Correct the line and try again.")
+    raise UsageError(f"{source}, line {line}: {message}.", "Correct the line and try again.")
 
 
 def _first_problem(error: ValidationError) -> tuple[_Location, str, int]:
     """Return (location, message, 0) of the first error; unknown keys come first, as they explain missing ones."""
-    errors = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    errors = sorted(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
     location = errors[0]["loc"]
     if errors[0]["type"] == "extra_forbidden":
         return location, f"'{location[-1]}' is not a known key here", 0
@@ -268,16 +268,16 @@ def _problems(definition: ProtocolDefinition) -> Iterator[tuple[_Location, str, 
     for name, role in names.items():
         if not _ROLE_NAME.match(name) or family(name) != name or name in _RESERVED_NAMES:
             yield ("roles", name), f"'{name}' cannot be a role: use small letters and underscores, no reserved name", 0
-        for found in check(role.prompt, (*VARIABLES, *prompts.BLOCKS), needed=("document",)):
-            if found.severity == "error":
-                yield ("roles", name, "prompt"), found.message, found.line
+        for finding in check(role.prompt, (*VARIABLES, *prompts.BLOCKS), needed=("document",)):
+            if finding.severity == "error":
+                yield ("roles", name, "prompt"), finding.message, finding.line
     for index, loop in enumerate(definition.order):
         yield from unknown(("order", index), loop.roles)
         if any(len(set(stage)) < len(stage) for stage in loop.repeat):
             yield ("order", index), "a stage has the same role twice", 0
-    asked = {role for loop in definition.order for role in loop.roles}
+    scheduled = {role for loop in definition.order for role in loop.roles}
     for name in names:
-        if name not in asked:
+        if name not in scheduled:
             yield ("roles", name), f"'{name}' is never asked: it is not in the order", 0
     for name, sources in (definition.inputs or {}).items():
         yield from unknown(("inputs", name), (name, *(sources or ())))

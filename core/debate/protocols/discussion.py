@@ -64,7 +64,7 @@ def _requests(
             template="discuss",
             form=context.form,
             round=number,
-            replies_to=[entry.role for entry in history],
+            replies_to=[turn.role for turn in history],
             extra={"own": role.title, "is_first_round": number == 1},
             history=tuple(history),
         )

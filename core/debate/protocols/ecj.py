@@ -137,7 +137,7 @@ def _debate(context: DebateContext) -> Step[Verdict]:
         critique=critique,
         earlier=tuple(earlier),
     )
-    verdict = context.verdict(ruling, among=(extraction, critique, *(entry.reply for entry in earlier)))
+    verdict = context.verdict(ruling, among=(extraction, critique, *(turn.reply for turn in earlier)))
     return replace(verdict, path=path)
 
 

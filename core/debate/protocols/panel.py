@@ -115,8 +115,8 @@ def _speaking_order(context: DebateContext, speakers: Sequence[_Speaker]) -> lis
     """
 
     def priority(speaker: _Speaker) -> tuple[bool, int, float]:
-        others = [other.current for other in speakers if other is not speaker]
-        distance = group_distance(context.codebook, speaker.current, others)
+        other_values = [other.current for other in speakers if other is not speaker]
+        distance = group_distance(context.codebook, speaker.current, other_values)
         return distance < disagreement_threshold(context.codebook), speaker.turns, -distance
 
     return sorted((speaker for speaker in speakers if not speaker.done), key=priority)
@@ -151,7 +151,7 @@ def _persona_request(
         template=template,
         form="text" if template == "turn" else context.form,
         round=round,
-        replies_to=[entry.role for entry in history if entry.role != member.role],
+        replies_to=[turn.role for turn in history if turn.role != member.role],
         extra={
             "persona": member.persona.model_dump(mode="json", exclude={"evidence"}),
             "group": member.group.name,
@@ -191,7 +191,7 @@ def _summary_request(
     )
     return context.request(
         AGGREGATOR,
-        replies_to=[entry.role for entry in finals],
+        replies_to=[final.role for final in finals],
         extra={"averages": averaged.lines, "groups": tuple(group.name for group in persona_set.groups)},
         finals=finals,
     )
@@ -336,20 +336,23 @@ def average(codebook: Codebook, finals: Finals) -> PanelAverage:
     lines: list[str] = []
     for item in codebook.items:
         by_group = {
-            group: [own[item] for own in personas.values() if item in own] for group, personas in finals.items()
+            group: [persona_values[item] for persona_values in personas.values() if item in persona_values]
+            for group, personas in finals.items()
         }
-        given = {group: group_values for group, group_values in by_group.items() if group_values}
-        if not given:
+        values_by_group = {group: group_values for group, group_values in by_group.items() if group_values}
+        if not values_by_group:
             values[item], reasons[item] = None, "no persona gave a value that can be read"
             continue
-        values[item], words = _decide_item(codebook, given)
+        values[item], words = _decide_item(codebook, values_by_group)
         if values[item] is None:
             reasons[item] = f"the panel is divided: {words}"
         lines.append(f"{_title(codebook, item)}: {words}")
     return PanelAverage(values, reasons, (*lines, *_missing_notes(codebook, finals)), tuple(lines))
 
 
-def group_distance(codebook: Codebook, own: Mapping[str, Value], others: Sequence[Mapping[str, Value]]) -> float:
+def group_distance(
+    codebook: Codebook, persona_values: Mapping[str, Value], other_values: Sequence[Mapping[str, Value]]
+) -> float:
     """Return the distance of one persona from the others.
 
     For ratings the distance is the largest difference, over dimensions, from the mean of the others; else the largest
@@ -357,13 +360,13 @@ def group_distance(codebook: Codebook, own: Mapping[str, Value], others: Sequenc
     """
     distances = [0.0]
     for item in codebook.items:
-        values = [other[item] for other in others if item in other]
-        if item not in own:
+        values = [other[item] for other in other_values if item in other]
+        if item not in persona_values:
             distances.append(float("inf"))
         elif values and codebook.kind == "rating":
-            distances.append(abs(_number(own[item]) - sum(map(_number, values)) / len(values)))
+            distances.append(abs(_number(persona_values[item]) - sum(map(_number, values)) / len(values)))
         elif values:
-            distances.append(sum(value != own[item] for value in values) / len(values))
+            distances.append(sum(value != persona_values[item] for value in values) / len(values))
     return max(distances)
 
 
@@ -372,30 +375,37 @@ def disagreement_threshold(codebook: Codebook) -> float:
     return 1.0 if codebook.kind == "rating" else 0.5
 
 
-def _decide_item(codebook: Codebook, given: Mapping[str, Sequence[Value]]) -> tuple[Value | None, str]:
+def _decide_item(codebook: Codebook, values_by_group: Mapping[str, Sequence[Value]]) -> tuple[Value | None, str]:
     match codebook.kind:
         case "rating":
-            means = {group: _mean([_number(value) for value in values]) for group, values in given.items()}
+            means = {group: _mean([_number(value) for value in values]) for group, values in values_by_group.items()}
             mean = round(_mean(list(means.values())), DIGITS)
             shares_text = ", ".join(f"{group} {mean:.2f}" for group, mean in means.items())
             return as_rating(mean), f"{shares_text}; the panel {mean:.2f}"
         case "multilabel":
-            share = _mean_share(given, True)
+            share = _mean_share(values_by_group, True)
             shares_text = ", ".join(
-                f"{group} {_mean_share({group: values}, True):.0%}" for group, values in given.items()
+                f"{group} {_mean_share({group: values}, True):.0%}" for group, values in values_by_group.items()
             )
             shares_text = f"{shares_text}; present to {share:.0%} of the panel"
             return (None if abs(share - 0.5) < 1e-9 else share > 0.5), shares_text
         case "choice":
-            shares = {label.id: _mean_share(given, label.id) for label in codebook.labels}
-            named = sorted((label for label in codebook.labels if shares[label.id]), key=lambda one: -shares[one.id])
+            shares = {label.id: _mean_share(values_by_group, label.id) for label in codebook.labels}
+            named = sorted(
+                (label for label in codebook.labels if shares[label.id]), key=lambda label: -shares[label.id]
+            )
             shares_text = ", ".join(f"{label.name} {shares[label.id]:.0%}" for label in named)
             tie = len(named) > 1 and abs(shares[named[0].id] - shares[named[1].id]) < 1e-9
             return (None if tie or not named else named[0].id), shares_text
 
 
-def _mean_share(given: Mapping[str, Sequence[Value]], value: Value) -> float:
-    return _mean([sum(values == value for values in each) / len(each) for each in given.values()])
+def _mean_share(values_by_group: Mapping[str, Sequence[Value]], value: Value) -> float:
+    return _mean(
+        [
+            sum(values == value for values in group_values) / len(group_values)
+            for group_values in values_by_group.values()
+        ]
+    )
 
 
 def _missing_notes(codebook: Codebook, finals: Finals) -> list[str]:

@@ -86,11 +86,11 @@ def debate(context: DebateContext) -> Step[Verdict]:
 
 
 def _self_refine(context: DebateContext) -> Step[Verdict]:
-    own = ("annotator",)
+    replies_to = ("annotator",)
     draft = yield from context.ask("annotator", template="reasoner", form=context.form)
-    review = yield from context.ask("annotator", template="review", round=1, replies_to=own, draft=draft)
+    review = yield from context.ask("annotator", template="review", round=1, replies_to=replies_to, draft=draft)
     final = yield from context.ask(
-        "annotator", template="refine", form=context.form, round=2, replies_to=own, draft=draft, review=review
+        "annotator", template="refine", form=context.form, round=2, replies_to=replies_to, draft=draft, review=review
     )
     return context.verdict(final)
 
@@ -111,8 +111,8 @@ def _shots(params: Params) -> int:
 
 
 def _temperature(params: Params) -> dict[str, float]:
-    own = _method(params).temperature
-    return {} if own is None else {"annotator": own}
+    temperature = _method(params).temperature
+    return {} if temperature is None else {"annotator": temperature}
 
 
 SPEC = ProtocolSpec(

@@ -112,13 +112,13 @@ class Reader(ABC):
         data = by_name(block.data, self.names)
         return {key: value for key, value in data.items() if self.names.find(key) is not None}
 
-    def _answers(self, block: Block, known: dict[str, Any]) -> dict[str, MaybeAnswer]:
+    def _answers(self, block: Block, stated: dict[str, Any]) -> dict[str, MaybeAnswer]:
         """Return the answer for each label that an object states; empty if nothing in it is a yes or a no."""
-        answers = {self.names.find(key) or "": answer_of(value, self.names) for key, value in known.items()}
+        answers = {self.names.find(key) or "": answer_of(value, self.names) for key, value in stated.items()}
         if not any(isinstance(answer, bool) for answer in answers.values()):
             return {}
         data = by_name(block.data, self.names)
-        if claims := [key for key in data if key not in known and is_claim(data[key], self.names)]:
+        if claims := [key for key in data if key not in stated and is_claim(data[key], self.names)]:
             raise outside_codebook(claims)
         return answers
 
@@ -127,8 +127,8 @@ class Reader(ABC):
         if block.comments and not is_comment(block.comments, self.names, implicit=implicit):
             raise residue(block.comments)
         keys = (key for key in UNDECIDED if self.names.find(key) is None)
-        for name, given in entries(lookup(block.data, *keys)):
-            reason = given.get("reason") if isinstance(given, dict) else given
+        for name, value in entries(lookup(block.data, *keys)):
+            reason = value.get("reason") if isinstance(value, dict) else value
             reason = reason if isinstance(reason, str) and reason else LEFT_OPEN
             self.open |= dict.fromkeys(self._mentioned(str(name)), reason)
 
@@ -181,8 +181,8 @@ class Reader(ABC):
         return [mention.item for mention in self.names.mentions(text)]
 
     def _missing(self, decided: Iterable[str]) -> list[str]:
-        known = {*decided, *self.open}
-        return [label.name for label in self.codebook.labels if label.id not in known]
+        covered = {*decided, *self.open}
+        return [label.name for label in self.codebook.labels if label.id not in covered]
 
     def _unreadable_words(self, words: str) -> Unreadable:
         """Return the exception for words that state nothing about any label."""

@@ -41,7 +41,7 @@ class ChoiceReader(Reader):
         words = (
             self.marked.text[marker.end : marker.limit].strip(" .*_").casefold() for marker in self.marked.undecided
         )
-        is_open = self.open or any(left not in ("", "no", "none", "nothing") for left in words)
+        is_open = self.open or any(word not in ("", "no", "none", "nothing") for word in words)
         return Reading(undecided={CHOICE_ITEM: LEFT_OPEN}) if is_open else None
 
     def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
@@ -68,9 +68,9 @@ class ChoiceReader(Reader):
             return False
         if not however and "would be" not in lines[last.start : last.end]:
             return False
-        said = self.marked.text[first.end : first.limit]
-        earlier = set(self._mentioned(said))
-        if is_anothers(said) or _EARLIER.search(lines, first.start, first.end):
+        statement = self.marked.text[first.end : first.limit]
+        earlier = set(self._mentioned(statement))
+        if is_anothers(statement) or _EARLIER.search(lines, first.start, first.end):
             return False
         return bool(label and earlier) and label != earlier
 
@@ -102,20 +102,20 @@ class ChoiceReader(Reader):
         raise self._unreadable_words(words)
 
     def _read_value(self, block: Block, value: Any) -> Reading:
-        others = (lookup(block.data, key) for key in (*self.keys, *CHOSEN, "name", "label_name", "correct_label"))
-        if len({label_named(entry_name(other), self.names) for other in others} - {None}) > 1:
+        alternatives = (lookup(block.data, key) for key in (*self.keys, *CHOSEN, "name", "label_name", "correct_label"))
+        if len({label_named(entry_name(other), self.names) for other in alternatives} - {None}) > 1:
             raise Unreadable(NO_CHOICE)
         return self._read_json_choice(value if isinstance(value, list) else [value], block.end)
 
     def _read_answers_by_name(self, block: Block) -> Reading | None:
-        if known := self._stated_by_name(block):
-            answers = self._answers(block, known)
+        if stated := self._stated_by_name(block):
+            answers = self._answers(block, stated)
             if not answers:
                 return None
-            chosen = [item for item, answer in answers.items() if answer is True]
-            if len(chosen) != 1 or NO_ANSWER in answers.values():
+            chosen_items = [item for item, answer in answers.items() if answer is True]
+            if len(chosen_items) != 1 or NO_ANSWER in answers.values():
                 raise Unreadable(NO_CHOICE)
-            return self._choice_reading(*chosen, end=block.end)
+            return self._choice_reading(*chosen_items, end=block.end)
         value = lookup(block.data, *CHOSEN)
         return self._read_json_choice([value], block.end) if label_named(value, self.names) is not None else None
 
@@ -140,8 +140,8 @@ class ChoiceReader(Reader):
         """Return the label of the first or the last line, or of a heading; several labels are an error."""
         announcements = [m for m in self.marked.weak if m.kind != "list" and not is_reported(self.marked, m.start)]
         headings = [marker for marker in announcements if marker.kind == "heading"]
-        chosen: dict[str, None] = {}
-        others: dict[str, None] = {}
+        chosen_items: dict[str, None] = {}
+        other_items: dict[str, None] = {}
         end = 0
         for number, line in enumerate(lines):
             if self.cut and line.end >= len(self.marked.text):
@@ -167,17 +167,17 @@ class ChoiceReader(Reader):
             if is_alone and not (is_reported(self.marked, line.start) or is_inside(line.start, self.marked.quoted)):
                 starts.insert(0, (line.end - len(words) if words.strip() else line.start, True))
             elif not starts and starts_with_name and tokens[1].kind == "link":
-                others.setdefault(tokens[0].item)  # "- Hawkish: never"
+                other_items.setdefault(tokens[0].item)  # "- Hawkish: never"
             for begin, codes in starts:
                 text = self.marked.text[begin : line.end]
                 item = read_choice(unwrapped(text), self.names, codes=codes)
                 if item is not None:
                     if _is_question(text):
                         return None
-                    self.start = self.start if chosen else begin
-                    chosen[item], end = None, end or line.end
+                    self.start = self.start if chosen_items else begin
+                    chosen_items[item], end = None, end or line.end
                     break
-        return self._choice_reading(*(chosen | others), end=end) if chosen else None
+        return self._choice_reading(*(chosen_items | other_items), end=end) if chosen_items else None
 
     def _read_json_choice(self, values: list[Any], end: int) -> Reading:
         named = [entry_name(value) for value in values]

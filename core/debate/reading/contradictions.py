@@ -174,7 +174,9 @@ def _rates_again(sentence: str, _: Decided, names: Names) -> bool:
 def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another number: "The critic is right that Fluency is 2"."""
     mentions = names.mentions(sentence)
-    for mention, limit in zip(mentions, [*(each.start for each in mentions[1:]), len(sentence)], strict=False):
+    for mention, limit in zip(
+        mentions, [*(following.start for following in mentions[1:]), len(sentence)], strict=False
+    ):
         number = _STATED_NUMBER.match(sentence, mention.end, limit)
         if (
             number is not None
@@ -185,7 +187,7 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
     return False
 
 
-def _disagrees(sentence: str, decided: Decided, names: Names, *, chosen: bool) -> bool:
+def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool) -> bool:
     """Return True if a sentence speaks for a label outside the decision, or against one of the decision."""
     tokens = [token for token in tokenise(sentence, names) if token.kind != "bracket"]
     named = {token.item for token in tokens if token.kind == "name"}
@@ -194,13 +196,13 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, chosen: bool) -
     folded = sentence.casefold()
     if _COUNTERFACTUAL.search(folded):
         return False
-    if _states_otherwise(tokens, decided) or (chosen and _ALTERNATIVE.match(folded)):
+    if _states_otherwise(tokens, decided) or (is_choice and _ALTERNATIVE.match(folded)):
         return True
     agreed = is_agreed(folded)
     objected = _OBJECTION.search(folded) and named & decided.keys()
     if agreed and (objected or (_PROPOSAL.search(folded) and named - decided.keys())):
         return True
-    claims = claims_of(sentence, names, chosen=chosen)
+    claims = claims_of(sentence, names, is_choice=is_choice)
     if _ONLY.match(folded) and named < decided.keys() and any(claim.stance == "for" for claim in claims):
         return True
     for claim in claims:
@@ -227,7 +229,7 @@ def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
         return True
     for token in tokens:
         if token.text in ("wrong", "incorrect"):
-            stated = {(item, not said) for item, said in stated}
+            stated = {(item, not present) for item, present in stated}
         elif token.kind in ("neg", "negation") or token.text in ("strike", "leave"):
             value = False
         elif token.text in ("but", "rather", "instead"):
@@ -238,8 +240,8 @@ def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
 
 
 _RULES: Mapping[Kind, tuple[Callable[[str, Decided, Names], bool], ...]] = {
-    "multilabel": (partial(_disagrees, chosen=False),),
-    "choice": (partial(_disagrees, chosen=True),),
+    "multilabel": (partial(_disagrees, is_choice=False),),
+    "choice": (partial(_disagrees, is_choice=True),),
     "rating": (_states_other_number, _rates_again),
 }
 
@@ -383,33 +385,35 @@ class _LabelGroup:
     written: bool
 
 
-def claims_of(sentence: str, names: Names, *, chosen: bool) -> list[Claim]:
-    """Return the claims of a sentence; with ``chosen`` about the one label that fits best."""
+def claims_of(sentence: str, names: Names, *, is_choice: bool) -> list[Claim]:
+    """Return the claims of a sentence; with ``is_choice`` about the one label that fits best."""
     words, groups = _grouped(sentence, names)
-    found: list[Claim] = []
+    claims: list[Claim] = []
     index = position = 0
     goes_on = conceded = False
     for clause in _clauses(words) if groups else ():
         position = words.index(clause, position)
         before = words[max(position - _LOOK_BACK, 0) : position]
         position += len(clause)
-        own = groups[index : index + clause.count("§")]
-        index += len(own)
-        found += [Claim(own.pop(at).items, "against") for at in _denied(clause)]
-        items = tuple(item for group in own for item in group.items)
-        if found and (goes_on or _GOES_ON.match(clause)) and set(items) <= set(found[-1].items):
-            stance = _spoken(clause, _CHOICE if chosen else _LABEL)
-            objected = stance == "against" or found[-1].stance == "doubt" or _NEGATION.search(clause) is not None
-            found[-1] = replace(found[-1], stance=stance or found[-1].stance, objected=objected)
+        clause_groups = groups[index : index + clause.count("§")]
+        index += len(clause_groups)
+        claims += [Claim(clause_groups.pop(at).items, "against") for at in _denied(clause)]
+        items = tuple(item for group in clause_groups for item in group.items)
+        if claims and (goes_on or _GOES_ON.match(clause)) and set(items) <= set(claims[-1].items):
+            stance = _spoken(clause, _CHOICE if is_choice else _LABEL)
+            objected = stance == "against" or claims[-1].stance == "doubt" or _NEGATION.search(clause) is not None
+            claims[-1] = replace(claims[-1], stance=stance or claims[-1].stance, objected=objected)
         elif items:
-            if conceded and chosen:  # "Although there are hints of anger, sadness dominates"
-                found[-1] = replace(found[-1], objected=True)
-            stance = _stance(_DESPITE.sub("", _DENIED.sub("", clause)), written=own[0].written, chosen=chosen)
-            found.append(Claim(items, stance, _is_reported(before, clause)))
+            if conceded and is_choice:  # "Although there are hints of anger, sadness dominates"
+                claims[-1] = replace(claims[-1], objected=True)
+            stance = _stance(
+                _DESPITE.sub("", _DENIED.sub("", clause)), written=clause_groups[0].written, is_choice=is_choice
+            )
+            claims.append(Claim(items, stance, _is_reported(before, clause)))
         aside = clause == "§" and words.startswith((",", ":", " - ", " – ", " — "), position)
         conceded = bool(items) and _CONCEDES.match(clause) is not None
         goes_on = aside or _CONCEDES.match(clause) is not None
-    return [claim for claim in found if claim.stance is not None]
+    return [claim for claim in claims if claim.stance is not None]
 
 
 def _grouped(sentence: str, names: Names) -> tuple[str, list[_LabelGroup]]:
@@ -443,13 +447,13 @@ def _grouped(sentence: str, names: Names) -> tuple[str, list[_LabelGroup]]:
 
 def _denied(clause: str) -> list[int]:
     """Return the positions, from the last one on, of the labels that only the words before them deny."""
-    found: list[int] = []
+    positions: list[int] = []
     count = end = 0
     for match in _DENIED.finditer(clause):
         count += clause.count("§", end, match.end())
         end = match.end()
-        found.append(count - 1)
-    return found[::-1]
+        positions.append(count - 1)
+    return positions[::-1]
 
 
 def _clauses(words: str) -> Iterator[str]:
@@ -462,15 +466,15 @@ def _clauses(words: str) -> Iterator[str]:
         yield part[begin:]
 
 
-def _stance(clause: str, *, written: bool, chosen: bool) -> Stance | None:
+def _stance(clause: str, *, written: bool, is_choice: bool) -> Stance | None:
     """Return what a clause says of the labels in it, None if nothing."""
-    if chosen and CONCEDED.match(clause):
+    if is_choice and CONCEDED.match(clause):
         return None
     if _EXISTENCE.search(clause) and _NEGATION.search(clause):
         return "against"
     world = _ARTICLE.search(clause) is not None
     reason = _REASON.match(clause) is not None
-    stance = _spoken(clause, _CHOICE if chosen and not reason else _WORLD if world and not chosen else _LABEL)
+    stance = _spoken(clause, _CHOICE if is_choice and not reason else _WORLD if world and not is_choice else _LABEL)
     if stance is not None or reason or world or not written or not _WORD.search(clause) or _NO_CLAIM.search(clause):
         return stance
     if _NEGATION.search(clause):

@@ -323,8 +323,8 @@ def _without_other_speakers(lines: str, markers: list[Marker], names: Names) -> 
     several = {speaker for speaker in speakers if speaker and names.find(speaker) is None}
     if len(several) < 2:
         return markers
-    others = {speaker for speaker in several if not _OWN_PART.search(speaker)}
-    return [marker for marker, speaker in zip(markers, speakers, strict=True) if speaker not in others]
+    other_speakers = {speaker for speaker in several if not _OWN_PART.search(speaker)}
+    return [marker for marker, speaker in zip(markers, speakers, strict=True) if speaker not in other_speakers]
 
 
 def _speaker(lines: str, start: int, announced: Sequence[int]) -> str:

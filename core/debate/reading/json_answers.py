@@ -62,12 +62,14 @@ def answer_of(value: Any, names: Names) -> MaybeAnswer:
     """
     if isinstance(value, dict):
         folded = {key.strip().casefold(): entry for key, entry in value.items()}
-        given = [entry for key, entry in folded.items() if key in _ANSWER_KEYS]
-        answers = {sole_answer(entry, names) if isinstance(entry, str) else answer_of(entry, names) for entry in given}
-        others = [entry for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES]
+        candidates = [entry for key, entry in folded.items() if key in _ANSWER_KEYS]
+        answers = {
+            sole_answer(entry, names) if isinstance(entry, str) else answer_of(entry, names) for entry in candidates
+        }
+        other_entries = [entry for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES]
         scores = (folded.get("score"), folded.get("confidence"))
         is_doubted = "low" in scores or any(isinstance(score, int | float) and score < 0.5 for score in scores)
-        if not value or len(answers) > 1 or is_doubted or any(is_claim(entry, names) for entry in others):
+        if not value or len(answers) > 1 or is_doubted or any(is_claim(entry, names) for entry in other_entries):
             return NO_ANSWER
         return answers.pop() if answers else _answer_of_notes(folded, names)
     if isinstance(value, bool | int | float):

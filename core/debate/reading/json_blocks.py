@@ -77,7 +77,9 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
         end, closed = _region(text, start)
         repaired, comments = None, ""
         if closed and repairs < _REPAIRS and ":" in text[start:end]:
-            comments = " ".join((found[2] or found[3] or "").strip() for found in _COMMENT.finditer(text, start, end))
+            comments = " ".join(
+                (comment[2] or comment[3] or "").strip() for comment in _COMMENT.finditer(text, start, end)
+            )
             repaired = _repair(_COMMENT.sub(r"\1", text[start:end]))
             repairs += 1
         if repaired is not None:
@@ -109,10 +111,10 @@ def _repair(written: str) -> Any:
         data: Any = json_repair.loads(written)
         if not isinstance(data, dict | list) or not data:
             return None
-        kept = json.dumps(data, ensure_ascii=False)
+        repaired = json.dumps(data, ensure_ascii=False)
     except (ValueError, RecursionError):
         return None
-    return data if _words(kept) == _words(written) else None
+    return data if _words(repaired) == _words(written) else None
 
 
 def _words(text: str) -> list[str]:

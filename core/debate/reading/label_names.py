@@ -89,8 +89,8 @@ class Names:
         key = normalise(name)
         if item := self._exact.get(key):
             return item
-        seen = _visible(key)
-        return self._loose.get(seen) or (self._respelt.get(_squeezed(seen)) if _is_words(seen) else None)
+        visible = _visible(key)
+        return self._loose.get(visible) or (self._respelt.get(_squeezed(visible)) if _is_words(visible) else None)
 
     def find_code(self, code: float) -> str | None:
         """Return the item with this numeric code, or None; the first of two labels with one code."""
@@ -142,7 +142,7 @@ def split_ordinals(text: str, names: Names) -> str:
     ordinals = [ordinal for ordinal in ordinals if ordinal.start("entry") in starts]
     places = [ordinal["place"].casefold() for ordinal in ordinals]
     count = len(places)
-    if count < 2 or places not in ([str(place) for place in range(1, count + 1)], list("abcdefgh")[:count]):
+    if count < 2 or places not in ([str(number) for number in range(1, count + 1)], list("abcdefgh")[:count]):
         return text
     parts, position = [], 0
     for ordinal in ordinals:
@@ -154,9 +154,9 @@ def split_ordinals(text: str, names: Names) -> str:
 
 def _visible(key: str) -> str:
     """Return a name as most replies spell it: with plain hyphens, and spaces for underscores."""
-    seen = "".join(character for character in key if character not in INVISIBLE)
-    seen = seen.replace("\u2010", "-").replace("\\_", "_").replace("_", " ").strip()
-    return _SLASHED.sub(r"\1", seen) or key
+    visible = "".join(character for character in key if character not in INVISIBLE)
+    visible = visible.replace("\u2010", "-").replace("\\_", "_").replace("_", " ").strip()
+    return _SLASHED.sub(r"\1", visible) or key
 
 
 def _is_words(key: str) -> bool:

@@ -64,13 +64,13 @@ class LabelsReader(Reader):
         return self._read_json_labels(value, lookup(block.data, *ABSENT), block.end)
 
     def _read_answers_by_name(self, block: Block) -> Reading | None:
-        if known := self._stated_by_name(block):
-            answers = self._answers(block, known)
+        if named_answers := self._stated_by_name(block):
+            answers = self._answers(block, named_answers)
             if not answers:
                 return None
             if missing := self._missing(answers):
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
-            return self._read_json_labels(known, None, block.end)
+            return self._read_json_labels(named_answers, None, block.end)
         listed = lookup(block.data, *PRESENT, *CHOSEN)
         if self._is_answer(listed):
             return self._read_json_labels({self.codebook.labels[0].name: listed}, None, block.end)
@@ -214,19 +214,19 @@ class LabelsReader(Reader):
             return limit
         return self._read_list_below(statements, limit + 1, next_marker)
 
-    def _is_answer(self, given: Any) -> bool:
+    def _is_answer(self, value: Any) -> bool:
         """Return True if a value is a yes or a no and the codebook has one label, which needs no name then."""
-        answer = sole_answer(given, self.names) if isinstance(given, str) else given
-        tokens = tokenise(given, self.names) if isinstance(given, str) else ()
+        answer = sole_answer(value, self.names) if isinstance(value, str) else value
+        tokens = tokenise(value, self.names) if isinstance(value, str) else ()
         is_plain = all(token.value == answer for token in tokens if token.kind in ANSWERS)
         return len(self.items) == 1 and isinstance(answer, bool) and is_plain
 
     def _is_not_applicable(self, words: str) -> bool:
         """Return True if words are "N/A", with a comment at most, and no label has such a name."""
-        found = _NOT_APPLICABLE.match(words)
-        if found is None or self._mentioned(words) or any(map(self.names.find, ("not applicable", "n/a", "na"))):
+        match = _NOT_APPLICABLE.match(words)
+        if match is None or self._mentioned(words) or any(map(self.names.find, ("not applicable", "n/a", "na"))):
             return False
-        comment = words[found.end() :]
+        comment = words[match.end() :]
         return not _NO_TEXT.search(comment) and is_comment(comment, self.names, implicit=False)
 
     def _is_name(self, heading: Marker) -> bool:
@@ -283,7 +283,7 @@ class LabelsReader(Reader):
         check_following(self.marked.lines[end:], decided, "multilabel", self.names)
         if statements.contradicted:
             raise Unreadable(f"the decision says different things about {self._quoted(statements.contradicted)}")
-        values = {item: next(iter(given)) for item, given in statements.values.items()}
+        values = {item: next(iter(item_values)) for item, item_values in statements.values.items()}
         present = [item for item, value in values.items() if value]
         if statements.none and present:
             raise Unreadable(f"the decision says none and also names {self._quoted(present)}")

@@ -128,26 +128,26 @@ _ASPECTS_TRANSLATED = (
 )
 
 
-def _present(place: str) -> str:
+def _present(location: str) -> str:
     """Return the pattern of "the aspects present in this review are"."""
     return (
         rf"{_START}(?:present ++{_NOUN}"
         rf"|(?:the ++)?(?:(?:only|final) ++)?{_NOUN} ++{_BELIEVED}(?:(?:are|is|to ++be|as) ++)?"
-        rf"(?:(?:actually|clearly|explicitly) ++)?(?:present|{_SEEN_WORDS})){place}(?:{_VERB}| *+(?P<mark>:))"
+        rf"(?:(?:actually|clearly|explicitly) ++)?(?:present|{_SEEN_WORDS})){location}(?:{_VERB}| *+(?P<mark>:))"
     )
 
 
-def _named(place: str, noun: str) -> str:
+def _named(location: str, noun: str) -> str:
     """Return the pattern of "the labels are", "the final label of this text is", which needs the article."""
     return (
         rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|present|overall|relevant|applicable"
         rf"|{_SUITABLE}) ++)*+{_CHOICE}"
         rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:this|the) ++(?:{noun}|\w++))?(?: ++best)?)?"
-        rf"{place}{_VERB}"
+        rf"{location}{_VERB}"
     )
 
 
-def _revised(place: str) -> str:
+def _revised(location: str) -> str:
     """Return the pattern of "I change my label from B to", "my label stays", "the correct label would be"."""
     return (
         rf"{_START}(?:(?:i|we)(?: ++(?:would|will|must|am|have|therefore|thus|hence|now|still)|['’](?:d|ll|m|ve))*+ ++"
@@ -155,7 +155,7 @@ def _revised(place: str) -> str:
         rf"(?: ++from ++[^\n.:;]{{1,60}}?)? ++to"
         rf"|(?:keep|maintain|retain|confirm|reaffirm|stand ++by|hold ++(?:on ++)?to)(?:ing)? ++{_MINE}"
         rf"(?: ++(?:of|as|at)|(?=[,:]| [-–—] )))"
-        rf"|(?:my ++(?:(?:final|own) ++)?|the ++(?:(?:final|correct|right|best|{_SUITABLE}) ++)++){_CHOICE}{place}"
+        rf"|(?:my ++(?:(?:final|own) ++)?|the ++(?:(?:final|correct|right|best|{_SUITABLE}) ++)++){_CHOICE}{location}"
         rf" ++(?:remains|stays|(?:would|must|has ++to|will) ++be|is ++still))[,]?+(?: *+(?P<colon>:))?+"
     )
 
@@ -168,7 +168,7 @@ def _classed(noun: str) -> str:
     )
 
 
-def _stated(place: str, noun: str) -> str:
+def _stated(location: str, noun: str) -> str:
     """Return the pattern of sentences that state a label, of which some have the name first."""
     # "The tweet clearly expresses A"
     expressed = (
@@ -185,16 +185,16 @@ def _stated(place: str, noun: str) -> str:
     # "The emotion that fits best is A", "the better fit is A"
     best = (
         r"the ++(?:\w++ ++that ++(?:best ++)?(?:fits|applies|matches|describes ++(?:it|(?:this|the) ++\w++))"
-        rf"(?: ++best)?|{_BEST} ++(?:\w++ ++)?{_FIT}(?: ++(?:here|overall))?{place}) ++is"
+        rf"(?: ++best)?|{_BEST} ++(?:\w++ ++)?{_FIT}(?: ++(?:here|overall))?{location}) ++is"
     )
     return rf"{_START}(?:{expressed}|{assigned}|{best}) *+(?P<colon>:)?+|{_NAME_FIRST}|{_CONCLUDED}|{_AGREED}"
 
 
-def _plainly_stated(place: str, noun: str) -> str:
+def _plainly_stated(location: str, noun: str) -> str:
     """Return the pattern of "this text is clearly", "the main emotion is", "it is described as"."""
     main = (
         r"the ++(?:(?:dominant|predominant|prevailing|primary|main|overall|strongest|underlying) ++)++"
-        rf"(?:emotion|feeling|mood|tone|attitude|intent|{_CHOICE})(?: ++(?:expressed|conveyed|shown|here))?{place}"
+        rf"(?:emotion|feeling|mood|tone|attitude|intent|{_CHOICE})(?: ++(?:expressed|conveyed|shown|here))?{location}"
     )
     return (
         rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it|{main}|^the ++(?:emotion|feeling|mood)) ++is|it['’]s) ++"
@@ -211,28 +211,28 @@ def _mentioning(noun: str) -> str:
     )
 
 
-def _listed(place: str, noun: str) -> str:
+def _listed(location: str, noun: str) -> str:
     """Return the pattern of "the review touches on", "I would tag it with", "two aspects apply here:"."""
     return (
         rf"(?:{_START}(?:this|the) ++{noun} ++{_CLEARLY}{_IS_ABOUT}{_THE_LABELS}"
         r"|\b(?:i|we)(?: ++would|['’]d)?+ ++(?:(?:tag|label|annotate|mark|code)"
         rf" ++(?:it|(?:this|the) ++{noun}) ++(?:with|as)|assign){_THE_LABELS}"
         rf"|\b(?:i|we) ++(?:found|find|identif(?:y|ied)|see|detect(?:ed)?) ++"
-        rf"{_COUNT}(?:relevant ++)?{_NOUN}{place}(?=:)"
+        rf"{_COUNT}(?:relevant ++)?{_NOUN}{location}(?=:)"
         rf"|(?:^|[.!] ++)(?:(?:only|these) ++)?{_COUNT}{_NOUN} ++(?:apply|are ++(?:present|relevant))(?: ++here)?(?=:)"
         rf"|(?:^|[.!] ++){_NOUN} ++for ++(?:this|the) ++{noun} ++are|\bmy ++(?:final ++)?list ++is)"
         r"(?: *+(?P<colon>:))?+"
     )
 
 
-def _rating(place: str) -> str:
+def _rating(location: str) -> str:
     """Return the pattern of "final ratings:"."""
-    return rf"{_START}final ++(?:ratings?|scores?)(?:{place}(?:{_VERB}| *+(?P<mark>:))|[ ._]*+$)"
+    return rf"{_START}final ++(?:ratings?|scores?)(?:{location}(?:{_VERB}| *+(?P<mark>:))|[ ._]*+$)"
 
 
-def _rated(place: str) -> str:
+def _rated(location: str) -> str:
     """Return the pattern of "my ratings of this text are:"."""
-    return rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){place} ++are *+(?P<mark>:)"
+    return rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){location} ++are *+(?P<mark>:)"
 
 
 class MarkerPattern(NamedTuple):
@@ -261,30 +261,30 @@ def marker_patterns(unit: str) -> tuple[MarkerPattern, ...]:
     In "the aspects present in this hotel review are" the unit may be any words; that of the codebook is recognised even
     if it contains a verb.
     """
-    own = " ++".join(map(re.escape, unit[:200].split())) or "text"
-    place = rf"(?: ++(?:in|of|for) ++(?:(?:this|the|that) ++{own}|{_SOME}))?"
-    noun = rf"(?:{own}|{UNITS})"
+    unit_pattern = " ++".join(map(re.escape, unit[:200].split())) or "text"
+    location = rf"(?: ++(?:in|of|for) ++(?:(?:this|the|that) ++{unit_pattern}|{_SOME}))?"
+    noun = rf"(?:{unit_pattern}|{UNITS})"
     forms: tuple[tuple[MarkerKind, str, tuple[str, ...]], ...] = (
-        ("aspects", _present(place), ("present", *_SEEN)),
-        ("label", _named(place, noun), _CHOICE_WORDS),
+        ("aspects", _present(location), ("present", *_SEEN)),
+        ("label", _named(location, noun), _CHOICE_WORDS),
         ("final", _FINAL, _FINAL_WORDS),
         ("final", _FINAL_HEADING, _FINAL_WORDS),
-        ("ratings", _rating(place), ("final",)),
-        ("ratings", _rated(place), ("ratings", "scores")),
+        ("ratings", _rating(location), ("final",)),
+        ("ratings", _rated(location), ("ratings", "scores")),
         ("undecided", _UNDECIDED, ("undecided",)),
         ("label", _BOXED, ("\\boxed",)),
         ("label", _CHOSEN, _CHOOSING_WORDS),
         ("label", _classed(noun), _SORTING_WORDS),
-        ("revised", _revised(place), _CHOICE_WORDS),
-        ("sentence", _stated(place, noun),
+        ("revised", _revised(location), _CHOICE_WORDS),
+        ("sentence", _stated(location, noun),
          (",", " is ", "the ", "this ", "i ", "i'd", "i’d", "we ", "agree", " best", " better")),
         ("heading", _TITLED, (*_CHOICE_WORDS, "conclusion", "result")),
-        ("sentence", _plainly_stated(place, noun), (" is ", "it's ", "it’s ")),
+        ("sentence", _plainly_stated(location, noun), (" is ", "it's ", "it’s ")),
         ("heading", _LED, (":", "=", " - ", " – ", " — ", "→", "->")),
         ("heading", _ANSWERED,
          ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签", "ラベル")),
         ("aspects", _mentioning(noun), ("mentions", "discusses", "addresses", "covers", "contains")),
-        ("list", _listed(place, noun),
+        ("list", _listed(location, noun),
          (" mention", " discuss", " address", " cover", " contain", " includ", " concern", " touch", " talk", " deal",
           " about", "assign", "tag", "label", "annotate", "mark", "code", "found", "find", "identif", " see ", "detect",
           " apply", " are ", " list ")),

@@ -119,7 +119,7 @@ class Statements:
     def read(self, line: str) -> bool:
         """Read one line. Return False for a line without any statement. Raises ``Unreadable``; nothing is read then."""
         before = (
-            {item: set(given) for item, given in self.values.items()},
+            {item: set(values) for item, values in self.values.items()},
             set(self.explicit),
             self.none,
             self.heading,
@@ -149,8 +149,8 @@ class Statements:
     def _line(self, line: str) -> bool:
         self._columns = None
         line = split_ordinals(line, self.names)
-        bullet, rest = BULLET.match(line), without_bullet(line)
-        tokens = _answered(tokenise(rest, self.names))
+        bullet, content = BULLET.match(line), without_bullet(line)
+        tokens = _answered(tokenise(content, self.names))
         if bullet and bullet["mark"] in ("+", "-") and any(token.kind == "name" for token in tokens):
             self._signs.add(bullet["mark"])
             if len(self._signs) > 1:
@@ -163,16 +163,16 @@ class Statements:
         for sentence in clauses:
             if inline:
                 self.heading = "unknown"  # "Absent: A. B" leaves it unclear whether B is absent, too.
-            said: set[Answer] = set()
+            leading_answers: set[Answer] = set()
             if [token.kind for token in sentence[:3]] in (["yes", "comma", "name"], ["no", "comma", "name"]):
-                said, sentence = {sentence[0].value}, sentence[2:]  # "No, Food is not mentioned."
+                leading_answers, sentence = {sentence[0].value}, sentence[2:]  # "No, Food is not mentioned."
             titled = _TITLE.match(line) is not None
-            reader = _Sentence(self, sentence, rest, bullet=bullet is not None, titled=titled)
+            reader = _Sentence(self, sentence, content, bullet=bullet is not None, titled=titled)
             if reader.states_something():
                 if sentence[-1].kind in ANSWERS and len(sentence) == 1 and not titled:
                     raise residue(line)  # "Not mentioned." may be about a label named above
                 reader.read()
-                if said and any(values != said for values in self.line_values.values()):
+                if leading_answers and any(values != leading_answers for values in self.line_values.values()):
                     raise residue(line)
                 stated, inline = True, inline or reader.inline_heading
         is_heading = _TITLE.match(line) is not None or line.rstrip(" *_").endswith(":")
@@ -200,14 +200,14 @@ class Statements:
                     if token.kind == "name":
                         self._state(token.item, column is True)
             return True
-        own = cells[named][0].item if named is not None else ""
+        subject = cells[named][0].item if named is not None else ""
         answers: list[Answer] = []
         notes: set[Answer] = set()
         for index in range(0 if named is None else named + 1, len(cells)):
             column, cell = columns[index], cells[index]
             answer = True if isinstance(column, bool) and _TICK.fullmatch(texts[index]) else _sole_answer(cell)
             if answer == NO_ANSWER:
-                if named is not None and _takes_back(cell, own, implicit=False):
+                if named is not None and _takes_back(cell, subject, implicit=False):
                     raise residue(line)
             elif column == "note":
                 notes.add(answer if isinstance(answer, bool) else None)
@@ -220,9 +220,9 @@ class Statements:
         if named is None and not answers:
             return False
         if named is not None and not notes and set(columns[named + 1 :]) == {"note"} and len(cells[named]) == 1:
-            if not all(_is_evidence(cell, own) for cell in cells[named + 1 :]):
+            if not all(_is_evidence(cell, subject) for cell in cells[named + 1 :]):
                 raise residue(line)
-            self._state(own, True, explicit=False)
+            self._state(subject, True, explicit=False)
             return True
         if (
             named is None
@@ -327,29 +327,29 @@ class _Sentence:
 
     def _after_name(self) -> None:
         """Read what belongs to the name before: an answer, a comment, both, or nothing."""
-        own = self.pending[-1]
+        subject = self.pending[-1]
         while (token := self._token()).kind:
             following = self._kind(1)
             if token.kind in ("bracket", "quote"):
-                self._remark(token, own)
+                self._remark(token, subject)
             elif token.kind in ("link", "verb") and following in ANSWERS:
                 self.position += 1
                 self._answer(token)
             elif token.kind == "link" and following == "none":
                 self.position += 2
                 self._resolve(False, plural=False)
-                self._comment(own, implicit=False)
+                self._comment(subject, implicit=False)
             elif token.kind == "link" and following in ("", "quote", "closed", *_BREAKS):
                 self.out.blank = self.out.blank or not following
                 self.position += 1
             elif token.kind == "link" and following == "and" and self._kind(2) == "closed":
                 self.position += 2
             elif token.kind in ("link", "why"):
-                self._comment(own, implicit=True)
+                self._comment(subject, implicit=True)
             elif token.kind == "comma" and following == "why":
                 self.position += 1
             elif token.kind in ("word", "verb", "fill") and self.tokens[self.position - 1].kind == "quote":
-                self._comment(own, implicit=True)
+                self._comment(subject, implicit=True)
             elif token.kind in ANSWERS and not self._heads() and not (token.kind == "no" and following == "name"):
                 self._answer()
             else:
@@ -359,7 +359,7 @@ class _Sentence:
         """Return True if the answer word here starts a new list: "Present: A Absent: B", "✓ A ✗ B"."""
         return self._kind(1) == "link" or (self.prefixed and self._kind() == "mark")
 
-    def _remark(self, token: Token, own: str) -> None:
+    def _remark(self, token: Token, subject: str) -> None:
         if [inner.kind for inner in token.inner[:3]] == ["absent", "link", "none"]:
             self.position += 1
             return  # "Food, Price (absent: none)"
@@ -371,16 +371,18 @@ class _Sentence:
         if token.kind == "bracket" and not any(map(str.isalnum, words)) and value == NO_ANSWER:
             self._fail()  # "Food (+), Price (-)" may be present and absent, or praise and criticism
         if token.kind == "bracket" and value != NO_ANSWER:
-            if own not in self.pending:
+            if subject not in self.pending:
                 self._fail()  # two answers
-            self.pending.remove(own)
-            self.out._state(own, value)
+            self.pending.remove(subject)
+            self.out._state(subject, value)
         elif token.kind == "bracket" and (denied := self._denied(token)):
             for item in denied:
                 self.out._state(item, False)
-        elif token.kind == "bracket" and not shade and _takes_back(token.inner, own, implicit=True):
+        elif token.kind == "bracket" and not shade and _takes_back(token.inner, subject, implicit=True):
             self._fail()
-        elif token.kind == "bracket" and self.out.names.find(f"{self.out.names.written(own)} {words[1:-1].strip()}"):
+        elif token.kind == "bracket" and self.out.names.find(
+            f"{self.out.names.written(subject)} {words[1:-1].strip()}"
+        ):
             self._fail()  # "Food (quality)", if there is a label "Food quality", too
         self.position += 1
 
@@ -394,7 +396,7 @@ class _Sentence:
     def _answer(self, link: Token = _END) -> None:
         """Read an answer after ``link`` and its comment. After a plural verb it is about all names before it."""
         token = self._token()
-        own = self.pending[-1] if self.pending else ""
+        subject = self.pending[-1] if self.pending else ""
         self.position += 1
         plural = link.text.split()[0] not in _SINGULAR if link.kind == "verb" else token.text in _PLURAL
         self._resolve(token.value, plural=plural)
@@ -409,7 +411,7 @@ class _Sentence:
             self._fail()  # "yes (20%)"
         if token.text.isdigit() and self._kind() == "comma" and self._token(1).text[:1].isdigit():
             self._fail()  # "1/5"
-        self._comment(own, implicit=False)
+        self._comment(subject, implicit=False)
 
     def _resolve(self, value: Answer, *, plural: bool) -> None:
         if (len(self.pending) > 1 and not plural) or not self.pending or (self.rest and value is not False):
@@ -421,7 +423,7 @@ class _Sentence:
         self.out.answered = self.out.answered or not (self.only or len(self.pending) > 1)
         self.pending, self.answered, self.rest = [], True, False
 
-    def _comment(self, own: str, *, implicit: bool) -> None:
+    def _comment(self, subject: str, *, implicit: bool) -> None:
         """Skip a comment. It may not name another label or take the answer back; an ``implicit`` yes, nor deny it."""
         start = self.position
         kind = self._kind()
@@ -429,11 +431,11 @@ class _Sentence:
             return
         end = start
         while end < len(self.tokens):
-            whole = (self.single or (self.bullet and implicit)) and self.tokens[end].kind != "semicolon"
-            if not whole and self.tokens[end].kind in _BREAKS and self._next_is_entry(end):
+            whole_line = (self.single or (self.bullet and implicit)) and self.tokens[end].kind != "semicolon"
+            if not whole_line and self.tokens[end].kind in _BREAKS and self._next_is_entry(end):
                 break
             end += 1
-        if _takes_back(self.tokens[start:end], own, implicit=implicit):
+        if _takes_back(self.tokens[start:end], subject, implicit=implicit):
             self._fail()
         self.position = end
 
@@ -456,9 +458,9 @@ class _Sentence:
             self._fail()
         self._flush()
         self.position += 1
-        place = past(self.tokens, self.position, _PLACE)
-        linked = place < len(self.tokens) and self.tokens[place].kind == "link"  # "Present in this review: A"
-        self.position = place if linked else self.position
+        index = past(self.tokens, self.position, _PLACE)
+        linked = index < len(self.tokens) and self.tokens[index].kind == "link"  # "Present in this review: A"
+        self.position = index if linked else self.position
         self.position = past(self.tokens, self.position, {"link", "verb", "fill"})
         inline = self._kind() in ("name", "none", "struck", "rest", "closed", "quote")
         if (self._kind() and not inline) or (token.kind in ("yes", "no", "open") and not linked):
@@ -512,9 +514,9 @@ class _Sentence:
         count = next((word for word in token.text.split() if word in NUMERALS or word.isdigit()), "")
         items = self.out.names.items
         counted = count in (str(len(items)), *NUMERALS[len(items) : len(items) + 1])
-        following = [each.kind for each in self.tokens[self.position + 1 :]]
-        whole = self.position == 0 and following in ([], ["present"], ["verb", "present"], ["verb", "absent"])
-        if not whole or not (counted or (self.out.all_meant and not count)):
+        following = [later.kind for later in self.tokens[self.position + 1 :]]
+        stands_alone = self.position == 0 and following in ([], ["present"], ["verb", "present"], ["verb", "absent"])
+        if not stands_alone or not (counted or (self.out.all_meant and not count)):
             self._fail()
         for item in items:
             self.out._state(item, following[-1:] != ["absent"])
@@ -572,13 +574,13 @@ def without_bullet(line: str) -> str:
 
 def unknown_names(tokens: Iterable[Token], text: str) -> list[str]:
     """Return the entries of a list that are no names of the codebook, as written, without their comments."""
-    found: list[str] = []
+    names: list[str] = []
     for _, group in groupby(tokens, key=lambda token: token.kind in (*_BREAKS, "and", "stop")):
         words = list(takewhile(lambda token: token.kind not in ("link", "bracket", "quote", "why", "verb"), group))
         kinds = {token.kind for token in words}
         if "word" in kinds and len(words) <= _LONGEST_NAME and not _HEDGES & kinds:
-            found.append(text[words[0].start : words[-1].end].strip(" *_#\"'`"))
-    return found
+            names.append(text[words[0].start : words[-1].end].strip(" *_#\"'`"))
+    return names
 
 
 def is_comment(text: str, names: Names, *, implicit: bool = True) -> bool:
@@ -586,29 +588,30 @@ def is_comment(text: str, names: Names, *, implicit: bool = True) -> bool:
     return not _takes_back(tokenise(text, names), "", implicit=implicit)
 
 
-def _takes_back(tokens: Sequence[Token], own: str, *, implicit: bool) -> bool:
+def _takes_back(tokens: Sequence[Token], subject: str, *, implicit: bool) -> bool:
     words = [token.text for token in tokens if token.kind != "link"]
     if implicit and tokens and (not words or (len(words) == 1 and (words[0] in _SHADES or words[0][:1].isdigit()))):
         return True  # "Food: -", "Food: 4", "Food: negative"
     dangerous = _HEDGES | _DENIALS if implicit else _HEDGES
     return any(
-        token.kind in dangerous or (token.kind in ("name", "struck") and token.item != own) for token in every(tokens)
+        token.kind in dangerous or (token.kind in ("name", "struck") and token.item != subject)
+        for token in every(tokens)
     )
 
 
 def _sole_answer(tokens: Sequence[Token]) -> MaybeAnswer:
     """Return the answer that tokens consist of, with an optional comment; ``NO_ANSWER`` for other tokens."""
-    kept = [token for token in tokens if token.kind != "fill"]
-    if len(kept) > 2 and kept[1].kind == "comma" and kept[2].kind in ANSWERS:
+    relevant = [token for token in tokens if token.kind != "fill"]
+    if len(relevant) > 2 and relevant[1].kind == "comma" and relevant[2].kind in ANSWERS:
         return NO_ANSWER  # "yes/no"
-    if not kept or kept[0].kind not in ANSWERS:
+    if not relevant or relevant[0].kind not in ANSWERS:
         return NO_ANSWER
-    if len(kept) > 1 and (
-        kept[1].kind not in ("link", "why", "bracket", "quote", "comma", "stop", "semicolon")
-        or _takes_back(kept[1:], "", implicit=False)
+    if len(relevant) > 1 and (
+        relevant[1].kind not in ("link", "why", "bracket", "quote", "comma", "stop", "semicolon")
+        or _takes_back(relevant[1:], "", implicit=False)
     ):
         return NO_ANSWER
-    return kept[0].value
+    return relevant[0].value
 
 
 def sole_answer(text: str, names: Names) -> MaybeAnswer:
@@ -621,9 +624,9 @@ def _only_names(cell: Sequence[Token]) -> bool:
     return "name" in kinds and kinds <= {"name", "comma", "and", "semicolon"}
 
 
-def _is_evidence(cell: Sequence[Token], own: str) -> bool:
+def _is_evidence(cell: Sequence[Token], subject: str) -> bool:
     """Return True if a note gives words for a label, and not "none" or a doubt."""
-    return any(token.kind in ("word", "quote") for token in cell) and not _takes_back(cell, own, implicit=True)
+    return any(token.kind in ("word", "quote") for token in cell) and not _takes_back(cell, subject, implicit=True)
 
 
 def _column(text: str, cell: Sequence[Token]) -> _Column:
@@ -663,9 +666,9 @@ def _answered(tokens: Sequence[Token]) -> Sequence[Token]:
     "Is Food present? Yes, ..." and "Food? Yes." are such questions. Other lines are returned as they are.
     """
     mark = next((at for at, token in enumerate(tokens) if token.text == "?"), len(tokens))
-    asked, answer = tokens[:mark], tokens[mark + 1 :]
-    kinds = {token.kind for token in asked} - {"name"}
-    named = [token for token in asked if token.kind == "name"]
+    question, answer = tokens[:mark], tokens[mark + 1 :]
+    kinds = {token.kind for token in question} - {"name"}
+    named = [token for token in question if token.kind == "name"]
     if len(named) != 1 or not answer or answer[0].kind not in ("yes", "no") or not kinds <= _ASKED:
         return tokens
     return (named[0], Token("link", tokens[mark].start, tokens[mark].end, ":"), *answer)

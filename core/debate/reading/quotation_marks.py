@@ -33,27 +33,27 @@ def double_quoted(text: str) -> tuple[Span, ...]:
     Straight marks open or close by what stands beside them and end at the latest with their paragraph or bullet;
     typographic ones may go on over several. A mark without partner quotes nothing.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     opened: list[tuple[str, int]] = []
     inch: Span | None = None  # the last span, if what closed it may as well mean inches: 5" wide
     for token in _TOKEN.finditer(text):
         mark, at = token.group(), token.start()
         if mark[0] == "\n":
-            opened = [entry for entry in opened if entry[0] != '"']
+            opened = [opening for opening in opened if opening[0] != '"']
             inch = None
             continue
         depth = _closes(mark, opened, text, at)
         if depth is not None:
-            found.append(Span(opened[depth][1], at + 1))
+            spans.append(Span(opened[depth][1], at + 1))
             del opened[depth:]
-            inch = found[-1] if mark == '"' and text[at - 1].isdigit() and text[at + 1 : at + 2] == " " else None
+            inch = spans[-1] if mark == '"' and text[at - 1].isdigit() and text[at + 1 : at + 2] == " " else None
         elif _may_open(mark, text, at):
             if len(opened) < _DEEPEST:
                 opened.append((mark, at))
         elif inch is not None and mark == '"':
-            found[-1] = Span(inch.start, at + 1)
+            spans[-1] = Span(inch.start, at + 1)
             inch = None
-    return tuple(sorted(found))
+    return tuple(sorted(spans))
 
 
 def _closes(mark: str, opened: Sequence[tuple[str, int]], text: str, at: int) -> int | None:
@@ -89,8 +89,8 @@ def _shape(text: str, at: int) -> tuple[bool, bool]:
     return opens, closes
 
 
-def single_quoted(text: str, taken: Sequence[Span]) -> tuple[Span, ...]:
-    """Spans between '…' or ‘…’ on one line, outside ``taken``, and only where an apostrophe is out of the question.
+def single_quoted(text: str, excluded: Sequence[Span]) -> tuple[Span, ...]:
+    """Spans between '…' or ‘…’ on one line, outside ``excluded``, and only where an apostrophe is out of the question.
 
     The first closing mark before punctuation or a line's end counts (the one after "guests" in 'the guests' rooms.'
     does not), else the last one before the next opening mark. Fewer than three characters quote nothing.
@@ -98,10 +98,10 @@ def single_quoted(text: str, taken: Sequence[Span]) -> tuple[Span, ...]:
     if "'" not in text and "‘" not in text:
         return ()
     plain = list(text)
-    for span in taken:
+    for span in excluded:
         plain[span.start : span.end] = ["\n" if mark == "\n" else "\x00" for mark in text[span.start : span.end]]
     masked = "".join(plain)
-    found: list[Span] = []
+    spans: list[Span] = []
     start = 0
     for line in masked.split("\n"):
         openings = [match.start() for match in _SINGLE_OPEN.finditer(line)]
@@ -116,15 +116,15 @@ def single_quoted(text: str, taken: Sequence[Span]) -> tuple[Span, ...]:
             if before_next:
                 done = (before_next[-1] if strong is None else strong) + 1
                 if done - opening > 4:
-                    found.append(Span(start + opening, start + done))
+                    spans.append(Span(start + opening, start + done))
         start += len(line) + 1
-    return tuple(found)
+    return tuple(spans)
 
 
 def outermost(spans: Sequence[Span]) -> tuple[Span, ...]:
     """Return the outermost spans in order of their start."""
-    kept: list[Span] = []
+    outer: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
-        if not kept or span.start >= kept[-1].end:
-            kept.append(span)
-    return tuple(kept)
+        if not outer or span.start >= outer[-1].end:
+            outer.append(span)
+    return tuple(outer)

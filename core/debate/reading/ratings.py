@@ -145,14 +145,14 @@ def ratings_of(
     collected, table = _Collected(codebook, names, bare=True), _Table(names)
     last, ended = marker.end, False
     for start, end in marked.spans(marker.end, following):
-        before = len(collected.seen)
+        before = len(collected.ratings)
         line = table.decided(marked.text[start:end])
         if not collected.line(line):
             for sentence in SENTENCE.split(line[:_LOOK_AHEAD]):
                 collected.sentence(_Masked.of(sentence, names))
-        if len(collected.seen) > before:
+        if len(collected.ratings) > before:
             last, ended = end, end < len(marked.text)
-    rated = all(item in collected.seen or item in open_items for item in codebook.items)
+    rated = all(item in collected.ratings or item in open_items for item in codebook.items)
     return collected.reading(), last, following < len(marked.text) or (rated and ended)
 
 
@@ -203,10 +203,10 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
                 return Reading(), -1
             masked = _Masked.of(marked.text[start:end], names)
             title = _TITLE.fullmatch(masked.text)
-            taken = collected.below(above, masked) or collected.sentence(masked)
-            if taken and (is_reported(marked, start) or is_inside(start, marked.quoted)):
+            has_ratings = collected.below(above, masked) or collected.sentence(masked)
+            if has_ratings and (is_reported(marked, start) or is_inside(start, marked.quoted)):
                 return Reading(), -1
-            if taken:
+            if has_ratings:
                 last = end
             elif "§" in masked.text and _DIGIT.search(masked.text) and not _OTHERS.match(masked.text):
                 return Reading(), -1
@@ -223,33 +223,33 @@ class _Masked:
     source: str
     folded: Folded
     text: str
-    places: Sequence[int]
-    """place in ``folded`` of each character"""
+    positions: Sequence[int]
+    """position in ``folded`` of each character"""
     items: Mapping[int, str]
-    """the item of each name, by its place in ``folded``"""
+    """the item of each name, by its position in ``folded``"""
 
     @classmethod
     def of(cls, source: str, names: Names) -> Self:
         folded = fold(source)
-        named = {folded.starts.index(one.start): one for one in names.mentions(source)}
-        ends = {start: folded.ends.index(one.end) for start, one in named.items()}
-        text, places, hidden = [], [], -1
-        for place, character in enumerate(folded.text):
-            hidden = max(hidden, ends.get(place, -1))
-            if place <= hidden or character not in _EMPHASIS:
-                text.append("§" if place <= hidden else character.replace("§", "?"))
-                places.append(place)
-        return cls(source, folded, "".join(text), places, {start: one.item for start, one in named.items()})
+        named = {folded.starts.index(mention.start): mention for mention in names.mentions(source)}
+        ends = {start: folded.ends.index(mention.end) for start, mention in named.items()}
+        text, positions, hidden = [], [], -1
+        for position, character in enumerate(folded.text):
+            hidden = max(hidden, ends.get(position, -1))
+            if position <= hidden or character not in _EMPHASIS:
+                text.append("§" if position <= hidden else character.replace("§", "?"))
+                positions.append(position)
+        return cls(source, folded, "".join(text), positions, {start: mention.item for start, mention in named.items()})
 
     def item(self, at: int) -> str:
-        return self.items[self.places[at]]
+        return self.items[self.positions[at]]
 
 
 def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
     """Return the ratings of a JSON reply: {dimension: number}, or a list of objects with a name and a ``rating``."""
     collected = _Collected(codebook, names)
-    for name, given in entries(value) if isinstance(value, dict | list) else ():
-        collected.json(name, None if given is True and isinstance(value, list) else given)
+    for name, rating in entries(value) if isinstance(value, dict | list) else ():
+        collected.json(name, None if rating is True and isinstance(value, list) else rating)
     return collected.reading()
 
 
@@ -291,7 +291,7 @@ class _Collected:
         self.sole = codebook.items[0] if len(codebook.items) == 1 else None
         self.names = names
         self.between = (_BETWEEN, _BARE) if bare else (_BETWEEN,)
-        self.seen: dict[str, list[Value]] = {}
+        self.ratings: dict[str, list[Value]] = {}
         self.reasons: dict[str, str] = {}
         self.unknown: dict[str, None] = {}
         """Names outside the codebook."""
@@ -300,34 +300,34 @@ class _Collected:
         """Take what a line says, from its start on, as long as it is ratings; return True if any was taken."""
         text = split_ordinals(_in_digits(_unwrapped(text)), self.names)
         folded = fold(text)
-        before = sum(map(len, self.seen.values()))
+        before = sum(map(len, self.ratings.values()))
         position = 0
         while following := self._entry(text, folded, position):
             position = following
-        return before < sum(map(len, self.seen.values()))
+        return before < sum(map(len, self.ratings.values()))
 
     def _entry(self, text: str, folded: Folded, position: int) -> int:
         """Take the rating at a position of a line and return the start of the next one, 0 after the last."""
         if ordinal := _ORDINAL.match(folded.text, position):
             position = ordinal.end()
-        entry = self.names.at(folded, position)
-        while entry is None and position < len(folded.text) and folded.text[position] in _DECORATION:
+        named = self.names.at(folded, position)
+        while named is None and position < len(folded.text) and folded.text[position] in _DECORATION:
             position += 1
-            entry = self.names.at(folded, position)
-        if entry is None and self.sole is not None:
+            named = self.names.at(folded, position)
+        if named is None and self.sole is not None:
             if _POINT.match(folded.text, position):
-                self.said(self.sole, text, folded, position)
+                self.read_words(self.sole, text, folded, position)
                 return 0
             score = _SCORE.match(folded.text, position)
-            entry = (self.sole, score.end()) if score else None
-        found = (pattern.match(folded.text, entry[1]) for pattern in self.between) if entry else ()
-        between = next(filter(None, found), None)
-        if entry is None or between is None:
+            named = (self.sole, score.end()) if score else None
+        matches = (pattern.match(folded.text, named[1]) for pattern in self.between) if named else ()
+        between = next(filter(None, matches), None)
+        if named is None or between is None:
             if other := _OTHER.match(folded.text, position):
                 start, end = folded.source(*other.span("name"))
                 self.unknown.setdefault(text[start:end].strip(" *_#\"'"))
             return 0
-        self.said(entry[0], text, folded, between.end())
+        self.read_words(named[0], text, folded, between.end())
         following = _NEXT.search(folded.text, between.end())
         return following.end() if following else 0
 
@@ -347,33 +347,33 @@ class _Collected:
             pairs, position = [(self.sole, alone.start("given"))], alone.end()
         if not pairs or _END.fullmatch(text, position) is None:
             return False
-        for item, given in pairs:
-            self.said(item, masked.source, masked.folded, masked.places[given])
+        for item, offset in pairs:
+            self.read_words(item, masked.source, masked.folded, masked.positions[offset])
         return True
 
     def below(self, item: str, masked: _Masked) -> bool:
         """Take the rating in the line below the title that is this dimension; return False for any other line."""
-        given = _BELOW.fullmatch(masked.text) if item else None
-        if given is not None:
-            self.said(item, masked.source, masked.folded, masked.places[given.start("given")])
-        return given is not None
+        match = _BELOW.fullmatch(masked.text) if item else None
+        if match is not None:
+            self.read_words(item, masked.source, masked.folded, masked.positions[match.start("given")])
+        return match is not None
 
-    def json(self, name: Any, said: Any) -> None:
+    def json(self, name: Any, value: Any) -> None:
         """Take what a JSON reply says of one dimension."""
         item = self.names.find(str(name))
-        while isinstance(said, dict):
-            said = next((said[key] for key in ("rating", "score", "value") if key in said), None)
+        while isinstance(value, dict):
+            value = next((value[key] for key in ("rating", "score", "value") if key in value), None)
         if item is None:
             self.unknown.setdefault(str(name)[:200])
-        elif said is None:
+        elif value is None:
             self.reasons[item] = LEFT_OPEN
-        elif isinstance(said, int | float) and not isinstance(said, bool):
-            self.rate(item, said)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            self.rate(item, value)
         else:
-            text = _in_digits(f": {str(said)[:200].strip()}")[2:]
-            self.said(item, text, fold(text), 0)
+            text = _in_digits(f": {str(value)[:200].strip()}")[2:]
+            self.read_words(item, text, fold(text), 0)
 
-    def said(self, item: str, text: str, folded: Folded, position: int) -> None:
+    def read_words(self, item: str, text: str, folded: Folded, position: int) -> None:
         """Take the words after a dimension's name."""
         words = folded.text[position : position + 40].strip()
         number = _NUMBER.match(folded.text, position)
@@ -403,14 +403,18 @@ class _Collected:
         if 0 < value < 1 and scale.max >= _WIDE:
             self.reasons[item] = f"{value} may be a fraction of the scale to {scale.max}"
         elif scale.min <= value <= scale.max:
-            self.seen.setdefault(item, []).append(value)
+            self.ratings.setdefault(item, []).append(value)
         else:
             self.reasons[item] = f"{value} is outside {scale.min} to {scale.max}"
 
     def reading(self) -> Reading:
-        values = {item: said[0] for item, said in self.seen.items() if len(set(said)) == 1}
+        values = {item: ratings[0] for item, ratings in self.ratings.items() if len(set(ratings)) == 1}
         reasons = {item: reason for item, reason in self.reasons.items() if item not in values}
-        twice = {item: f"rated {said[0]} and {said[1]}" for item, said in self.seen.items() if len(set(said)) > 1}
+        twice = {
+            item: f"rated {ratings[0]} and {ratings[1]}"
+            for item, ratings in self.ratings.items()
+            if len(set(ratings)) > 1
+        }
         return Reading(values, reasons | twice, tuple(self.unknown))
 
 
@@ -425,8 +429,8 @@ def _in_digits(line: str) -> str:
     first = _WRITTEN_OUT.search(line)
     if first is None:
         return line
-    rest = _NUMERAL.sub(lambda word: str(NUMERALS.index(word.group().casefold())), line[first.end() :])
-    return line[: first.end()] + rest
+    remainder = _NUMERAL.sub(lambda word: str(NUMERALS.index(word.group().casefold())), line[first.end() :])
+    return line[: first.end()] + remainder
 
 
 def _count_stars(stars: re.Match[str]) -> str:

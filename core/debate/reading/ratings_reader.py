@@ -38,10 +38,10 @@ class RatingsReader(Reader):
         return self._ratings_reading(rated)
 
     def _read_answers_by_name(self, block: Block) -> Reading | None:
-        known = self._stated_by_name(block)
-        if not known and len(self.items) == 1:
-            known = {self.codebook.labels[0].name: lookup(block.data, "rating", "score")}
-        numbers = block.data if isinstance(block.data, list) else known
+        stated = self._stated_by_name(block)
+        if not stated and len(self.items) == 1:
+            stated = {self.codebook.labels[0].name: lookup(block.data, "rating", "score")}
+        numbers = block.data if isinstance(block.data, list) else stated
         if not numbers:
             return None
         return self._reading_if_all_rated(ratings_in(numbers, self.codebook, self.names), block.end)

@@ -43,20 +43,20 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     if choice is None:
         return None
     item, end = choice
-    rest = tokens[end:]
+    following = tokens[end:]
     if fitting := _FITS.match(text, tokens[end - 1].end):  # "X fits the text better than Y"
-        rest = tuple(token for token in rest if token.start >= fitting.end())
-    elif rest and rest[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
+        following = tuple(token for token in following if token.start >= fitting.end())
+    elif following and following[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
         raise residue(text)
-    if _is_denied(rest) or (rest and _goes_on(rest, text, names)):
+    if _is_denied(following) or (following and _goes_on(following, text, names)):
         raise residue(text)
     name = names.written(item)
-    neighbours = [token.text for token in every(rest[:3]) if token.text]
+    neighbours = [token.text for token in every(following[:3]) if token.text]
     if any(names.find(f"{word} {name}") or names.find(f"{name} {word}") for word in neighbours):
         raise residue(text)  # "Positive, very.", if there is a label "Very positive", too
-    if others := [token.item for token in _listed(rest) if token.item != item]:
-        raise Unreadable(f"more than one label: {quoted_names(map(names.written, [item, *others]))}")
-    comment = text[rest[0].start :] if rest else ""
+    if other_items := [token.item for token in _listed(following) if token.item != item]:
+        raise Unreadable(f"more than one label: {quoted_names(map(names.written, [item, *other_items]))}")
+    comment = text[following[0].start :] if following else ""
     check_comment(comment, names)
     check_following(comment, {item: True}, "choice", names)
     return item
@@ -83,18 +83,18 @@ def _first_choice(tokens: Sequence[Token]) -> tuple[str, int] | None:
     return item, _past_contrast(tokens, end, item)
 
 
-def _is_denied(rest: Sequence[Token]) -> bool:
+def _is_denied(following: Sequence[Token]) -> bool:
     """Return True if the words after a label deny it: "Hawkish is wrong", "Hawkish: no"."""
-    if len(rest) < 2 or rest[0].kind not in ("verb", "link"):
+    if len(following) < 2 or following[0].kind not in ("verb", "link"):
         return False
     is_remark = (  # "Hawkish: nothing else fits"
-        rest[2:]
-        and rest[0].kind == "link"
-        and rest[1].text in ("no", "nothing", "neither")
-        and rest[2].kind in ("word", "name", "fill")
+        following[2:]
+        and following[0].kind == "link"
+        and following[1].text in ("no", "nothing", "neither")
+        and following[2].kind in ("word", "name", "fill")
     )
-    denies = rest[1].kind in ("neg", "negation", "absent", "no", "hedge")
-    return not is_remark and (denies or (rest[1].kind == "mark" and not rest[1].value))
+    denies = following[1].kind in ("neg", "negation", "absent", "no", "hedge")
+    return not is_remark and (denies or (following[1].kind == "mark" and not following[1].value))
 
 
 def _past_letter(tokens: Sequence[Token]) -> int:
@@ -104,48 +104,52 @@ def _past_letter(tokens: Sequence[Token]) -> int:
     return 1 + (tokens[1:2] != () and tokens[1].kind == "stop") if lettered else 0
 
 
-def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:
+def _goes_on(following: Sequence[Token], line: str, names: Names) -> bool:
     """Return True if the words after a label belong to a sentence about it, or to one that only starts with its name.
 
     "Hawkish is too strong", "Hawkish (the critic's label) fails", "Hawkish (rejected)", "Hawkish: 7" and "Neither the
     extractor nor ..." do not choose a label. "Hawkish is the best label" does.
     """
-    kind, said = rest[0].kind, rest[1].text if len(rest) > 1 and rest[1].kind == "word" else ""
+    kind, next_word = following[0].kind, following[1].text if len(following) > 1 and following[1].kind == "word" else ""
     if kind == "bracket":
-        words = line[rest[0].start : rest[0].end]
-        hedged = rest[0].inner[:1] and rest[0].inner[0].kind == "hedge"  # "Positive (weakly)"
-        return bool(said or hedged) or UNLIKELY.fullmatch(words) is not None or sole_answer(words[1:-1], names) is False
+        words = line[following[0].start : following[0].end]
+        hedged = following[0].inner[:1] and following[0].inner[0].kind == "hedge"  # "Positive (weakly)"
+        return (
+            bool(next_word or hedged)
+            or UNLIKELY.fullmatch(words) is not None
+            or sole_answer(words[1:-1], names) is False
+        )
     return (
-        rest[0].text == "the"
-        or (rest[0].kind == "fill" and line[: rest[0].start].strip().casefold() == "no")  # "No label fits"
-        or (said != "" and _begins_name(rest, line))
-        or (kind == "verb" and said != "" and said not in _FITTING)
-        or (kind == "verb" and _SECOND_BEST.match(line, rest[0].end) is not None)
-        or (kind == "link" and said.replace(".", "", 1).isdecimal())
+        following[0].text == "the"
+        or (following[0].kind == "fill" and line[: following[0].start].strip().casefold() == "no")  # "No label fits"
+        or (next_word != "" and _begins_name(following, line))
+        or (kind == "verb" and next_word != "" and next_word not in _FITTING)
+        or (kind == "verb" and _SECOND_BEST.match(line, following[0].end) is not None)
+        or (kind == "link" and next_word.replace(".", "", 1).isdecimal())
     )
 
 
-def _begins_name(rest: Sequence[Token], line: str) -> bool:
+def _begins_name(following: Sequence[Token], line: str) -> bool:
     """Return True if another name follows a label: "Health and Safety", "Energy/Climate", "Law, Justice"."""
-    if rest[0].kind == "comma" and rest[0].text != "/":
-        words = [line[token.start] for token in rest[1:] if token.kind != "stop"]
+    if following[0].kind == "comma" and following[0].text != "/":
+        words = [line[token.start] for token in following[1:] if token.kind != "stop"]
         return all(map(str.isupper, words))
-    return rest[0].kind in ("and", "comma")
+    return following[0].kind in ("and", "comma")
 
 
 def _listed(tokens: Sequence[Token]) -> list[Token]:
     """Return the names that stand beside the chosen one as alternatives, before any comment starts."""
-    found: list[Token] = []
+    name_tokens: list[Token] = []
     for token in tokens:
         if token.kind in _NAMED:
-            found.append(token)
+            name_tokens.append(token)
         elif token.kind == "bracket" and not (token.inner and token.inner[0].kind in ("neg", "negation")):
-            found += [inner for inner in every(token.inner) if inner.kind in _NAMED]
+            name_tokens += [inner for inner in every(token.inner) if inner.kind in _NAMED]
         elif token.kind not in ("comma", "and", "or", "semicolon", "fill", "hedge", "bracket") and not (
-            token.kind == "link" and token.text != ":" and not found
+            token.kind == "link" and token.text != ":" and not name_tokens
         ):
             break
-    return found
+    return name_tokens
 
 
 def _past_contrast(tokens: Sequence[Token], at: int, item: str) -> int:
@@ -154,8 +158,8 @@ def _past_contrast(tokens: Sequence[Token], at: int, item: str) -> int:
     if start == len(tokens) or not _CONTRAST.match(tokens[start].text.strip(" ,")):
         return at
     end = past(tokens, start + 1, {"comma", "or", "and", "fill", "neg", *_NAMED}, {"a", "an"})
-    others = [token.item for token in tokens[start + 1 : end] if token.kind in _NAMED]
-    return at if item in others or not others else end
+    other_items = [token.item for token in tokens[start + 1 : end] if token.kind in _NAMED]
+    return at if item in other_items or not other_items else end
 
 
 def _contrasted(tokens: Sequence[Token]) -> tuple[str, int] | None:
