@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -95,12 +95,12 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
 
     For several labels per document there is no value over all labels.
     """
-    shown = [metric for metric in metrics(scores.kind, per_label=True) if metric.key in AGREEMENT]
-    rows = _label_rows(scores, shown)
+    names, cells = scores.table(estimate_html, lambda metric: metric.key in AGREEMENT)
+    rows = [[name, *row] for name, row in cells.items()]
     if overall := [metric.key for metric in metrics(scores.kind) if metric.key in AGREEMENT]:
         rows.append(["All labels", *(estimate_html(scores[name]) for name in overall)])
     with layout.panel("Agreement", f"of verdict and {reference}, corrected for chance", counted=counted, key=key):
-        elements.table(["Label", *(metric.name for metric in shown)], rows)
+        elements.table(["Label", *names], rows)
         for reason in undefined_agreement(scores, reference):
             elements.line(reason)
 
@@ -124,27 +124,22 @@ def undefined_agreement(scores: Scores, reference: str) -> list[str]:
 
 def dimension_table(scores: Scores) -> None:
     """Draw all scores of each dimension of a rating, with intervals."""
-    shown = metrics(scores.kind, per_label=True)
-    elements.table(["Dimension", *(metric.name for metric in shown)], _label_rows(scores, shown))
-
-
-def _label_rows(scores: Scores, shown: Sequence[ScoreMetric]) -> list[list[str]]:
-    return [[name, *(estimate_html(label[metric.key]) for metric in shown)] for name, label in scores.labels.items()]
+    names, rows = scores.table(estimate_html)
+    elements.table(["Dimension", *names], [[name, *cells] for name, cells in rows.items()])
 
 
 def score_tables(scores: Scores) -> None:
     """Draw all metrics, over all labels and per label, in an expander."""
-    shown = metrics(scores.kind, per_label=True)
     with st.expander("All metrics", key="evaluate-tables"):
         left, right = st.columns([1, 2.2], gap="small")
         overall = [
             {"metric": metric.name, "value": format_estimate(scores[metric.key])} for metric in metrics(scores.kind)
         ]
         left.dataframe(overall, hide_index=True, height="content", key="evaluate-tables-overall")
-        item = label_noun(scores.kind)
+        names, cells = scores.table(format_estimate)
         rows = [
-            {item: name, "n": label.n, **{metric.name: format_estimate(label[metric.key]) for metric in shown}}
-            for name, label in scores.labels.items()
+            {label_noun(scores.kind): name, "n": scores.labels[name].n, **dict(zip(names, row, strict=True))}
+            for name, row in cells.items()
         ]
         right.dataframe(rows, hide_index=True, height="content", key="evaluate-tables-labels")
 

@@ -296,13 +296,10 @@ def _results(report: EvaluationReport, view: str) -> Iterable[Table]:
         f"Scores over all {item}s against {reference}, with 95% intervals",
         view,
     )
-    label_metrics = [metric for metric in metrics.metrics(report.scores.kind, per_label=True) if metric.averages]
+    names, cells = report.scores.table(_cell, lambda metric: metric.averages)
     yield Table(
-        (item.capitalize(), "n", *(metric.name for metric in label_metrics)),
-        tuple(
-            (name, f"{scores.n:,}", *(_cell(scores[metric.key]) for metric in label_metrics))
-            for name, scores in report.scores.labels.items()
-        ),
+        (item.capitalize(), "n", *names),
+        tuple((name, f"{report.scores.labels[name].n:,}", *row) for name, row in cells.items()),
         f"Scores of each {item} against {reference}, with 95% intervals; n: documents with the reference",
         view,
     )

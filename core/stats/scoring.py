@@ -94,6 +94,14 @@ class Scores:
         """The counts by label name; empty for ratings."""
         return {name: label.counts for name, label in self.labels.items() if label.counts is not None}
 
+    def table(
+        self, cell: Callable[[Estimate], str], is_shown: Callable[[Metric], object] = bool
+    ) -> tuple[list[str], dict[str, list[str]]]:
+        """Return the names of the metrics of a label that are shown, and the cells of each label by name."""
+        shown = [metric for metric in metrics(self.kind, per_label=True) if is_shown(metric)]
+        rows = {name: [cell(label[metric.key]) for metric in shown] for name, label in self.labels.items()}
+        return [metric.name for metric in shown], rows
+
     @property
     def cells(self) -> int:
         """Compared cells."""

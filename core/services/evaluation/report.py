@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -156,17 +157,10 @@ def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[l
     else:
         counts = [f"{count:,}" for count in run_data.given_labels(codebook, values).sum(axis=0)]
     scores = evaluate(session, run).scores
-    shown = [
-        metric
-        for metric in metrics.metrics(codebook.kind, per_label=True)
-        if scores.n and metric.key in ("precision", "recall", "f1", "spearman")
-    ]
-    headings = ["label", "mean" if codebook.kind == "rating" else "given", *(metric.name for metric in shown)]
-    rows = [
-        [name, count, *(format_estimate(scores.labels[name][metric.key]) for metric in shown)]
-        for name, count in zip(codebook.names, counts, strict=True)
-    ]
-    return headings, rows
+    shown = ("precision", "recall", "f1", "spearman") if scores.n else ()
+    names, cells = scores.table(format_estimate, lambda metric: metric.key in shown)
+    headings = ["label", "mean" if codebook.kind == "rating" else "given", *names]
+    return headings, [[name, count, *cells[name]] for name, count in zip(codebook.names, counts, strict=True)]
 
 
 def save_html_report(session: ProjectSession, run: RunRow, path: Path, reference: Reference = "gold") -> Path:
@@ -251,21 +245,17 @@ def _data_facts(session: ProjectSession, run: RunRow, report: EvaluationReport) 
 
 def _label_tables(scores: scoring.Scores) -> list[tuple[list[str], list[list[str]]]]:
     """Return head and rows of tables with the scores of each label, each as wide as a page."""
-    label_metrics = metrics.metrics(scores.kind, per_label=True)
-    parts = [label_metrics[:BESIDE_COUNTS]] + [
-        label_metrics[start : start + PER_TABLE] for start in range(BESIDE_COUNTS, len(label_metrics), PER_TABLE)
+    names, cells = scores.table(_cell)
+    head = ["n", *(["TP", "FP", "FN", "TN"] if scores.counts else []), *names]
+    for name, label in scores.labels.items():
+        counts = (label.n, *(astuple(label.counts) if label.counts else ()))
+        cells[name][:0] = [f"{count:,}" for count in counts]
+    first = len(head) - len(names) + BESIDE_COUNTS
+    ends = [0, *range(first, len(head), PER_TABLE), len(head)]
+    return [
+        (["", *head[start:end]], [[name, *row[start:end]] for name, row in cells.items()])
+        for start, end in pairwise(ends)
     ]
-    tables = []
-    for index, part in enumerate(parts):
-        head, rows = [""], {name: [name] for name in scores.labels}
-        if index == 0:
-            head += ["n", *(["TP", "FP", "FN", "TN"] if scores.counts else [])]
-            for name, label in scores.labels.items():
-                rows[name] += [f"{count:,}" for count in (label.n, *(astuple(label.counts) if label.counts else ()))]
-        for name, label in scores.labels.items():
-            rows[name] += [_cell(label[metric.key]) for metric in part]
-        tables.append(([*head, *(metric.name for metric in part)], list(rows.values())))
-    return tables
 
 
 def _points(gain: Estimate) -> str:

@@ -250,3 +250,11 @@ def test_exact_difference_is_certain() -> None:
     assert normal_p(Estimate(0.0, Interval(0.0, 0.0))) == 1
     assert normal_p(Estimate(0.02, Interval(-0.01, 0.05))) == pytest.approx(0.191, abs=1e-3)
     assert normal_p(Estimate(0.02, None)) is None
+
+
+def test_table_has_the_chosen_metrics_of_each_label():
+    reference, predicted = np.array([[1, 0], [1, 1]]), np.array([[1, 0], [0, 1]])
+    scores = score("multilabel", reference, predicted, ("A", "B"), intervals=False)
+    names, cells = scores.table(lambda estimate: f"{estimate.value:.2f}", lambda metric: metric.averages)
+    assert (names, cells) == (["Precision", "Recall", "F1"], {"A": ["1.00", "0.50", "0.67"], "B": ["1.00"] * 3})
+    assert len(scores.table(str)[0]) == len(metrics.metrics("multilabel", per_label=True))
