@@ -8,17 +8,17 @@ to 0 to 1 by the scale, so that scales can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.agreement import kendall, krippendorff_alpha, pearson, spearman, with_interval
+from core.stats.agreement import krippendorff_alpha, with_interval
 from core.stats.arrays import Codes, Ratings, ratings
-from core.stats.intervals import LEVEL, Estimate, Interval
+from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
-from core.stats.scoring import score
+from core.stats.scoring import difference, score
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,59 +112,43 @@ def _alpha(members: Sequence[Ratings], groups: Codes | None) -> Estimate:
 
 
 MEASURES = ("spearman", "kendall", "pearson", "alpha")
-RESAMPLES = 400
 MOST = 1_000
 """Maximum number of documents, to save time; callers draw a sample from more."""
 
 
-def estimate(values: Ratings) -> Estimate:
-    """Return the first value with the percentile interval of the others, which are those of resamples.
+def scores(
+    reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], groups: Codes | None = None
+) -> dict[str, Estimate]:
+    """Return each of ``MEASURES`` of a group, from reference and members' ratings ``[document]``.
 
-    NaN stands for no value. A resample without a value leaves no interval.
+    Correlations use the members' mean on documents with a reference and a rating; None without spread on either side.
+    Alpha uses documents that two members rated; None for one member. Documents with equal codes in ``groups`` depend on
+    each other.
     """
-    if np.isnan(values[0]):
-        return Estimate(None, None)
-    if len(values) == 1 or np.isnan(values).any():
-        return Estimate(float(values[0]), None)
-    low, high = np.quantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Estimate(float(values[0]), Interval(float(low), float(high)))
+    ratings_of_members = [ratings(member) for member in members]
+    following = _following(ratings(reference), mean_of(np.stack(ratings_of_members)), Design(groups=groups))
+    correlations = {name: getattr(following, name) for name in MEASURES[:3]}
+    return correlations | {"alpha": _alpha(ratings_of_members, groups)}
 
 
-def draws(n: int, groups: Codes | None = None, *, resamples: int = RESAMPLES, seed: int = 0) -> Ratings:
-    """Return the frequency of each of ``n`` documents in each resample, ``[1 + resample, document]``.
+def gains(
+    reference: npt.ArrayLike,
+    old: Sequence[npt.ArrayLike],
+    new: Sequence[npt.ArrayLike],
+    groups: Codes | None = None,
+) -> dict[str, Estimate]:
+    """Return the gain of new members over old ones in each of ``MEASURES``. Arguments as for ``scores``."""
+    before, after = (mean_of(np.stack([ratings(member) for member in side]))[:, None] for side in (old, new))
+    gold, design = ratings(reference)[:, None], Design(groups=groups)
+    differences = difference("rating", gold, before, after, ("",), design=design).labels[""]
 
-    Documents with equal codes in ``groups``, ``[document]``, are drawn together. The first row is the sample itself,
-    with each document once. It is the only row for fewer than two documents or groups.
-    """
-    unit = np.unique(np.arange(n) if groups is None else groups, return_inverse=True)[1]
-    units = int(unit.max(initial=-1)) + 1
-    once = np.ones((1, n))
-    if units < 2:
-        return once
-    drawn = np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), size=resamples)
-    return np.concatenate([once, drawn[:, unit].astype(np.float64)])
+    def gain(answers: Ratings, times: Ratings) -> float | None:
+        sides = (answers[:, : len(old)], answers[:, len(old) :])
+        first, second = (krippendorff_alpha(side, "ordinal", times) for side in sides)
+        return None if first is None or second is None else second - first
 
-
-def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: Ratings) -> dict[str, Ratings]:
-    """Return each of ``MEASURES`` of a group by sample, from reference and members' ratings ``[document]``.
-
-    Correlations use the members' mean on documents with a reference and a rating; NaN without spread on either side.
-    Alpha uses documents that two members rated; NaN for one member. ``weights`` are those of ``draws``.
-    """
-    gold, stack = ratings(reference), np.stack([ratings(member) for member in members])
-    mean = mean_of(stack)
-    has_both = ~np.isnan(gold) & ~np.isnan(mean)
-    x, y = gold[has_both], mean[has_both]
-    measures: dict[str, Callable[[Ratings], float | None]] = {
-        "spearman": lambda frequency: spearman(x, y, frequency[has_both]),
-        "kendall": lambda frequency: kendall(x, y, frequency[has_both]),
-        "pearson": lambda frequency: pearson(x, y, frequency[has_both]),
-        "alpha": lambda frequency: krippendorff_alpha(stack.T, "ordinal", frequency),
-    }
-    return {
-        name: np.array([measure(frequency) for frequency in weights], dtype=np.float64)
-        for name, measure in measures.items()
-    }
+    alpha = with_interval(gain, np.column_stack([*old, *new]), groups)
+    return {name: differences[name] for name in MEASURES[:3]} | {"alpha": alpha}
 
 
 def mean_of(stack: Ratings) -> Ratings:
@@ -173,8 +157,3 @@ def mean_of(stack: Ratings) -> Ratings:
     mean = np.full(stack.shape[1:], np.nan)
     np.divide(np.where(there, stack, 0.0).sum(axis=0), there.sum(axis=0), out=mean, where=there.any(axis=0))
     return mean
-
-
-def gains(new: Mapping[str, Ratings], old: Mapping[str, Ratings]) -> dict[str, Estimate]:
-    """Return the gain of the new version over the old, for each measure with its interval."""
-    return {name: estimate(new[name] - old[name]) for name in MEASURES}

@@ -36,6 +36,7 @@ from core.stats.metric_intervals import Design, Shape, Spread
 from core.stats.metrics import MAIN, Counts, Metric, Samples, label_weights, metrics, nest_averages
 
 _CELLS = 2_000_000  # drawn at a time, to bound memory
+_NOTHING = 1e-12
 _STEP = 1e-5
 """Change of weight by which an influence is measured."""
 _CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
@@ -540,11 +541,14 @@ class _Patterns:
             return Estimate(after - before, None)
         return Estimate(after - before, self._gap(metric, column, first, second, self.quantile))
 
-    def _gap(self, metric: Metric, column: int, first: _Estimated, second: _Estimated, quantile: float) -> Interval:
+    def _gap(
+        self, metric: Metric, column: int, first: _Estimated, second: _Estimated, quantile: float
+    ) -> Interval | None:
         """Return the interval of a difference.
 
         With enough cases it comes from the influences of the difference, and one more document on which both differ.
-        With few it combines the intervals of both, which the ends of the range make wide.
+        With few it combines the intervals of both, which the ends of the range make wide. None if correlations of 1 or
+        -1 do not show the possible error.
         """
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
@@ -554,8 +558,10 @@ class _Patterns:
         before, after = first.outputs[column], second.outputs[column]
         low, high = before.value or 0.0, after.value or 0.0
         roots = np.stack([first.roots[:, column], second.roots[:, column]], axis=1)
+        variance = float(((roots[:, 1] - roots[:, 0]) ** 2).sum())
+        if metric.interval == "correlation" and quantile and variance <= _NOTHING:
+            return None
         if self._fewest_cases(metric, column) >= _CASES:
-            variance = float(((roots[:, 1] - roots[:, 0]) ** 2).sum())
             half = quantile * sqrt(variance * (1 + 1 / max(1, self.units_of(apart))))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)

@@ -89,7 +89,7 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
 def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Reference = "gold") -> Styles | None:
     """Return the groups of a panel run on a dimension (its id), with the run of the other style if there is one.
 
-    Intervals resample documents, or whole groups of them. Scores against reviewed labels describe the reviewed
+    Documents are independent, or groups of them. Scores against reviewed labels describe the reviewed
     documents alone and have no interval. None if the run is not a panel of ratings.
     """
     own_style = style_of(run)
@@ -105,23 +105,15 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     shared_rows = _shared_rows(session, loaded.documents, list(rows.values()), reference, column)
     documents, gold = [loaded.documents[row] for row in shared_rows], loaded.reference[shared_rows, column]
     is_reviewed = source_of(reference).kind == REVIEWED
-    groups = run_data.group_codes(session, run)
-    weights = panels.draws(
-        len(shared_rows),
-        None if groups is None else groups[shared_rows],
-        resamples=0 if is_reviewed else panels.RESAMPLES,
-    )
-    resampled = {
-        name: {
-            group: [panels.scores(gold, side, weights) for side in sides]
-            for group, sides in _group_ratings(session, row, documents, column).items()
-        }
-        for name, row in rows.items()
-    }
+    codes = run_data.group_codes(session, run)
+    codes = None if codes is None else codes[shared_rows]
+    ratings = {name: _group_ratings(session, row, documents, column) for name, row in rows.items()}
     gains: dict[str, Mapping[str, Estimate]] = {}
-    if len(resampled) > 1:
-        simple = resampled["simple"]
-        gains = {group: panels.gains(after, simple[group][1]) for group, (_, after) in resampled["full"].items()}
+    if len(ratings) > 1:
+        gains = {
+            group: _estimates(panels.gains(gold, ratings["simple"][group][1], after, codes), is_reviewed=is_reviewed)
+            for group, (_, after) in ratings["full"].items()
+        }
     is_shared = np.zeros(run.documents, dtype=np.bool_)
     is_shared[shared_rows] = True
     label = next(label.name for label in run.settings.codebook.labels if label.id == dimension)
@@ -130,8 +122,10 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         runs={name: row.run_id for name, row in rows.items()},
         counted=_counted(session, run, other, reference, is_shared),
         parts=tuple(
-            Part(style, group, *({name: panels.estimate(values) for name, values in side.items()} for side in sides))
-            for style, groups_of_style in resampled.items()
+            Part(
+                style, group, *(_estimates(panels.scores(gold, side, codes), is_reviewed=is_reviewed) for side in sides)
+            )
+            for style, groups_of_style in ratings.items()
             for group, sides in groups_of_style.items()
         ),
         gains=gains,
@@ -139,6 +133,11 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         if gains
         else _missing(own_style, run.title),
     )
+
+
+def _estimates(measures: Mapping[str, Estimate], *, is_reviewed: bool) -> Mapping[str, Estimate]:
+    """Return the measures; without intervals for reviewed documents, which are not a random sample."""
+    return {name: Estimate(estimate.value, None) for name, estimate in measures.items()} if is_reviewed else measures
 
 
 def all_styles(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Styles] | None:
@@ -215,7 +214,7 @@ def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate, *, is_revie
         return f"{subject}: {difference}; too few documents for an interval."
     span = format_interval(gain.interval, digits=2, named=True)
     if gain.interval.low == gain.interval.high == 0:
-        return f"{subject}: no difference in any resample."
+        return f"{subject}: no difference, as the mean ratings are the same."
     if not gain.clear:
         return f"{subject}: no significant difference, {difference}, {span}."
     return f"{subject}: {'better' if gain.value > 0 else 'worse'}, {difference}, {span}."
