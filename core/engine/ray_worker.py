@@ -169,7 +169,7 @@ class FolderReplyStore:
 
     def __init__(self, folder: Path) -> None:
         self._reader = ReplyLogReader(folder)
-        self._own = folder / f"{uuid.uuid4().hex}.jsonl"
+        self._path = folder / f"{uuid.uuid4().hex}.jsonl"
         self._replies: dict[str, Reply] = {}
 
     def refresh(self) -> None:
@@ -187,7 +187,7 @@ class FolderReplyStore:
     async def commit(self, reply: Reply) -> None:
         """Return once the reply is on disk."""
         if reply.key not in self._replies:
-            await asyncio.to_thread(append_replies, self._own, reply)
+            await asyncio.to_thread(append_replies, self._path, reply)
             self._replies[reply.key] = reply
 
 

@@ -405,8 +405,8 @@ def _align(target: Codebook, trained: Codebook, predicted: classifier.Prediction
         ids = [label.id for label in target.labels]
         if set(ids) != {label.id for label in trained.labels}:
             return None
-        places = np.array([ids.index(label.id) for label in trained.labels], dtype=np.float64)
-        return classifier.Predictions(places[predicted.values.astype(np.int64)], predicted.certainty)
+        positions = np.array([ids.index(label.id) for label in trained.labels], dtype=np.float64)
+        return classifier.Predictions(positions[predicted.values.astype(np.int64)], predicted.certainty)
     shared = [(column, trained.items.index(item)) for column, item in enumerate(target.items) if item in trained.items]
     if not shared:
         return None

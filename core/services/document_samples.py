@@ -72,7 +72,7 @@ def held_out_among(session: ProjectSession, document_ids: Sequence[str]) -> set[
 def labelled_ids(session: ProjectSession, *, held_out: bool) -> list[str]:
     """Return the labelled documents of the held-out or of the development split."""
     now = holdout_split(session)
-    return session.store.lab.known(now.seed, now.share, held_out=held_out)
+    return session.store.lab.labelled(now.seed, now.share, held_out=held_out)
 
 
 @cached_by_reviews
@@ -143,7 +143,7 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
             return sample
     split = holdout_split(session)
     candidates: Sequence[str] = labelled_ids(session, held_out=False)
-    candidates = candidates or session.store.lab.unknown(split.seed, split.share, 20 * size)
+    candidates = candidates or session.store.lab.development(split.seed, split.share, 20 * size)
     if not candidates:
         raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
     run_id = next((run.run_id for run in reversed(session.runs()) if run.verdicts and not run.is_canary), "")
@@ -180,7 +180,7 @@ MAX_VISIBLE = 2_000
 def count_visible(session: ProjectSession) -> int:
     """Return the number of documents that may be looked at: the development split, else unlabelled documents."""
     now = holdout_split(session)
-    return now.development or len(session.store.lab.unknown(now.seed, now.share, MAX_VISIBLE))
+    return now.development or len(session.store.lab.development(now.seed, now.share, MAX_VISIBLE))
 
 
 def visible_document(session: ProjectSession, number: int) -> Document:
@@ -199,5 +199,5 @@ def _visible_ids(session: ProjectSession, offset: int = 0, most: int | None = No
     now = holdout_split(session)
     lab = session.store.lab
     if now.development:
-        return lab.known(now.seed, now.share, held_out=False, offset=offset, most=most)
-    return lab.unknown(now.seed, now.share, MAX_VISIBLE)[offset:]
+        return lab.labelled(now.seed, now.share, held_out=False, offset=offset, most=most)
+    return lab.development(now.seed, now.share, MAX_VISIBLE)[offset:]

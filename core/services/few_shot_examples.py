@@ -81,7 +81,7 @@ def example_pool(store: Store, run: RunRow, without: Collection[str] = ()) -> di
 
 def _unused(store: Store, settings: RunSettings, used: Collection[str]) -> dict[str, dict[str, Value]]:
     """Return the known labels of documents that are neither used nor in the held-out split."""
-    labels = store.precedents.known(settings.codebook.items)
+    labels = store.precedents.labels(settings.codebook.items)
     for left_out in (*_held_out_ids(store), *used):
         labels.pop(left_out, None)
     return labels
@@ -119,7 +119,7 @@ def example_warnings(store: Store, settings: RunSettings, document_ids: Sequence
 
 def _held_out_ids(store: Store) -> Sequence[str]:
     split = store.settings.get(SPLIT)
-    return () if split is None else store.lab.known(str(split["seed"]), float(split["share"]), held_out=True)
+    return () if split is None else store.lab.labelled(str(split["seed"]), float(split["share"]), held_out=True)
 
 
 class _ExampleIndex:

@@ -235,7 +235,7 @@ def _accuracy(full_run: RunRow | None, missing: int, *, enough: bool) -> Step:
 def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
     """Return about how many reviews in queue order are missing for an accuracy estimate of a run, 0 if it is known."""
     estimate = estimate_accuracy(session, run)
-    if estimate.known or estimate.reviewed >= estimate.documents:
+    if estimate.has_interval or estimate.reviewed >= estimate.documents:
         return 0
     return max(1, min(REVIEWS - estimate.drawn, estimate.documents - estimate.reviewed))
 

@@ -335,14 +335,14 @@ class _Lists:
     def __init__(self, ask: Callable[[Connection], tuple[ModelCard, ...]] = list_models) -> None:
         self._ask = ask
         self._guard = threading.Lock()
-        self._asked: dict[str, tuple[Connection, float, Future[Listing]]] = {}
+        self._listings: dict[str, tuple[Connection, float, Future[Listing]]] = {}
 
     def get(self, connection: Connection, wait: float) -> Listing:
         with self._guard:
-            cached = self._asked.get(connection.name)
+            cached = self._listings.get(connection.name)
             if cached is None or cached[0] != connection or time.monotonic() - cached[1] > LISTED_SECONDS:
                 answer = in_thread(lambda: self._list(connection), "moot-listing")
-                self._asked[connection.name] = (connection, time.monotonic(), answer)
+                self._listings[connection.name] = (connection, time.monotonic(), answer)
             else:
                 answer = cached[2]
         try:
@@ -352,7 +352,7 @@ class _Lists:
 
     def forget(self, name: str) -> None:
         with self._guard:
-            self._asked.pop(name, None)
+            self._listings.pop(name, None)
 
     def _list(self, connection: Connection) -> Listing:
         try:

@@ -260,7 +260,7 @@ class ProjectSession:
 
     def run(self, run_id: str) -> RunRow:
         """Return a run with its counts. Raises NoSuchRun."""
-        return self.store.runs.known(run_id)
+        return self.store.runs.require(run_id)
 
     def run_identity(self, run_id: str) -> RunRow:
         """Return a run whose counts and state may be outdated, without counting again. Raises NoSuchRun."""

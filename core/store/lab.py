@@ -109,7 +109,9 @@ class Lab(Repository):
         )
         return rows[0][0], rows[0][1]
 
-    def known(self, seed: str, share: float, *, held_out: bool, offset: int = 0, most: int | None = None) -> list[str]:
+    def labelled(
+        self, seed: str, share: float, *, held_out: bool, offset: int = 0, most: int | None = None
+    ) -> list[str]:
         """Return labelled documents of one side of the split by position: ``most`` of them after the first ``offset``.
 
         A document is held out if the hash of seed and id is among the first ``share`` of all hashes. Documents that are
@@ -120,7 +122,7 @@ class Lab(Repository):
             {"seed": seed, "limit": _limit(share), "held": held_out, "most": most, "offset": offset},
         )
 
-    def unknown(self, seed: str, share: float, most: int) -> list[str]:
+    def development(self, seed: str, share: float, most: int) -> list[str]:
         """Return at most ``most`` documents of the development split, labelled or not, in an order set by the seed."""
         return self._connection.column(
             f"SELECT id FROM documents WHERE NOT {_HELD_OUT} ORDER BY md5(id || $seed), id LIMIT $most",

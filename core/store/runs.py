@@ -113,7 +113,7 @@ class Runs(Repository):
                 record(cursor, "", [NewEvent(DETAILS, after=details.model_dump(mode="json"), run_id=run_id)])
             return run_id
 
-        return self.known(self._writer.do(run))
+        return self.require(self._writer.do(run))
 
     def get(self, run_id: str) -> RunRow | None:
         """Return a run with its counts, or None."""
@@ -125,9 +125,9 @@ class Runs(Repository):
         Counting takes longer than most answers to a key in Review. Raises NoSuchRun for an unknown run.
         """
         read = self._latest.get(run_id)
-        return read[1][0] if read and read[1] else self.known(run_id)
+        return read[1][0] if read and read[1] else self.require(run_id)
 
-    def known(self, run_id: str) -> RunRow:
+    def require(self, run_id: str) -> RunRow:
         """Return a run with its counts. Raises NoSuchRun, which names the latest runs, for an unknown one."""
         run = self.get(run_id)
         if run is None:
@@ -177,7 +177,7 @@ class Runs(Repository):
         statuses = ["unresolved"] * retry_unresolved + ["failed"] * retry_failed
         if statuses:
             self._writer.do(lambda cursor: _set_aside(cursor, run_id, statuses))
-        run = self.known(run_id)
+        run = self.require(run_id)
         retry = self._connection.value("SELECT retry FROM runs WHERE run_id = ?", [run_id])
         todo = self._connection.column(
             "SELECT document_id FROM run_documents ANTI JOIN (SELECT document_id FROM verdicts WHERE run_id = $run) "
@@ -192,14 +192,14 @@ class Runs(Repository):
 
         A run that was done or stopped becomes ``paused`` if documents are added. Raises NoSuchRun for an unknown run.
         """
-        self.known(run_id)
+        self.require(run_id)
 
         def run(cursor: Cursor) -> int:
-            there = cursor.execute(
+            stored = cursor.execute(
                 "SELECT document_id, position FROM run_documents WHERE run_id = ?", [run_id]
             ).fetchall()
-            existing = {id for id, _ in there}
-            first = max((position for _, position in there), default=-1) + 1
+            existing = {id for id, _ in stored}
+            first = max((position for _, position in stored), default=-1) + 1
             new = [id for id in dict.fromkeys(document_ids) if id not in existing]
             rows = [(run_id, id, first + index) for index, id in enumerate(new)]
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
@@ -218,13 +218,13 @@ class Runs(Repository):
 
         The budget is stored as an event beside the frozen settings. Raises NoSuchRun for an unknown run.
         """
-        before = self.known(run_id).budget_usd
+        before = self.require(run_id).budget_usd
         event = NewEvent(BUDGET, before=before, after=budget_usd, run_id=run_id)
         self._writer.do(lambda cursor: record(cursor, "", [event]))
 
     def describe(self, changes: Mapping[str, RunDetails]) -> None:
         """Set the details of these runs as one act. Raises NoSuchRun for an unknown run."""
-        before = {run_id: self.known(run_id).details for run_id in changes}
+        before = {run_id: self.require(run_id).details for run_id in changes}
         events = [
             NewEvent(
                 DETAILS,
@@ -267,7 +267,7 @@ class Runs(Repository):
 class PrecedentPools(Repository):
     """Example pools of a project's runs. Reads work in any thread; writes return after the commit."""
 
-    def known(self, items: Collection[str]) -> dict[str, dict[str, Value]]:
+    def labels(self, items: Collection[str]) -> dict[str, dict[str, Value]]:
         """Return the known labels of each document of the project.
 
         Reviewed labels take precedence over gold. Only these items count; documents without any are left out. Documents

@@ -255,9 +255,9 @@ def accuracy_sentence(estimate: AccuracyEstimate) -> str:
     correct = f"<b>{format_percent(estimate.right.value, 1)}</b> of labels are correct"
     if estimate.reviewed == estimate.documents:
         return f"All {estimate.documents:,} documents are reviewed: {correct}."
-    if not estimate.known and not estimate.missing:
+    if not estimate.has_interval and not estimate.missing:
         return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
-    if not estimate.known:
+    if not estimate.has_interval:
         count = format_count(estimate.missing, "more document")
         return (
             f"A first estimate of the accuracy on all {estimate.documents:,} documents appears after {count} in the "
@@ -273,7 +273,7 @@ def accuracy_sentence(estimate: AccuracyEstimate) -> str:
 def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     """Draw the estimates over all documents, and those of each label by method."""
     metric_strip(_figures(estimate))
-    if not estimate.known:
+    if not estimate.has_interval:
         st.html(f'<div class="moot-remark">{accuracy_sentence(estimate)}</div>')
         return
     measure = "mean rating" if kind == "rating" else "share of documents"

@@ -186,7 +186,7 @@ def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explai
         )  # fmt: skip
     elif now == "queued":
         button("Remove from queue", "unqueue", control.stop)
-    elif not explained and overview.left and now in ("paused", "stopped", "failed"):
+    elif not explained and overview.unfinished and now in ("paused", "stopped", "failed"):
         button("Resume", "resume", control.resume, icon=":material/play_arrow:", type="primary")
         if now == "paused":
             button("End run", "end-run", control.stop, help="Keep the results so far; the run can be resumed later")
@@ -227,9 +227,9 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
         match overview.stop_code:
             case "budget":
                 spent = run.cost_usd or 0.0
-                expected = spent / run.ended * overview.left if run.ended else None
+                expected = spent / run.ended * overview.unfinished if run.ended else None
                 cost = (
-                    f" The other {overview.left:,} will cost about {format_money(expected)} at this rate."
+                    f" The other {overview.unfinished:,} will cost about {format_money(expected)} at this rate."
                     if expected
                     else ""
                 )

@@ -127,7 +127,7 @@ def count_matches(
     sample = _sample(session)
     label = codebook.label(label_id)
     words = tuple(dict.fromkeys((*label.keywords, *suggested)))
-    matches = _found(session, words)
+    matches = _word_matches(session, words)
     keyword_numbers, suggested_numbers = range(len(label.keywords)), range(len(label.keywords), len(words))
     hit = [any(number in numbers for number in keyword_numbers) for numbers in matches]
     counts = Counter(number for numbers in matches for number in numbers)
@@ -181,7 +181,7 @@ def _present(document: Document) -> dict[str, bool]:
 
 
 @cached_by_documents
-def _found(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
+def _word_matches(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
     """Return for each document of the sample the indices of the words that it contains."""
     if not words:
         return (frozenset(),) * len(_sample(session))

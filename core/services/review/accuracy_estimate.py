@@ -57,7 +57,7 @@ class AccuracyEstimate:
     sample: sampling.Sample
 
     @property
-    def known(self) -> bool:
+    def has_interval(self) -> bool:
         """True when there is an interval."""
         return self.right.interval is not None
 

@@ -36,7 +36,7 @@ class RunOverview:
     kept_addresses: tuple[str, ...] = ()
 
     @property
-    def left(self) -> int:
+    def unfinished(self) -> int:
         """Number of documents that are not finished."""
         return self.run.documents - self.run.ended
 
@@ -52,7 +52,7 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
         return overview
     last_reply, open_debates, truncated = _stored_debates(session, run_id)
     truncation = describe_truncation(row, truncated)
-    addresses = rerun.kept_addresses(run_id, row.settings, session.models) if overview.left else ()
+    addresses = rerun.kept_addresses(run_id, row.settings, session.models) if overview.unfinished else ()
     return replace(
         overview,
         last_reply=last_reply,

@@ -59,7 +59,7 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
         ended = store.annotations.debate_statuses(run.run_id) == "verdict"
         # Documents of an old run may have been replaced since.
         counted = ended & ~np.isin(documents, examples) & np.isin(documents, list(rows))
-        places = [rows[document] for document in compress(documents, counted)]
+        row_indices = [rows[document] for document in compress(documents, counted)]
         reviewed = store.annotations.grid(run.run_id, codebook, REVIEWED)[counted]
         roles = [role for role in store.annotations.annotators(run.run_id) if role in run.settings.role_models]
         for role in reversed(roles):  # values of the first role replace those of the others
@@ -67,6 +67,6 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
             values = store.annotations.grid(run.run_id, codebook, role)[counted]
             comparable = ~np.isnan(values) & ~np.isnan(reviewed)
             is_correct = correct.setdefault(spec, np.full((len(rows), len(codebook.items)), np.nan))
-            is_correct[places] = np.where(comparable, values == reviewed, is_correct[places])
+            is_correct[row_indices] = np.where(comparable, values == reviewed, is_correct[row_indices])
     right = {spec: int(np.nansum(is_correct)) for spec, is_correct in correct.items()}
     return right, {spec: int((~np.isnan(is_correct)).sum()) for spec, is_correct in correct.items()}

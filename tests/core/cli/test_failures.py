@@ -271,14 +271,14 @@ def test_project_file_removed_during_a_run_is_recovered(folder: Path, attack: st
 def test_database_that_cannot_be_read_after_a_pause_keeps_the_report(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = Runs.known
+    require = Runs.require
 
     def unreadable(self: Runs, run_id: str) -> RunRow:
-        if (row := known(self, run_id)).state != "queued":
+        if (row := require(self, run_id)).state != "queued":
             raise ProjectError("The database has been invalidated.")
         return row
 
-    monkeypatch.setattr(Runs, "known", unreadable)
+    monkeypatch.setattr(Runs, "require", unreadable)
     with Scripted(debating()) as server:
         result = annotate(folder, *toy(server.url), code=3)
     assert (result.json["run_id"], result.json["status"], result.json["documents"]) == ("r0001", "done", 10)

@@ -114,7 +114,7 @@ def test_turn_is_read_back_with_its_reply(project, run_id):
 def test_time_of_a_run_is_added_up(project, run_id):
     project.sink.add_seconds(run_id, 10.0)
     asyncio.run(project.sink.state(run_id, "paused", seconds=2.5))
-    assert project.store.runs.known(run_id).seconds == 12.5
+    assert project.store.runs.require(run_id).seconds == 12.5
 
 
 def test_debates_are_read_in_the_order_of_the_run(project, run_id):

@@ -253,7 +253,7 @@ def test_raised_budget_applies_from_the_next_start(project, run_id):
     assert project.store.runs.work(run_id).run.settings.budget_usd is None
     project.store.runs.raise_budget(run_id, 2.0)
     project.store.runs.raise_budget(run_id, 3.5)
-    run = project.store.runs.known(run_id)
+    run = project.store.runs.require(run_id)
     assert (run.budget_usd, run.settings.budget_usd) == (3.5, None)
     assert project.store.runs.work(run_id).run.settings.budget_usd == 3.5
     assert [(event.before, event.after) for event in project.store.events.all(kinds=["budget"])] == [

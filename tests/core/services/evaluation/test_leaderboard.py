@@ -50,6 +50,6 @@ def test_full_price_includes_cached_replies(tmp_path):
         one, two = (planning.create_runs(session, settings, ["d0", "d1"])[0].run_id for _ in range(2))
         for run_id in (one, two):
             session.start_or_resume(run_id).result(60)
-        first, second = map(session.store.runs.known, (one, two))
+        first, second = map(session.store.runs.require, (one, two))
         assert (first.calls, second.calls, second.prompt_tokens) == (6, 0, 0)
         assert cost_of_run(session, second)["tokens"] == cost_of_run(session, first)["tokens"] > 0

@@ -52,7 +52,7 @@ def world(project: Project) -> tuple[Any, MakeRun]:
             store_debate(project, run.run_id, id, {"extractor": both("ab"), "critic": verdict}, verdict)
             for id, verdict in verdicts.items()
         )
-        return project.store.runs.known(run.run_id)
+        return project.store.runs.require(run.run_id)
 
     return sample_world.session_on(project), make_run
 

@@ -52,7 +52,7 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     session, run = world
     queue.save_review_settings(session, ReviewSettings(even=0.5))
     empty = accuracy_estimate.estimate_accuracy(session, run)
-    assert (empty.documents, empty.reviewed, empty.drawn, empty.known) == (48, 0, 0, False)
+    assert (empty.documents, empty.reviewed, empty.drawn, empty.has_interval) == (48, 0, 0, False)
     assert empty.more() is None
     assert empty.missing == 5
     assert empty.labels[0].naive == pytest.approx(0.75)  # share by the word lists; the true share is 0.5

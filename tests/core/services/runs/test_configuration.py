@@ -158,11 +158,11 @@ def test_rename_is_stored_and_can_be_undone(session):
     run = create_run(session)
     changed = run.details.model_copy(update={"name": "Baseline", "tags": ("paper",), "pinned": True})
     change_details(session, {run.run_id: changed})
-    assert session.store.runs.known(run.run_id).details == changed
+    assert session.store.runs.require(run.run_id).details == changed
     undo_details(session)
-    assert session.store.runs.known(run.run_id).details == run.details
+    assert session.store.runs.require(run.run_id).details == run.details
     undo_details(session)
-    assert session.store.runs.known(run.run_id).details == changed, "the undo is undone"
+    assert session.store.runs.require(run.run_id).details == changed, "the undo is undone"
 
 
 def test_several_runs_are_deleted_and_restored_together(session):

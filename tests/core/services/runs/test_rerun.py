@@ -52,7 +52,7 @@ def test_models_and_parameters_of_a_run_are_used_from_now_on(session: ProjectSes
 def test_rerun_keeps_the_current_budget_and_the_documents(session: ProjectSession) -> None:
     (run,) = queue_runs(session, planning.Plan(budget_usd=0.5, limit=3))
     session.store.runs.raise_budget(run.run_id, 2.0)
-    run = session.store.runs.known(run.run_id)
+    run = session.store.runs.require(run.run_id)
     kept = {"role_models": {}, "prompts": {}, "concurrency": None, "engine": run.settings.engine}
     budgets = [rerun.changed_settings(session, run, **kept, budget_usd=budget).budget_usd for budget in (None, 1.0)]
     assert budgets == [2.0, 1.0]
