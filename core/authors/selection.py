@@ -35,7 +35,7 @@ from core.authors.questions import (
     loss,
 )
 from core.codebook import normalise
-from core.stats.error_analysis import LEAST_Z, cues
+from core.stats.error_analysis import MIN_Z, cues
 
 RATE = 0.5
 """Step of the gradient. Constant, because predictors change while they learn."""
@@ -151,7 +151,7 @@ def keywords(examples: Sequence[Example], most: int = MAX_KEYWORDS) -> dict[str,
     words_by_value = {}
     for value, texts_of_value in texts.items() if len(texts) > 1 else ():
         other_texts = [text for other, group in texts.items() if other != value for text in group]
-        if words := tuple(cue.word for cue in cues(texts_of_value, other_texts, most, least_z=LEAST_Z)):
+        if words := tuple(cue.word for cue in cues(texts_of_value, other_texts, most, min_z=MIN_Z)):
             words_by_value[spelling[value]] = words
     return words_by_value
 

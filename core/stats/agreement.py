@@ -253,10 +253,10 @@ def kendall(first: Ratings, second: Ratings, weights: Ratings | None = None) -> 
     above[:-1, :-1] = table[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]  # weight at or above both values
     higher = above[1:, 1:]
     lower_second = above[1:, :1] - above[1:, :-1]
-    together = float((table * (higher - lower_second)).sum())
+    concordance = float((table * (higher - lower_second)).sum())
     total = table.sum()
-    apart = [(total**2 - float((table.sum(axis=axis) ** 2).sum())) / 2 for axis in (1, 0)]
-    return float(np.clip(together / np.sqrt(apart[0] * apart[1]), -1.0, 1.0))
+    untied = [(total**2 - float((table.sum(axis=axis) ** 2).sum())) / 2 for axis in (1, 0)]
+    return float(np.clip(concordance / np.sqrt(untied[0] * untied[1]), -1.0, 1.0))
 
 
 def divergence(reference: npt.ArrayLike, predicted: npt.ArrayLike) -> Ratings:

@@ -26,8 +26,8 @@ EPSILONS: Mapping[People, float] = {"experts": 0.2, "trained": 0.15, "crowd": 0.
 """Allowance recommended by the authors for each kind of annotator: higher for more expensive people."""
 Q = 0.05
 """Limit of the false discovery rate over people."""
-LEAST_PEOPLE = 3
-LEAST_DOCUMENTS = 30
+MIN_PEOPLE = 3
+MIN_DOCUMENTS = 30
 """Documents per person below which Wilcoxon's signed-rank test replaces the t-test (authors, section 3)."""
 
 
@@ -104,7 +104,7 @@ def alternative_test(
     model_ratings = ratings(model)
     grids = {name: ratings(values) for name, values in people.items()}
     check_shapes(model_ratings, *grids.values())
-    if len(grids) < LEAST_PEOPLE:
+    if len(grids) < MIN_PEOPLE:
         few = {0: "nobody", 1: "one person"}.get(len(grids), "two people")
         why = (
             f"The test needs at least three people who labelled the same documents; here {few} did. "
@@ -183,7 +183,7 @@ def _short_by(lead: Ratings, epsilon: float) -> float:
     from scipy import stats
 
     n = len(lead)
-    if n < LEAST_DOCUMENTS:  # exact as far as scipy can: with few documents the normal approximation is too sure
+    if n < MIN_DOCUMENTS:  # exact as far as scipy can: with few documents the normal approximation is too sure
         return float(stats.wilcoxon(lead - epsilon, alternative="less").pvalue)
     mean, sd = float(lead.mean()), float(lead.std(ddof=1))
     if sd < 1e-12:  # equal on all of many documents

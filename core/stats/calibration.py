@@ -58,8 +58,8 @@ def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, design: Design |
     if predicted.ndim == 1:
         predicted, outcome = predicted[:, None], outcome[:, None]
     compared = ~np.isnan(predicted) & (outcome >= 0)
-    sure = predicted[compared]
-    if len(sure) and (sure.min() < 0 or sure.max() > 1):
+    certainties = predicted[compared]
+    if len(certainties) and (certainties.min() < 0 or certainties.max() > 1):
         raise ValueError("certainties are between 0 and 1")
     design = design or Design()
     weights = np.where(compared, design.weights(len(compared))[:, None], 0.0)
@@ -73,12 +73,12 @@ def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, design: Design |
         if not share:
             continue
         mean = float((weights[in_bin] * predicted[in_bin]).sum() / weights[in_bin].sum())
-        hit = ratio((in_bin & (outcome == 1)).sum(axis=1), in_bin.sum(axis=1), design)
-        bins.append(Bin(float(edges[index]), float(edges[index + 1]), int(in_bin.sum()), mean, hit))
-        gaps.append((share, abs(mean - (hit.value or 0.0))))
+        share_right = ratio((in_bin & (outcome == 1)).sum(axis=1), in_bin.sum(axis=1), design)
+        bins.append(Bin(float(edges[index]), float(edges[index + 1]), int(in_bin.sum()), mean, share_right))
+        gaps.append((share, abs(mean - (share_right.value or 0.0))))
     squares = np.where(compared, (np.nan_to_num(predicted) - outcome) ** 2, 0.0)
     return Calibration(
-        n=len(sure),
+        n=len(certainties),
         excluded=int((~compared).sum()),
         bins=tuple(bins),
         ece=sum(share * gap for share, gap in gaps) if gaps else None,

@@ -31,7 +31,7 @@ from core.stats.significance import ALPHA, CochranQ, McNemar, TTest, cochrans_q,
 
 DifferenceVerdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
 """Verdict on the second run; ``none``: no significant difference, ``unknown``: too little data."""
-MOST_EXCHANGED: Mapping[str, int] = {"multilabel": 1000, "choice": 1000, "rating": 200}
+MAX_EXCHANGED: Mapping[str, int] = {"multilabel": 1000, "choice": 1000, "rating": 200}
 """Up to this many differing documents, the main score is tested by permutation; above, by the normal distribution."""
 MIN_POSITIVES = 5
 """Minimum number of reference documents with a label for a verdict on that label."""
@@ -244,8 +244,8 @@ class _SharedDocuments:
     def main_p(self, scores: Scores, first: Side, second: Side) -> float | None:
         """Return the p of the difference in the main score."""
         kind, first_verdicts, second_verdicts = self.codebook.kind, first.verdicts, second.verdicts
-        apart = int((~np.isnan(first_verdicts) & (first_verdicts != second_verdicts)).any(axis=1).sum())
-        if apart > MOST_EXCHANGED[kind] or self.design.represents:
+        differing = int((~np.isnan(first_verdicts) & (first_verdicts != second_verdicts)).any(axis=1).sum())
+        if differing > MAX_EXCHANGED[kind] or self.design.represents:
             return scoring.normal_p(scores.main)
         names, groups = self.codebook.names, self.design.groups
         return scoring.swap_test(

@@ -29,14 +29,14 @@ import numpy as np
 
 from core.stats.arrays import Codes, Numbers
 from core.stats.intervals import Estimate, Interval, t_quantile
-from core.stats.sampling import LEAST, Sample
+from core.stats.sampling import MIN_DRAWS, Sample
 
 Family: TypeAlias = Literal["linear", "logistic"]
 _ROUNDS = 100
 _HALVINGS = 20
-_CLOSE = 1e-9
-_NOTHING = 1e-300
-_FAR = 30.0
+_TOLERANCE = 1e-9
+_TINY = 1e-300
+_MAX_PREDICTOR = 30.0
 """Largest linear predictor of a logistic regression; beyond it a coefficient has no finite value."""
 
 
@@ -102,8 +102,8 @@ def regression(
     count, columns = everything.predictors.shape
     if np.linalg.matrix_rank(everything.predictors) < columns:
         raise ValueError("the predictors are collinear")
-    if not sample.complete and sample.drawn < columns + LEAST:
-        raise ValueError(f"{columns + LEAST} random draws are needed")
+    if not sample.complete and sample.drawn < columns + MIN_DRAWS:
+        raise ValueError(f"{columns + MIN_DRAWS} random draws are needed")
     data = _Equations(family, everything, human, reviewed, sample, groups)
     if tuning is None:
         tuning = 0.0 if sample.complete else data.tuning(data.solve(1.0))
@@ -142,7 +142,7 @@ class _Equations:
         linear = rows.predictors @ beta
         if self.family == "linear":
             return linear, np.ones_like(linear)
-        share: Numbers = 1 / (1 + np.exp(-np.clip(linear, -_FAR, _FAR)))
+        share: Numbers = 1 / (1 + np.exp(-np.clip(linear, -_MAX_PREDICTOR, _MAX_PREDICTOR)))
         return share, share * (1 - share)
 
     def scores(self, rows: Rows, beta: Numbers) -> Numbers:
@@ -171,7 +171,7 @@ class _Equations:
 
         now = score(beta)
         for _ in range(_ROUNDS):
-            if np.abs(now).max() < _CLOSE:
+            if np.abs(now).max() < _TOLERANCE:
                 return beta
             step = np.linalg.lstsq(self.curvature(beta, tuning), now, rcond=None)[0]
             for _ in range(_HALVINGS):
@@ -180,7 +180,7 @@ class _Equations:
                 step = step / 2
             beta = beta + step
             now = score(beta)
-            if self.family == "logistic" and np.abs(self.everything.predictors @ beta).max() >= _FAR:
+            if self.family == "logistic" and np.abs(self.everything.predictors @ beta).max() >= _MAX_PREDICTOR:
                 break
         raise ValueError("the regression has no finite solution")
 
@@ -189,7 +189,7 @@ class _Equations:
         inverse = np.linalg.pinv(self.curvature(beta, 1.0))
         y, f = (self.sample.estimates(self.scores(rows, beta) @ inverse) for rows in (self.human, self.model))
         y, f = y - y.mean(axis=0), f - f.mean(axis=0)
-        alone = np.maximum((y**2).sum(axis=0), _NOTHING)
+        alone = np.maximum((y**2).sum(axis=0), _TINY)
         against = float(((f**2).sum(axis=0) / alone).sum())
         return float(np.clip(((y * f).sum(axis=0) / alone).sum() / against, 0.0, 1.0)) if against > 0 else 0.0
 

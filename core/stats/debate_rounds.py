@@ -258,8 +258,8 @@ class _Debate:
 
     def share_alike(self, first: Ratings, second: Ratings) -> Estimate:
         """Return the share of cells with values of both agents on which they agree."""
-        alike = is_right(first, second, measured=self.measured)
-        return _share_of_cells(alike, ~np.isnan(first + second), self.document_design)
+        agrees = is_right(first, second, measured=self.measured)
+        return _share_of_cells(agrees, ~np.isnan(first + second), self.document_design)
 
 
 def _latest(current: Ratings, earlier: Ratings | None) -> Ratings:

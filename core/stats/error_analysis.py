@@ -18,11 +18,11 @@ from core.stats.metric_intervals import Design, ratio
 
 WORDS = 12
 """Maximum number of cue words."""
-LEAST = 2
+MIN_ERRORS = 2
 """Minimum number of errors that contain a cue word: one error proves nothing."""
 BANDS = 5
 """Maximum number of bands of ``by_number``."""
-LEAST_Z = 1.645
+MIN_Z = 1.645
 """z-value of a cue word that a suggestion may rest on: 5% of words without a relation to the errors exceed it."""
 _CONTRACTIONS = (
     "ain aren couldn didn doesn don hadn hasn haven isn ll mustn needn shan shouldn ve wasn weren won wouldn"
@@ -61,7 +61,7 @@ def cues(
     hits: Sequence[str],
     most: int = WORDS,
     *,
-    least_z: float = 0.0,
+    min_z: float = 0.0,
     ignore: Collection[str] = (),
 ) -> tuple[Cue, ...]:
     """Return the words that separate texts of errors from texts of hits, strongest first.
@@ -69,15 +69,15 @@ def cues(
     TF-IDF over words and pairs of adjacent words (scikit-learn's, sublinear, each text of length 1): the mean over
     errors minus the mean over hits. A word must occur in two errors, and the z-value of the log-odds ratio of its
     occurrence in errors to that in hits, with one half added to each count (Haldane 1956, Annals of Human Genetics 20),
-    must exceed ``least_z``. Numbers, function words of English and words in ``ignore`` are left out. Of a pair and its
+    must exceed ``min_z``. Numbers, function words of English and words in ``ignore`` are left out. Of a pair and its
     words that occur in the same errors, the strongest is kept. Empty if there are fewer than two errors.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
-    if len(errors) < LEAST:
+    if len(errors) < MIN_ERRORS:
         return ()
     without = {*ENGLISH_STOP_WORDS, *_CONTRACTIONS.split(), *ignore}
-    vectoriser = TfidfVectorizer(analyzer=partial(_terms, without=without), sublinear_tf=True, min_df=LEAST)
+    vectoriser = TfidfVectorizer(analyzer=partial(_terms, without=without), sublinear_tf=True, min_df=MIN_ERRORS)
     try:
         weights = vectoriser.fit_transform([*errors, *hits])
     except ValueError:  # no word is left
@@ -93,7 +93,7 @@ def cues(
         z = _log_odds_z(len(rows), len(errors), int(in_hits[column]), len(hits))
         word = str(words[column])
         is_duplicate = any(rows == cue.errors and {*word.split()} & {*cue.word.split()} for cue in selected)
-        if len(rows) >= LEAST and z > least_z and not is_duplicate:
+        if len(rows) >= MIN_ERRORS and z > min_z and not is_duplicate:
             selected.append(Cue(word, float(lead[column]), rows, int(in_hits[column])))
     return tuple(selected)
 
@@ -111,8 +111,8 @@ def _terms(text: str, without: Collection[str]) -> list[str]:
     ]
 
 
-def _log_odds_z(here: int, errors: int, there: int, hits: int) -> float:
-    a, b, c, d = here + 0.5, errors - here + 0.5, there + 0.5, hits - there + 0.5
+def _log_odds_z(in_errors: int, errors: int, in_hits: int, hits: int) -> float:
+    a, b, c, d = in_errors + 0.5, errors - in_errors + 0.5, in_hits + 0.5, hits - in_hits + 0.5
     return log(a * d / (b * c)) / sqrt(1 / a + 1 / b + 1 / c + 1 / d)
 
 

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from core.stats.arrays import Codes, Mask, Numbers
 
-_LEAST = 1e-10  # chance of an answer that was never seen
-_NONE = 1e-6  # units with a true value below which nothing is known of its answers
+_MIN_CHANCE = 1e-10  # chance of an answer that was never seen
+_MIN_UNITS = 1e-6  # units with a true value below which nothing is known of its answers
 _ROUNDS = 500
-_CLOSE = 1e-10
+_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,14 +52,14 @@ def dawid_skene(answers: Codes, values: int, *, counts: npt.ArrayLike | None = N
     times = np.ones(len(answers)) if counts is None else np.asarray(counts, dtype=np.float64)
     shares, confusion = _update(posterior, indicators, has_answer, times)
     for _ in range(_ROUNDS):
-        logs = np.log(np.maximum(shares, _LEAST)) + np.einsum(
-            "urk,rtk->ut", indicators, np.log(np.maximum(np.nan_to_num(confusion), _LEAST))
+        logs = np.log(np.maximum(shares, _MIN_CHANCE)) + np.einsum(
+            "urk,rtk->ut", indicators, np.log(np.maximum(np.nan_to_num(confusion), _MIN_CHANCE))
         )
         logs -= logs.max(axis=1, keepdims=True)
         before, posterior = posterior, np.where(has_answer[:, None], np.exp(logs), 0.0)
-        posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), _LEAST)
+        posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), _MIN_CHANCE)
         shares, confusion = _update(posterior, indicators, has_answer, times)
-        if np.abs(posterior - before).max() < _CLOSE:
+        if np.abs(posterior - before).max() < _TOLERANCE:
             break
     return LatentTruth(np.where(has_answer[:, None], posterior, np.nan), shares, confusion)
 
@@ -68,5 +68,5 @@ def _update(posterior: Numbers, indicators: Mask, has_answer: Mask, times: Numbe
     """Return the shares of the values and the confusion matrices for these probabilities of the truth."""
     counts = np.einsum("ut,urk->rtk", posterior * times[:, None], indicators)
     totals = counts.sum(axis=2, keepdims=True)
-    confusion = np.divide(counts, totals, out=np.full_like(counts, np.nan), where=totals > _NONE)
+    confusion = np.divide(counts, totals, out=np.full_like(counts, np.nan), where=totals > _MIN_UNITS)
     return np.asarray(np.average(posterior[has_answer], axis=0, weights=times[has_answer])), confusion

@@ -256,8 +256,8 @@ def _matthews(tables: Ratings) -> Ratings:
     """
     n, rows, columns = tables.sum(axis=(-1, -2)), tables.sum(axis=-1), tables.sum(axis=-2)
     spread = (n * n - (rows * rows).sum(axis=-1)) * (n * n - (columns * columns).sum(axis=-1))
-    together = np.trace(tables, axis1=-2, axis2=-1) * n - (rows * columns).sum(axis=-1)
-    return _divide(together, np.where(spread > 1e-9 * n**4, np.sqrt(np.maximum(spread, 0.0)), 0.0))
+    covariance = np.trace(tables, axis1=-2, axis2=-1) * n - (rows * columns).sum(axis=-1)
+    return _divide(covariance, np.where(spread > 1e-9 * n**4, np.sqrt(np.maximum(spread, 0.0)), 0.0))
 
 
 def _mean(metric: Metric, average: Average) -> Callable[[Samples], Ratings]:

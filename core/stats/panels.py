@@ -112,7 +112,7 @@ def _alpha(members: Sequence[Ratings], groups: Codes | None) -> Estimate:
 
 
 MEASURES = ("spearman", "kendall", "pearson", "alpha")
-MOST = 1_000
+MAX_DOCUMENTS = 1_000
 """Maximum number of documents, to save time; callers draw a sample from more."""
 
 
@@ -153,7 +153,8 @@ def gains(
 
 def mean_of(stack: Ratings) -> Ratings:
     """Return the mean of the available ratings, from ``[rater, document]``; NaN without a rating."""
-    there = ~np.isnan(stack)
+    has_rating = ~np.isnan(stack)
     mean = np.full(stack.shape[1:], np.nan)
-    np.divide(np.where(there, stack, 0.0).sum(axis=0), there.sum(axis=0), out=mean, where=there.any(axis=0))
+    counts = has_rating.sum(axis=0)
+    np.divide(np.where(has_rating, stack, 0.0).sum(axis=0), counts, out=mean, where=counts > 0)
     return mean

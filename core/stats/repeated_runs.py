@@ -113,11 +113,11 @@ def stability(
     cells = _consistency(right, np.all(has_value, axis=0), has_gold)
     # Labels without gold do not count for or against the document.
     all_right: Mask = np.all(right | ~has_gold, axis=2)
-    read: Mask = np.all(has_value | ~has_gold, axis=(0, 2))
-    documents = _consistency(all_right, read, np.any(has_gold, axis=1))
+    is_complete: Mask = np.all(has_value | ~has_gold, axis=(0, 2))
+    documents = _consistency(all_right, is_complete, np.any(has_gold, axis=1))
     several = has_value.sum(axis=0) >= 2
     least, most = np.where(has_value, grids, np.inf).min(axis=0), np.where(has_value, grids, -np.inf).max(axis=0)
-    alike = several & (least == most)
+    is_unanimous = several & (least == most)
     return Stability(
         iterations=len(grids),
         counts=_counted(documents),
@@ -125,13 +125,13 @@ def stability(
         documents=documents,
         cells=cells,
         inconsistent=ratio(documents == 1, documents >= 0, design or Design()),
-        unanimous=ratio(alike.sum(axis=1), several.sum(axis=1), Design(groups=groups)),
+        unanimous=ratio(is_unanimous.sum(axis=1), several.sum(axis=1), Design(groups=groups)),
     )
 
 
-def _consistency(right: Mask, read: Mask, judged: Mask) -> Codes:
+def _consistency(right: Mask, complete: Mask, judged: Mask) -> Codes:
     places = np.where(right.all(axis=0), 0, np.where(right.any(axis=0), 1, 2))
-    return np.where(judged, np.where(read, places, 3), -1).astype(np.int64)
+    return np.where(judged, np.where(complete, places, 3), -1).astype(np.int64)
 
 
 def _counted(codes: Codes) -> dict[Consistency, int]:

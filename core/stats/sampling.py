@@ -39,12 +39,12 @@ import numpy.typing as npt
 from core.stats.arrays import Mask, Numbers
 from core.stats.intervals import Estimate, Interval, normal_quantile, t_quantile, wilson
 
-LEAST = 5
+MIN_DRAWS = 5
 """Minimum number of random draws for an interval."""
 MIN_EVEN = 0.1
 """Minimum part of the draws that is spread evenly over all documents: nobody knows in advance where errors are."""
-_DOUBT = 1 / 3  # of the uneven part, the part of documents with a reason for doubt
-_RARE = 0.2  # a label with a 16th of the documents has 16 ** _RARE times the part per document set
+_DOUBT_SHARE = 1 / 3  # of the uneven part, the part of documents with a reason for doubt
+_RARITY_POWER = 0.2  # a label with a 16th of the documents has 16 ** _RARITY_POWER times the part per document set
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,14 @@ def draw_sizes(predicted: npt.ArrayLike, doubted: npt.ArrayLike, even: float) ->
     if not len(columns[0]):
         raise ValueError("no documents")
     sizes = np.full(len(columns[0]), even / len(columns[0]))
-    parts = [(1 - even) * part for part in (_DOUBT, 1 - _DOUBT)]
+    parts = [(1 - even) * part for part in (_DOUBT_SHARE, 1 - _DOUBT_SHARE)]
     for part, side in zip(parts, columns, strict=True):
         counts = side.sum(axis=0)
         used = counts > 0
         if not used.any():
             sizes += part / len(sizes)
             continue
-        shares = counts[used] ** -_RARE
+        shares = counts[used] ** -_RARITY_POWER
         sizes += part * (side[:, used] / counts[used]) @ (shares / shares.sum())
     return sizes
 
@@ -137,7 +137,7 @@ class Sample:
         """
         values = np.asarray(z, dtype=np.float64)
         if self.complete:
-            return np.repeat(values.mean(axis=0, keepdims=True), max(LEAST, self.drawn), axis=0)
+            return np.repeat(values.mean(axis=0, keepdims=True), max(MIN_DRAWS, self.drawn), axis=0)
         before = np.cumsum(values, axis=0) - values
         shape = (-1,) + (1,) * (values.ndim - 1)
         weighted = values[self.draws] / self.probabilities[self.draws].reshape(shape)
@@ -172,7 +172,7 @@ class Sample:
 def share(sample: Sample, z: npt.ArrayLike) -> Estimate:
     """Return the mean of ``z`` (``[document]``, each from 0 to 1) over all documents, with its interval.
 
-    Both are None without a draw. The interval is None with fewer than LEAST draws.
+    Both are None without a draw. The interval is None with fewer than MIN_DRAWS draws.
     """
     if sample.silent:
         return Estimate(None, None)
@@ -208,20 +208,20 @@ def more(sample: Sample, width: float, now: Estimate) -> int | None:
         raise ValueError("a width is above 0")
     if now.interval is None:
         return None
-    wide = now.interval.high - now.interval.low
-    if wide <= width:
+    current_width = now.interval.high - now.interval.low
+    if current_width <= width:
         return 0
     unreviewed = sample.population - len(sample.probabilities)
     drawn = sample.drawn
     spread = 1 / drawn - 1 / (drawn + unreviewed)  # the variance falls as 1/n - 1/N, to nothing when all are reviewed
-    wanted = spread * (width / wide) ** 2 + 1 / (drawn + unreviewed)
+    wanted = spread * (width / current_width) ** 2 + 1 / (drawn + unreviewed)
     return min(unreviewed, ceil(1 / wanted) - drawn)
 
 
 def _wilson_estimate(value: float, estimates: Numbers, sample: Sample) -> Estimate:
     """Return Wilson's interval with as many cases as give this variance."""
     count = len(estimates)
-    if count < LEAST:
+    if count < MIN_DRAWS:
         return Estimate(value, None)
     if sample.complete:
         return Estimate(value, Interval(value, value))

@@ -184,7 +184,7 @@ def swap_test(
     data = _Patterns.of(kind, (reference, first, second), labels, Design(groups=groups), LEVEL)
     (metric,) = (metric for metric in metrics(kind) if metric.key == key)
     gold, *sides = data.sides
-    apart = ~np.equal(*sides).all(axis=1)
+    differs = ~np.equal(*sides).all(axis=1)
     rows = np.concatenate([gold, gold]), np.concatenate(sides)
 
     def gap(exchanged: Ratings) -> Ratings:
@@ -198,7 +198,7 @@ def swap_test(
     observed = float(gap(np.zeros((1, len(gold))))[0])
     if not data.n or np.isnan(observed):
         return None
-    if not apart.any():
+    if not differs.any():
         return 1.0
     rng = np.random.default_rng(0)
     count = SWAPS if kind != "rating" else SWAPS // 4
@@ -552,8 +552,8 @@ class _Patterns:
         """
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
-        apart = np.any(first_values != second_values, axis=1)
-        if not apart.any():
+        differs = np.any(first_values != second_values, axis=1)
+        if not differs.any():
             return Interval(0.0, 0.0, self.level)
         before, after = first.outputs[column], second.outputs[column]
         low, high = before.value or 0.0, after.value or 0.0
@@ -562,7 +562,7 @@ class _Patterns:
         if metric.interval == "correlation" and quantile and variance <= _NOTHING:
             return None
         if self._fewest_cases(metric, column) >= _CASES:
-            half = quantile * sqrt(variance * (1 + 1 / max(1, self.units_of(apart))))
+            half = quantile * sqrt(variance * (1 + 1 / max(1, self.units_of(differs))))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
         correlation = float(metric_intervals.correlations(roots)[0, 1])

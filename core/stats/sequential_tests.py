@@ -111,11 +111,11 @@ def accept_thresholds(
     ``certainty`` and ``wrong`` (0 or 1) are ``[document]`` of randomly reviewed documents. Thresholds are tested from
     the highest on. All accepted ones hold at once with probability ``LEVEL``.
     """
-    sure, bad = np.asarray(certainty, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
+    certainties, errors = np.asarray(certainty, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
     accepted: list[float] = []
     for threshold in sorted(set(thresholds), reverse=True):
-        among = sure >= threshold
-        if error_p(int(bad[among].sum()), int(among.sum()), bound) > 1 - LEVEL:
+        among = certainties >= threshold
+        if error_p(int(errors[among].sum()), int(among.sum()), bound) > 1 - LEVEL:
             break
         accepted.append(threshold)
     return accepted

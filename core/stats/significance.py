@@ -20,7 +20,7 @@ from core.stats.intervals import Estimate, Interval, t_quantile, wilson
 Direction: TypeAlias = Literal["gain", "loss", "none"]
 ALPHA = 0.05
 """Level below which p is significant."""
-MOST_EXACT = 10_000
+MAX_EXACT = 10_000
 """Number of discordant pairs up to which McNemar's test is exact."""
 
 
@@ -68,7 +68,7 @@ def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> 
     discordant = only_first + only_second
     if min(only_first, only_second) < 0 or discordant > n:
         raise ValueError(f"{only_first} and {only_second} discordant of {n} cases")
-    exact = discordant <= MOST_EXACT
+    exact = discordant <= MAX_EXACT
     statistic: float | None = None
     p: float | None
     if not n:
@@ -212,9 +212,9 @@ def _t_test(
     # Not scipy.stats: its tests warn if one set has no spread, as iterations of a deterministic model, and load slowly.
     from scipy.special import stdtr
 
-    first_mean = float(first.mean()) if len(first) else None
-    second_mean = float(second.mean()) if len(second) else None
-    difference = None if first_mean is None or second_mean is None else second_mean - first_mean
+    mean_first = float(first.mean()) if len(first) else None
+    mean_second = float(second.mean()) if len(second) else None
+    difference = None if mean_first is None or mean_second is None else mean_second - mean_first
     t = p = interval = None
     # Equal scores leave a spread of rounding errors only, which must not pass for precision.
     if difference is not None and df is not None and error > 1e-12 * max(1.0, abs(difference)):
@@ -227,8 +227,8 @@ def _t_test(
         len(first),
         len(second),
         excluded,
-        first_mean,
-        second_mean,
+        mean_first,
+        mean_second,
         difference,
         t,
         None if t is None else df,

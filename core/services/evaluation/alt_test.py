@@ -8,7 +8,7 @@ from core.runs import RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import coverage, run_data
 from core.services.project_session import ProjectSession
-from core.stats.alt_test import EPSILONS, LEAST_PEOPLE, Alternative, alternative_test
+from core.stats.alt_test import EPSILONS, MIN_PEOPLE, Alternative, alternative_test
 from core.stats.arrays import Mask
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource
 
@@ -36,7 +36,7 @@ def _annotations(session: ProjectSession, run: RunRow) -> tuple[run_data.Grid, d
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]
     reviewers = [name for name in sources if name.startswith(f"{REVIEWED}@")]
     # A lone rater or reviewer has no entry of their own.
-    names = raters if len(raters) >= LEAST_PEOPLE or len(raters) >= len(reviewers) else reviewers
+    names = raters if len(raters) >= MIN_PEOPLE or len(raters) >= len(reviewers) else reviewers
     if not names:
         names = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
     store, codebook, loaded = session.store, run.settings.codebook, run_data.verdict_arrays(session, run)

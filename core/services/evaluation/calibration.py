@@ -22,9 +22,9 @@ from core.stats.calibration import Calibration, calibration
 from core.stats.debate_rounds import count_votes
 
 Kind: TypeAlias = Literal["votes", "classifier", "logprobs"]
-LEAST_VOTES = 3
+MIN_VOTES = 3
 """Minimum number of answers for which a share of votes counts as certainty."""
-READ_AGAIN = 3_000
+MAX_PREDICTED = 3_000
 """Maximum number of documents that the classifier predicts again: a random sample with a fixed seed."""
 
 
@@ -58,11 +58,11 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
         return _of_classifier(session, run, reference, hash)
     rows = repeated_runs.siblings(session, run)
     loaded = run_data.verdict_arrays(session, run, reference)
-    if len(rows) >= LEAST_VOTES:
+    if len(rows) >= MIN_VOTES:
         _, voters = repeated_runs.aligned([loaded, *(run_data.verdict_arrays(session, row, reference) for row in rows)])
         return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
     stages = run_data.stages(session, run)
-    families = [stage.family for stage in stages if len(stage.members) >= LEAST_VOTES]
+    families = [stage.family for stage in stages if len(stage.members) >= MIN_VOTES]
     if families:
         # Members who agreed at first did not answer again: their first answers are their last ones.
         members = run_data.last_lists(stage for stage in stages if stage.family == families[-1])
@@ -111,14 +111,14 @@ def _classifier_hash(run: RunRow) -> str:
 def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, hash: str) -> Certainty:
     """Return the calibration of the classifier, from new predictions on documents outside its training set.
 
-    At most ``READ_AGAIN`` documents are predicted. If there are more, a random sample with a fixed seed is used.
+    At most ``MAX_PREDICTED`` documents are predicted. If there are more, a random sample with a fixed seed is used.
     """
     loaded = run_data.verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.verdicts
     training_ids = session.store.classifiers.training_documents(hash)
     trained_on = np.array([document in training_ids for document in loaded.documents], dtype=np.bool_)
     fit = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(predicted), axis=1) & ~trained_on).tolist()
-    sampled = fixed_sample(fit, READ_AGAIN)
+    sampled = fixed_sample(fit, MAX_PREDICTED)
     if not sampled:
         why = "The classifier was trained on every document with this reference. Review others, or compare with gold."
         return Certainty("classifier", why_not=why)

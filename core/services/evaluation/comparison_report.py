@@ -13,7 +13,7 @@ from core.services.evaluation.scores import evaluate, json_data, to_json
 from core.services.project_session import ProjectSession
 from core.stats.intervals import Estimate, ends
 
-LISTED = 1000
+MAX_LISTED = 1000
 """Maximum number of documents of an outcome that the JSON names."""
 
 
@@ -90,7 +90,7 @@ def _pair_json(session: ProjectSession, comparison: Comparison, index: int, refe
             "documents": {
                 name: [
                     id for id, kind in zip(pair_outcomes.documents, pair_outcomes.kinds, strict=True) if kind == name
-                ][:LISTED]
+                ][:MAX_LISTED]
                 for name in ("corrected", "regressed", "mixed")
             }
         },

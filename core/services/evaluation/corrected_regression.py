@@ -56,11 +56,12 @@ class Analysis:
     def sentence(self) -> str:
         """The documents behind the coefficients, in words."""
         result = self.regression
-        out = f"; left out: {self.left_out:,} without a value" if self.left_out else ""
-        over = f", {self.groups:,} independent groups" if self.groups is not None else ""
+        left_out = f"; left out: {self.left_out:,} without a value" if self.left_out else ""
+        grouping = f", {self.groups:,} independent groups" if self.groups is not None else ""
         return (
             f"{format_count(result.documents, 'document')}, {result.reviewed:,} of them reviewed "
-            f"({format_count(result.drawn, 'random draw')}){over}; weight of the verdicts {result.tuning:.2f}{out}"
+            f"({format_count(result.drawn, 'random draw')}){grouping}; "
+            f"weight of the verdicts {result.tuning:.2f}{left_out}"
         )
 
 

@@ -31,7 +31,7 @@ SIDES: Mapping[str, Mapping[Side, str]] = {
     },
     "rating": {"false_negative": "rated a point or more too low", "false_positive": "rated a point or more too high"},
 }
-LOOKED_AT = 1500
+MAX_TEXTS = 1500
 """Maximum texts of each kind searched for cue words: a random sample with a fixed seed."""
 
 
@@ -207,11 +207,11 @@ def _sides(true: run_data.Grid, predicted: run_data.Grid, present: float) -> dic
 def _cues(session: ProjectSession, outcomes: _Outcomes, side: Side) -> tuple[Cue, ...]:
     wrong = outcomes.sides["false_negative"] | outcomes.sides["false_positive"]
     hits = outcomes.judged & ~wrong
-    like = hits & (outcomes.positive if side == "false_negative" else ~outcomes.positive)
-    compared = like if like.any() else hits  # ratings are neither positive nor negative
+    same_class = hits & (outcomes.positive if side == "false_negative" else ~outcomes.positive)
+    compared = same_class if same_class.any() else hits  # ratings are neither positive nor negative
     return cues(_texts(session, outcomes, outcomes.sides[side]), _texts(session, outcomes, compared))
 
 
 def _texts(session: ProjectSession, outcomes: _Outcomes, mask: Mask) -> list[str]:
-    ids = fixed_sample([outcomes.documents[row] for row in np.flatnonzero(mask)], LOOKED_AT)
+    ids = fixed_sample([outcomes.documents[row] for row in np.flatnonzero(mask)], MAX_TEXTS)
     return list(session.store.documents.texts(ids).values())

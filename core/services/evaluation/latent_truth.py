@@ -14,8 +14,8 @@ from core.store.annotators import LATENT as LATENT
 
 MIN_ANNOTATORS = 3
 """Annotators of an item that an estimate of its latent truth needs."""
-_LEAST_ANSWERS = 2
-_CERTAIN = 0.5
+_MIN_ANSWERS = 2
+_MIN_PROBABILITY = 0.5
 
 
 @cached_while(lambda session: session.store.annotations.basis(LATENT))
@@ -48,7 +48,7 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
         patterns, pattern, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
         truth = dawid_skene(patterns, len(value_codes), counts=counts)
         best = truth.probabilities.argmax(axis=1)
-        sure = (truth.probabilities.max(axis=1) > _CERTAIN) & ((patterns >= 0).sum(axis=1) >= _LEAST_ANSWERS)
+        sure = (truth.probabilities.max(axis=1) > _MIN_PROBABILITY) & ((patterns >= 0).sum(axis=1) >= _MIN_ANSWERS)
         for document, number in zip(rows.tolist(), pattern.reshape(-1).tolist(), strict=True):
             if sure[number]:
                 labels.append((documents[document], item, values[value_codes[best[number]]]))

@@ -56,12 +56,12 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
     rows = [_row(session, run, reference) for run in runs]
     unit = cost_unit([row.cost for row in rows if row.scores is not None])
     points = [(row.cost[f"{unit}_per_document"], row.main.value if row.main is not None else None) for row in rows]
-    front = [False] * len(rows)
-    for alike in {label_key(row.run.settings.codebook) for row in rows}:
-        indices = [index for index, row in enumerate(rows) if label_key(row.run.settings.codebook) == alike]
+    is_efficient = [False] * len(rows)
+    for key in {label_key(row.run.settings.codebook) for row in rows}:
+        indices = [index for index, row in enumerate(rows) if label_key(row.run.settings.codebook) == key]
         for index, best in zip(indices, efficient([points[index] for index in indices]), strict=True):
-            front[index] = best
-    ranked = [replace(row, efficient=best) for row, best in zip(rows, front, strict=True)]
+            is_efficient[index] = best
+    ranked = [replace(row, efficient=best) for row, best in zip(rows, is_efficient, strict=True)]
     return tuple(sorted(ranked, key=_rank))
 
 

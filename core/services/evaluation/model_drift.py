@@ -107,8 +107,8 @@ def _drift(
     rows = run_data.rows_in(first.documents, now.documents)  # canaries are documents of the first run
     before, after = first.verdicts[rows], now.verdicts
     complete: Mask = np.all(~np.isnan(before) & ~np.isnan(after), axis=1)
-    unlike = np.not_equal(before, after) & complete[:, None]
-    changed = tuple(now.documents[row] for row in np.flatnonzero(unlike.any(axis=1)))
+    differs = np.not_equal(before, after) & complete[:, None]
+    changed = tuple(now.documents[row] for row in np.flatnonzero(differs.any(axis=1)))
     groups = run_data.group_codes(session, run)
     served_models = session.store.transcripts.served_models
     return Drift(
@@ -116,9 +116,9 @@ def _drift(
         later=later.run_id,
         days=(later.created_at - run.created_at) / 86_400,
         cells=int(complete.sum()) * before.shape[1],
-        changed_cells=int(unlike.sum()),
+        changed_cells=int(differs.sum()),
         changed=changed,
-        share=ratio(np.any(unlike, axis=1), complete, Design(groups=groups[rows] if groups is not None else None)),
+        share=ratio(np.any(differs, axis=1), complete, Design(groups=groups[rows] if groups is not None else None)),
         chance=chance,
         counted=coverage.of_rerun(session, run, later, first, now),
         problem=_problem(later),

@@ -116,8 +116,8 @@ def recommend_models(
     ``runs`` label the same things; those of other protocols are ignored.
     """
     same_roles = [run for run in runs if set(roles) == set(run.settings.role_models)]
-    together = [roles] if len(roles) > 1 else []
-    role_groups = [*((role,) for role in roles), *together]
+    all_roles = [roles] if len(roles) > 1 else []
+    role_groups = [*((role,) for role in roles), *all_roles]
     return tuple(_recommend(session, same_roles, role_group, reference) for role_group in role_groups)
 
 
@@ -139,13 +139,13 @@ def _recommend(
     for run in runs:
         if len({run.settings.role_models[role].spec for role in roles}) == 1:
             groups[_everything_else(run, roles)][run.settings.role_models[roles[0]].spec] = run
-    tried = max(reversed(groups.values()), key=len, default={})
-    if len(tried) < 2:
+    run_by_model = max(reversed(groups.values()), key=len, default={})
+    if len(run_by_model) < 2:
         return Recommendation(
             roles, None, "No two runs differ only in this model. Rerun with another model to compare."
         )
     try:
-        compared = comparison(session, [run.run_id for run in tried.values()], reference)
+        compared = comparison(session, [run.run_id for run in run_by_model.values()], reference)
         scored = [column for column in compared.columns if column.scores.main.value is not None]
         if len(scored) < 2:
             return Recommendation(roles, None, "The shared documents cannot be scored: label some of them.")

@@ -149,13 +149,13 @@ def all_styles(session: ProjectSession, run: RunRow, reference: Reference = "gol
 def _shared_rows(
     session: ProjectSession, documents: Sequence[str], runs: Sequence[RunRow], reference: Reference, column: int
 ) -> list[int]:
-    """Return the rows of the documents with a reference value and a verdict in every run, at most ``panels.MOST``."""
+    """Return at most ``panels.MAX_DOCUMENTS`` rows of documents with a reference value and a verdict in every run."""
     usable: Mask = np.ones(len(documents), dtype=np.bool_)
     for run in runs:
         loaded = run_data.verdict_arrays(session, run, reference)
         rows = run_data.rows_in(loaded.documents, documents)
         usable &= (rows >= 0) & ~np.isnan(loaded.reference[rows, column] + loaded.verdicts[rows, column])
-    return fixed_sample(np.flatnonzero(usable).tolist(), panels.MOST)
+    return fixed_sample(np.flatnonzero(usable).tolist(), panels.MAX_DOCUMENTS)
 
 
 def _counted(
@@ -166,9 +166,9 @@ def _counted(
         return coverage.of_documents(session, run, reference, is_shared)
     document_ids, other_ids = (session.store.runs.document_ids(row.run_id) for row in (run, other))
     shared = set(document_ids) & set(other_ids)
-    alone = np.array([document not in shared for document in document_ids], dtype=np.bool_)
+    unshared = np.array([document not in shared for document in document_ids], dtype=np.bool_)
     return coverage.of_documents(
-        session, run, reference, is_shared, {"one_run_only": alone}, len(other_ids) - len(shared)
+        session, run, reference, is_shared, {"one_run_only": unshared}, len(other_ids) - len(shared)
     )
 
 

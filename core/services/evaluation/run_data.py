@@ -249,8 +249,8 @@ def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference:
     if is_own(annotator):
         predicted = np.where(np.equal(debate_statuses(session, run), "verdict")[:, None], predicted, np.nan)
     both = ~np.isnan(reference) & ~np.isnan(predicted)
-    some = both.any(axis=1, keepdims=True)
-    return np.where(both | ~some, reference, np.nan), np.where(some, np.nan_to_num(predicted), np.nan)
+    any_both = both.any(axis=1, keepdims=True)
+    return np.where(both | ~any_both, reference, np.nan), np.where(any_both, np.nan_to_num(predicted), np.nan)
 
 
 TIED = 9_999.0

@@ -282,8 +282,8 @@ def json_data(value: Any) -> Any:
         return [json_data(item) for item in value]
     if is_dataclass(value):
         properties = [name for name, item in inspect.getmembers(type(value)) if isinstance(item, property)]
-        named = {name: getattr(value, name) for name in [field.name for field in fields(value)] + properties}
-        return {name: json_data(item) for name, item in named.items() if not isinstance(item, np.ndarray)}
+        values = {name: getattr(value, name) for name in [field.name for field in fields(value)] + properties}
+        return {name: json_data(item) for name, item in values.items() if not isinstance(item, np.ndarray)}
     return value
 
 

@@ -118,9 +118,9 @@ def _depths(rows: Sequence[VersionRow]) -> dict[str, int]:
     depths: dict[str, int] = {}
     children: dict[str, int] = {}
     for row in rows:
-        elder = children.get(row.parent, 0)
-        depths[row.name] = depths.get(row.parent, 0) + (1 if elder else 0)
-        children[row.parent] = elder + 1
+        siblings = children.get(row.parent, 0)
+        depths[row.name] = depths.get(row.parent, 0) + (1 if siblings else 0)
+        children[row.parent] = siblings + 1
     return depths
 
 

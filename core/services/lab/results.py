@@ -120,8 +120,8 @@ def trial_result(
             for column, item in enumerate(codebook.items)
             if moved[row, column]
         )
-        still: Effect = "wrong" if wrong[row] else "same"
-        effect = next((kind for kind in EFFECT_ORDER[:3] if any(cell.effect == kind for cell in cells)), still)
+        unchanged: Effect = "wrong" if wrong[row] else "same"
+        effect = next((kind for kind in EFFECT_ORDER[:3] if any(cell.effect == kind for cell in cells)), unchanged)
         document_results.append(DocumentResult(document, effect, cells))
     document_results.sort(key=lambda result: EFFECT_ORDER.index(result.effect))
     return TrialResult(tuple(document_results), first.main, second.main, pair)

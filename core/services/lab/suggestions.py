@@ -31,7 +31,7 @@ from core.services.evaluation import run_data
 from core.services.lab import lessons, trials
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.stats.error_analysis import LEAST_Z, cues
+from core.stats.error_analysis import MIN_Z, cues
 
 Part: TypeAlias = Literal["keywords", "include", "exclude", "less"]
 """Field that a suggestion changes: a list of the label, or (``less``) a keyword to remove."""
@@ -85,11 +85,11 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
     errors = list(label_errors(session, now, run_id))
     known_labels = _known_labels(errors)
     suggestions = [
-        tried
+        with_effect
         for label, sides in errors
         for suggestion in _label_suggestions(label, sides, common)
         if suggestion.name not in dismissed and not _already_applied(now, suggestion)
-        if (tried := _with_net_effect(now, suggestion, known_labels)) is not None
+        if (with_effect := _with_net_effect(now, suggestion, known_labels)) is not None
     ]
     # Of equal changes, such as the same sentence of two documents, the best supported one is kept.
     suggestions.sort(key=lambda suggestion: len(suggestion.documents))
@@ -184,13 +184,13 @@ def label_errors(
 
 def latest_scored_run(session: ProjectSession) -> str | None:
     """Return the latest run with verdicts, in the Lab (with several documents) or not; None if there is none."""
-    tried = [
+    trial_runs = [
         trial.after_run
         for trial in session.store.lab.trials()
         if len(trial.sample["strata"]) > 1 and not trial.held_out and trial.subject != lessons.SUBJECT
     ]
     runs = [row.run_id for row in session.store.runs.all() if row.verdicts]
-    latest_first = sorted([*tried, *runs], key=lambda run_id: (len(run_id), run_id), reverse=True)  # r9999, r10000
+    latest_first = sorted([*trial_runs, *runs], key=lambda run_id: (len(run_id), run_id), reverse=True)  # r9999, r10000
     return next((run_id for run_id in latest_first if run_id in runs or session.run(run_id).verdicts), None)
 
 
@@ -199,18 +199,18 @@ def _label_suggestions(label: Label, sides: Mapping[str, Texts], common: Sequenc
     missed, wrong = list(sides["fn"]), list(sides["fp"])
     keywords = {normalise(word) for word in label.keywords}
     offered = 0
-    for cue in cues(texts["fn"], texts["tn"], least_z=LEAST_Z, ignore=common):
+    for cue in cues(texts["fn"], texts["tn"], min_z=MIN_Z, ignore=common):
         if offered < PER_PART and not any(word in keywords for word in (cue.word, *cue.word.split())):
             offered += 1
             error_ids = tuple(missed[row] for row in cue.errors)
             why = f"occurs in {len(error_ids)} of {len(missed)} false negatives and in {cue.hits} true negatives"
             yield Suggestion(label.id, "keywords", cue.word, why, "", error_ids)
-    for cue in cues(texts["fp"], texts["tp"], least_z=LEAST_Z, ignore=common):
+    for cue in cues(texts["fp"], texts["tp"], min_z=MIN_Z, ignore=common):
         error_ids = tuple(wrong[row] for row in cue.errors)
         why = f"occurs in {len(error_ids)} of {len(wrong)} false positives"
-        hit = next((word for word in label.keywords if normalise(word) == cue.word), None)
-        if hit is not None:
-            yield Suggestion(label.id, "less", hit, f"{why} and in {cue.hits} true positives", "", error_ids)
+        keyword = next((word for word in label.keywords if normalise(word) == cue.word), None)
+        if keyword is not None:
+            yield Suggestion(label.id, "less", keyword, f"{why} and in {cue.hits} true positives", "", error_ids)
     yield from _contrasts(label, sides["fn"], sides["tn"], "include")
     yield from _contrasts(label, sides["fp"], sides["tp"], "exclude")
 
@@ -218,18 +218,18 @@ def _label_suggestions(label: Label, sides: Mapping[str, Texts], common: Sequenc
 def _contrasts(label: Label, erring: Texts, correct: Texts, part: Part) -> Iterator[Suggestion]:
     """Yield sentences of misclassified documents, each with the most similar correctly labelled document."""
     documents = list(erring.items())
-    shared = cues(list(erring.values()), list(correct.values()), 1, least_z=LEAST_Z) if erring and correct else ()
+    shared = cues(list(erring.values()), list(correct.values()), 1, min_z=MIN_Z) if erring and correct else ()
     order = [*(shared[0].errors if shared else ()), *range(len(documents))]
     for row in list(dict.fromkeys(order))[:PER_PART]:
         id, text = documents[row]
         words = r"\W+".join(shared[0].word.split()) if shared and row in shared[0].errors else ""
-        hit = re.search(rf"\b{words}\b", text, re.IGNORECASE) if words else None
-        sentence = " ".join(quote_around(text, *hit.span()).split()) if hit else ""
+        match = re.search(rf"\b{words}\b", text, re.IGNORECASE) if words else None
+        sentence = " ".join(quote_around(text, *match.span()).split()) if match else ""
         sentence = sentence or next((part for part in _sentences(text) if len(part) > 12), "")
         if sentence:
-            near = _nearest(text, correct)
+            nearest = _nearest(text, correct)
             error = "is a false negative" if part == "include" else "is a false positive"
-            similar = f"; {near} is similar, labelled correctly" if near else ""
+            similar = f"; {nearest} is similar, labelled correctly" if nearest else ""
             yield Suggestion(label.id, part, sentence, f"{id} {error}{similar}", id, (id,))
 
 
@@ -361,13 +361,13 @@ def dismiss_field(proposal: Proposal, part: str, value: Any = None) -> Proposal:
 
 
 def _edited_list(now: tuple[str, ...], fields_in: Mapping[str, Any], part: str) -> tuple[str, ...]:
-    gone = {normalise(word) for word in _strings(fields_in.get(f"remove_{part}"))}
-    remaining = [word for word in now if normalise(word) not in gone]
+    removed = {normalise(word) for word in _strings(fields_in.get(f"remove_{part}"))}
+    remaining = [word for word in now if normalise(word) not in removed]
     existing = {normalise(word) for word in remaining}
-    fresh = [
+    added = [
         word for word in _strings(fields_in.get(f"add_{part}")) if normalise(word) and normalise(word) not in existing
     ]
-    return (*remaining, *dict.fromkeys(fresh))
+    return (*remaining, *dict.fromkeys(added))
 
 
 def _strings(value: Any) -> list[str]:

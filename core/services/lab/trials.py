@@ -227,8 +227,8 @@ def _trials_on(session: ProjectSession, sample: Sample) -> list[Trial]:
 
 def _ask_hash(settings: RunSettings) -> str:
     """Return a hash of the requests of a run; names, versions, budget and pace do not count."""
-    apart = {"codebook_version", "budget_usd", "pace", "concurrency", "templates"}
-    plain = settings.model_dump(mode="json", exclude=apart)
+    excluded = {"codebook_version", "budget_usd", "pace", "concurrency", "templates"}
+    plain = settings.model_dump(mode="json", exclude=excluded)
     return digest(plain | {"templates": {key: template.text for key, template in settings.templates.items()}})
 
 

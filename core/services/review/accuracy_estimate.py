@@ -64,7 +64,7 @@ class AccuracyEstimate:
     @property
     def missing(self) -> int:
         """Number of further draws that a first interval needs."""
-        return max(0, sampling.LEAST - self.drawn)
+        return max(0, sampling.MIN_DRAWS - self.drawn)
 
     def more(self, width: float = TARGET_WIDTH) -> int | None:
         """Return about how many further documents to review until the interval of ``right`` has this width.

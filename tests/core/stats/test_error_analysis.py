@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.stats.error_analysis import LEAST_Z, by_number, cues
+from core.stats.error_analysis import MIN_Z, by_number, cues
 
 
 def test_cue_words_separate_errors_from_hits() -> None:
@@ -59,12 +59,12 @@ RIGHT = ["Nice pool.", "The week was fine.", "Quiet floor.", "Good food.", "We l
 
 
 def test_words_of_the_same_errors_give_one_cue() -> None:
-    found = cues(MISSED, RIGHT, least_z=LEAST_Z)
+    found = cues(MISSED, RIGHT, min_z=MIN_Z)
     assert {cue.errors for cue in found} == {(0, 1, 2)}
     assert {cue.word for cue in found} in ({"broken lift"}, {"broken", "lift"})
     # In 3 of 4 errors and 0 of 6 hits: log(3.5 * 6.5 / (1.5 * 0.5)) / sqrt(1/3.5 + 1/1.5 + 1/0.5 + 1/6.5) = 1.94.
-    assert cues(MISSED, RIGHT, least_z=1.93)
-    assert cues(MISSED, RIGHT, least_z=1.95) == ()
+    assert cues(MISSED, RIGHT, min_z=1.93)
+    assert cues(MISSED, RIGHT, min_z=1.95) == ()
     assert not {"broken", "lift", "broken lift"} & {cue.word for cue in cues(MISSED, RIGHT, ignore=["broken", "lift"])}
 
 

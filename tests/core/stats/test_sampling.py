@@ -109,8 +109,8 @@ def test_no_estimate_from_too_few_audits() -> None:
     assert sampling.powered(nothing, [], [], 0.5) == Estimate(None, None)
     queue_only = uniform_sample(np.zeros(9, dtype=bool), 40)
     assert sampling.share(queue_only, np.ones(9)).value is None
-    few = uniform_sample(np.ones(sampling.LEAST - 1, dtype=bool), 40)
-    assert sampling.share(few, np.ones(sampling.LEAST - 1)) == Estimate(1.0, None)
+    few = uniform_sample(np.ones(sampling.MIN_DRAWS - 1, dtype=bool), 40)
+    assert sampling.share(few, np.ones(sampling.MIN_DRAWS - 1)) == Estimate(1.0, None)
     with pytest.raises(ValueError, match="3 reviewed of 2"):
         uniform_sample(np.ones(3, dtype=bool), 2)
 
