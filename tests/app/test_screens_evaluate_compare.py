@@ -17,10 +17,13 @@ from core.documents import Document
 from core.formatting import format_number
 from core.runs import RunDetails
 from core.services.evaluation import report
+from core.services.review import actions
 from core.stats.metric_intervals import Design
 from core.stats.scoring import score
 from tests.app.studio import studio
 from tests.core.services import sample_world
+from tests.core.services.evaluation.test_panel_ablation import FORWARDS, panel
+from tests.core.services.evaluation.test_panel_ablation import GOLD as PANEL_DOCUMENTS
 from tests.core.services.sample_world import both
 from tests.core.stats.samples import uniform_sample
 from tests.core.store.helpers import make_settings, store_debate
@@ -217,6 +220,21 @@ def test_debate_tab_shows_the_intervals_of_the_report(session, project):
     assert f"+{value}  ({low} to {high})" in shown
     for name in ("at_first", "reached"):
         assert all(str(end)[:6] in shown for end in debate["upper_bound"][name]["interval"]), "data of the chart"
+
+
+@pytest.mark.parametrize(("reference", "claimed"), [("gold", True), ("reviewed@ada", False)])
+def test_groups_of_a_panel_claim_intervals_only_where_there_are_any(session, project, reference, claimed):
+    project.store.documents.add(
+        Document(id, {"text": "t"}, gold={"gold": {"c": 4 if id == "d5" else rating}})
+        for id, rating in zip(PANEL_DOCUMENTS, FORWARDS, strict=True)
+    )
+    run = panel(project, "full", FORWARDS)
+    actions.submit(session, run, list(PANEL_DOCUMENTS), actions.Attribution("ada"))
+    actions.edit(session, run, ["d1"], "c", 2, actions.Attribution("bob"))  # two people, so each is a reference
+    actions.submit(session, run, ["d1"], actions.Attribution("bob"))
+    shown = texts(draw(session, "evaluate", evaluate_tab="debate", evaluate_reference=reference))
+    assert "Hollow: before the debate. Filled: after it" in shown
+    assert ("95% interval over documents or their groups" in shown) is claimed
 
 
 @pytest.mark.parametrize(("claim", "shown"), [("ab", True), ("a", False)])

@@ -206,8 +206,7 @@ def _groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the groups of a panel that rates; nothing for other runs."""
     if panel_ablation.style_of(run) is None:
         return
-    sub = "" if reference == "reviewed" else "95% intervals over documents or their groups"
-    with layout.panel("Groups before and after their debate", sub, key="styles") as head:
+    with layout.panel("Groups before and after their debate", key="styles") as head:
         with head:
             titles = {measure: NAMES[measure] for measure in MEASURES}
             measure = segments("measure", titles, default="spearman", key="styles-measure")
@@ -220,6 +219,9 @@ def _groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         rows = [_row(part, result, measure) for part in result.parts]
         if any(row["after"] is not None or row["before"] is not None for row in rows):
             charts.draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")
+            spans = any(row["low"] is not None for row in rows)
+            interval = " with its 95% interval over documents or their groups" if spans else ""
+            st.caption(f"Hollow: before the debate. Filled: after it{interval}.")
         else:
             st.caption(f"{NAMES[measure]} is undefined here: the ratings do not vary, or there are too few raters.")
         sentences(result.sentence)
