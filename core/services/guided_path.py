@@ -176,7 +176,7 @@ def _pilot(
     """
     version = session.store.codebooks.latest()
     saved = version.version if version else 0
-    changed = _changes(session, ended[-1]) if ended else ""
+    changed = _changes(session, ended[-1] if ended else last)
     if ended and (not changed or reviewed):
         words = changed or _run_words(ended[0], ended[0].state)
         return Step("pilot", "run", "Pilot", "done", words, "Run a pilot", "", new_run=True)

@@ -182,6 +182,7 @@ def test_next_step_of_a_pilot_without_verdicts_is_the_codebook(workspace: Worksp
     session.store.codebooks.save(changed)
     step = next_of(session)
     assert (step.action, step.new_run) == ("Run a pilot", True)  # the page shows the last run otherwise
+    assert step.words == "The codebook changed since the last run."
     assert step.hint.startswith("Press Start with 1:")
 
 
