@@ -116,6 +116,7 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
     at.run()
     assert "Price &lt;b&gt;" in html(at)
     assert "<img" not in html(at)
+    assert "A first estimate of the accuracy" in html(at)  # below the suggestion
     next(button for button in at.button if button.label == "Add as exclude example").click().run()
     assert not at.exception
     latest = session.store.codebooks.latest()
@@ -124,6 +125,7 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
     assert session.store.events.all(kinds=["codebook"])[0].actor == "ada"
     assert latest.codebook.label(PRICE).exclude[0].startswith("A fee again")
     assert "Saved as version 2 of the codebook" in html(at)
+    assert "A first estimate of the accuracy" in html(at)
     at.run()
     assert "Suggested example" not in html(at)  # no further suggestion
 

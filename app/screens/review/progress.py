@@ -33,7 +33,7 @@ from core.stats.intervals import Estimate, format_interval
 
 
 def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
-    """Draw the line below the review: a suggested example, else the accuracy estimate.
+    """Draw the lines below the review: a suggested example, if there is one, and the accuracy estimate.
 
     ``document_id`` is the focused document.
     """
@@ -44,15 +44,10 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
         added = ReviewState.example_saved.pop()
         if added:
             st.html(f'<div class="moot-remark" role="status">{escape(added)}</div>', width="stretch")
-        elif not _suggest(session, run, document_id, actor):
+        has_status = not added and not _suggest(session, run, document_id, actor)
+        if has_status:
             with st.container(width="stretch"):
-                current = plan.current_plan(session, run)
-                if current is not None:
-                    words = plan_sentence(run, plan.plan_status(session, run, current))
-                    st.html(f'<div class="moot-remark" role="status" data-plan>{words}</div>')
-                else:
-                    estimate = accuracy_estimate.estimate_accuracy(session, run)
-                    st.html(f'<div class="moot-remark" role="status">{accuracy_sentence(estimate)}</div>')
+                _status(session, run)
         if count := len(agreement.agreement_report(session, run).open):
             st.button(f"Resolve {format_count(count, 'disagreement')}", type="tertiary", icon=":material/balance:",
                       key="review-resolve", on_click=ReviewState.view.set, args=("Agreement",),
@@ -63,7 +58,20 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
         if st.button("Accuracy and classifier", type="tertiary", icon=":material/monitoring:", key="review-proof-open",
                      help="Accuracy of each label, and whether more review improves the classifier"):  # fmt: skip
             _accuracy_dialog(session, run)
+    if not has_status:
+        _status(session, run)
     codebook_versions.accepted_lessons(session)
+
+
+def _status(session: ProjectSession, run: RunRow) -> None:
+    """Draw the state of the plan, without a plan the accuracy estimate."""
+    current = plan.current_plan(session, run)
+    if current is not None:
+        words = plan_sentence(run, plan.plan_status(session, run, current))
+        st.html(f'<div class="moot-remark" role="status" data-plan>{words}</div>')
+    else:
+        words = accuracy_sentence(accuracy_estimate.estimate_accuracy(session, run))
+        st.html(f'<div class="moot-remark" role="status">{words}</div>')
 
 
 def _suggest(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
