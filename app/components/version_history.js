@@ -27,7 +27,8 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  * @typedef {object} HistoryData
  * @property {Version[]} rows
  * @property {string} metric
- * @property {string} use The command that makes a version the one of new runs, empty to offer none.
+ * @property {string} use The command that makes a version the one of new runs.
+ * @property {string[]} locked The triggers (use, open) that would replace a draft.
  */
 
 const INDENT = 14;
@@ -62,7 +63,7 @@ export default function (component) {
       el("td", "number", version.n ? formatMoney(version.cost) : ""),
       el("td", { className: "note ellipsis", title: note }, note),
       withRuns && el("td", { className: "muted runs ellipsis", title: runs }, runs),
-      actionsCell(version, data.use, setTriggerValue),
+      actionsCell(version, data, setTriggerValue),
     );
   });
   root.replaceChildren(el("table", "", el("tr", "", ...head), ...rows));
@@ -77,15 +78,19 @@ function nameCell({ label, parent, depth, is_draft }) {
   return cell;
 }
 
-/** @param {Version} version @param {string} use @param {(name: string, value: string) => void} notify */
-function actionsCell({ name, label, is_default, is_draft, is_open }, use, notify) {
-  const action = (/** @type {string} */ text, /** @type {string} */ trigger) =>
-    button({ className: "button ghost", ariaLabel: `${text}: ${label}` }, () => notify(trigger, name), text);
+/** @param {Version} version @param {HistoryData} data @param {(name: string, value: string) => void} notify */
+function actionsCell({ name, label, is_default, is_draft, is_open }, { use, locked }, notify) {
+  const action = (/** @type {string} */ text, /** @type {string} */ trigger) => {
+    const disabled = locked.includes(trigger);
+    const title = disabled ? "Save or discard the draft first" : "";
+    const properties = { className: "button ghost", ariaLabel: `${text}: ${label}`, disabled, title };
+    return button(properties, () => notify(trigger, name), text);
+  };
   const cell = el("td", "number");
   const uses = "The runs of this project use it";
   if (is_default) cell.append(el("span", { className: "badge", title: uses }, "default"));
   else if (is_draft) cell.append(el("span", "badge run", "draft"));
-  else if (use) cell.append(action(use, "use"));
+  else cell.append(action(use, "use"));
   if (!is_draft && !is_open) cell.append(" ", action("Edit", "open"));
   return cell;
 }

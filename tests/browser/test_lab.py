@@ -66,13 +66,16 @@ def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> Non
     page.keyboard.press("Escape")
     expect(page.locator(".document-drawer")).not_to_be_visible()
 
+    # the draft is not lost by a click on an earlier version
+    expect(page.get_by_role("button", name="Edit: v1")).to_be_disabled()
+
     # saving does not require a score of the held-out split
     page.get_by_text("scored 0 times").wait_for()
     page.get_by_role("textbox", name="Note for v2").fill("fewer words")
     page.get_by_role("textbox", name="Note for v2").press("Tab")
     page.get_by_role("button", name="Save as v2").click()
     page.get_by_text("Saved as v2").wait_for()
-    page.get_by_role("button", name="Restore: v1").wait_for()
+    expect(page.get_by_role("button", name="Restore: v1")).to_be_enabled()
 
     # the next run uses the saved version
     visit(page, "Run")

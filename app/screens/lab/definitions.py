@@ -51,7 +51,7 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
         version_history(
             history.codebook_history(session), kind=now.codebook.kind, opened="" if now.dirty else version,
             key="lab-versions-definitions", run_name=session.run_name, on_open=partial(_open_version, session),
-            use="" if now.dirty else "Restore", on_use=partial(_restore, session),
+            use="Restore", on_use=partial(_restore, session), drops_draft=("open", "use"),
         )  # fmt: skip
         _foot(session, now)
 

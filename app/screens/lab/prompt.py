@@ -56,7 +56,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
             rows, kind=codebooks.codebook_status(session).codebook.kind, opened=now.base.name,
             key=f"lab-versions-{slot.slot}", run_name=session.run_name,
             on_open=lambda name: _reset(session, slot, by_name[name]),
-            use="Promote", on_use=lambda name: promote(session, plan, slot, by_name[name]),
+            use="Promote", on_use=lambda name: promote(session, plan, slot, by_name[name]), drops_draft=("open",),
         )  # fmt: skip
         _foot(session, plan, now, versions)
 
@@ -211,11 +211,12 @@ def version_history(
     on_open: Callable[[str], None],
     use: str,
     on_use: Callable[[str], None],
+    drops_draft: Sequence[str],
 ) -> None:
     """Draw the versions; ``opened`` is the version in the editor, ``run_name`` returns the name of a run.
 
-    ``use`` is the command that makes a version the one of new runs, empty to offer none. The callbacks get the name of
-    the chosen version.
+    ``use`` is the command that makes a version the one of new runs. The callbacks get the name of the chosen version.
+    ``drops_draft`` names the actions (open, use) that would replace a draft, so that they need its end first.
     """
 
     def act(trigger: str, action: Callable[[str], None]) -> None:
@@ -228,6 +229,7 @@ def version_history(
             "rows": [_version(row, opened, run_name) for row in rows],
             "metric": "Share correct" if kind == "rating" else "Macro F1",
             "use": use,
+            "locked": list(drops_draft) if any(row.is_draft for row in rows) else [],
         },
         on_open_change=lambda: act("open", on_open),
         on_use_change=lambda: act("use", on_use),
