@@ -270,7 +270,7 @@ _REGRESSION = (
 def _analyses(session: ProjectSession, run: RunRow) -> list[corrected_regression.Analysis | str]:
     """Return the regressions of the paper; the error as text for one that cannot be estimated."""
     analyses: list[corrected_regression.Analysis | str] = []
-    for formula in corrected_regression.kept(session, run):
+    for formula in corrected_regression.saved_formulas(session, run):
         try:
             analyses.append(corrected_regression.analyse(session, run, formula))
         except MootError as error:

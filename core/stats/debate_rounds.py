@@ -205,7 +205,7 @@ class _Debate:
             agents=tuple(
                 self.agent(agent, earlier.get(agent), answers.get(agent), values) for agent, values in latest.items()
             ),
-            asked=int(np.any([_spoken(values) for values in answers.values()], axis=0).sum()),
+            asked=int(np.any([_has_answer(values) for values in answers.values()], axis=0).sum()),
             documents=int(is_complete.sum()),
             unanimous=ratio(is_complete & ~differs, is_complete, self.document_design),
             agreement=self.agreement(stack),
@@ -264,10 +264,10 @@ class _Debate:
 
 def _latest(current: Ratings, earlier: Ratings | None) -> Ratings:
     """Return the last values that an agent gave for each document."""
-    return current if earlier is None else np.where(_spoken(current)[:, None], current, earlier)
+    return current if earlier is None else np.where(_has_answer(current)[:, None], current, earlier)
 
 
-def _spoken(predicted: Ratings) -> Mask:
+def _has_answer(predicted: Ratings) -> Mask:
     """Return ``[document]``: True if any item has a value."""
     return np.asarray(~np.isnan(predicted).all(axis=1))
 

@@ -180,7 +180,7 @@ def share(sample: Sample, z: npt.ArrayLike) -> Estimate:
     return _wilson_estimate(float(estimates.mean()), estimates, sample)
 
 
-def powered(sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float) -> Estimate:
+def prediction_powered(sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float) -> Estimate:
     """Return the prediction-powered estimate of the share of a label over all documents.
 
     ``reference`` and ``predicted`` are those of the reviewed documents. ``over_all`` is the mean prediction over all
@@ -198,7 +198,7 @@ def powered(sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, 
     return _wilson_estimate(float(np.clip(value, 0.0, 1.0)), y - tuning * f, sample)
 
 
-def more(sample: Sample, width: float, now: Estimate) -> int | None:
+def draws_needed(sample: Sample, width: float, now: Estimate) -> int | None:
     """Return about how many more draws give an interval of this width (high end minus low end).
 
     This assumes that further draws resemble the present ones. 0 if the interval is that narrow already. None without

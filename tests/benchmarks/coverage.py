@@ -144,7 +144,7 @@ def reviews(reference: Grid, given: Grid, design: Design, table: Table) -> None:
     known[order] = reference[order]
     table.add(scoring.score("multilabel", known, given, LABELS, design=design), true)
     for place, label in enumerate(LABELS):
-        found = sampling.powered(
+        found = sampling.prediction_powered(
             design.sample, reference[order, place], given[order, place], float(given[:, place].mean())
         )
         table.count(f"share of {label}", found, float(reference[:, place].mean()))

@@ -92,8 +92,8 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
         help="Labels, and columns of the file with numbers, dates or few different texts",
     )  # fmt: skip
     formula = corrected_regression.Formula(outcome, tuple(predictors), family)
-    saved = corrected_regression.kept(session, run)
-    keep = partial(corrected_regression.keep, session, run)
+    saved = corrected_regression.saved_formulas(session, run)
+    save = partial(corrected_regression.save_formulas, session, run)
     with error_boxes():
         analysis = corrected_regression.analyse(session, run, formula)
         table = Table(*corrected_regression.table(analysis), caption=str(formula))
@@ -103,13 +103,13 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
             "those of the verdicts alone are shown for comparison.</div>"
         )
         if st.button("Add to the paper", type="primary", key="regression-add", disabled=formula in saved,
-                     on_click=keep, args=([*saved, formula],)):  # fmt: skip
+                     on_click=save, args=([*saved, formula],)):  # fmt: skip
             st.rerun()
     for index, saved_formula in enumerate(saved):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.text(f"In the paper: {saved_formula} ({saved_formula.family})")
             if st.button("Remove", type="tertiary", key=f"regression-remove-{index}",
-                         on_click=keep, args=([other for other in saved if other != saved_formula],)):  # fmt: skip
+                         on_click=save, args=([other for other in saved if other != saved_formula],)):  # fmt: skip
                 st.rerun()
 
 

@@ -1,4 +1,4 @@
-"""Regressions on the labels of a run, corrected by its reviewed documents, and those kept for a paper."""
+"""Regressions on the labels of a run, corrected by its reviewed documents, and those saved for a paper."""
 
 from __future__ import annotations
 
@@ -144,13 +144,13 @@ def table(analysis: Analysis) -> tuple[tuple[str, ...], tuple[tuple[str, ...], .
     return ("term", "estimate", "95% interval", "p", "verdicts alone"), tuple(rows)
 
 
-def kept(session: ProjectSession, run: RunRow) -> tuple[Formula, ...]:
+def saved_formulas(session: ProjectSession, run: RunRow) -> tuple[Formula, ...]:
     """Return the regressions that belong to the paper of a run."""
     stored = session.store.settings.get(_setting(run)) or []
     return tuple(Formula(row["outcome"], tuple(row["predictors"]), row["family"]) for row in stored)
 
 
-def keep(session: ProjectSession, run: RunRow, formulas: Sequence[Formula]) -> None:
+def save_formulas(session: ProjectSession, run: RunRow, formulas: Sequence[Formula]) -> None:
     """Store the regressions that belong to the paper of a run."""
     session.store.settings.set(_setting(run), [asdict(formula) for formula in dict.fromkeys(formulas)])
 

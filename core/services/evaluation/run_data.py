@@ -321,8 +321,8 @@ def last_lists(stages_in_order: Iterable[Stage]) -> dict[str, Grid]:
     last: dict[str, Grid] = {}
     for stage in stages_in_order:
         for role, predicted in stage.members.items():
-            spoke = ~np.isnan(predicted).all(axis=1, keepdims=True)
-            last[role] = np.where(spoke, predicted, last[role]) if role in last else predicted
+            answered = ~np.isnan(predicted).all(axis=1, keepdims=True)
+            last[role] = np.where(answered, predicted, last[role]) if role in last else predicted
     return last
 
 

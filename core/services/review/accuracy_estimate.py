@@ -71,7 +71,7 @@ class AccuracyEstimate:
 
         None while nothing is known.
         """
-        return sampling.more(self.sample, width, self.right)
+        return sampling.draws_needed(self.sample, width, self.right)
 
 
 @cached_until_commit
@@ -96,7 +96,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
                 f1=scores.labels[label.name]["f1"] if scores else Estimate(None, None),
                 naive=naive,
                 sampled=sampling.share(sample, reviewed),
-                powered=sampling.powered(sample, reviewed, f[:, column], naive),
+                powered=sampling.prediction_powered(sample, reviewed, f[:, column], naive),
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )

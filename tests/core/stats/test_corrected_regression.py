@@ -65,7 +65,7 @@ def test_regression_on_a_constant_is_the_prediction_powered_share() -> None:
     _, human, model, order = other_libraries.documents()
     found = corrected("linear", ONES[:, None])
     sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
-    share = sampling.powered(sample, human[order], model[order], float(model.mean()))
+    share = sampling.prediction_powered(sample, human[order], model[order], float(model.mean()))
     assert values(found) == pytest.approx([share.value], abs=1e-9)
 
 

@@ -106,7 +106,7 @@ def test_estimate_is_unbiased_over_all_random_orders() -> None:
 def test_no_estimate_from_too_few_audits() -> None:
     nothing = uniform_sample(np.zeros(0, dtype=bool), 40)
     assert sampling.share(nothing, []) == Estimate(None, None)
-    assert sampling.powered(nothing, [], [], 0.5) == Estimate(None, None)
+    assert sampling.prediction_powered(nothing, [], [], 0.5) == Estimate(None, None)
     queue_only = uniform_sample(np.zeros(9, dtype=bool), 40)
     assert sampling.share(queue_only, np.ones(9)).value is None
     few = uniform_sample(np.ones(sampling.MIN_DRAWS - 1, dtype=bool), 40)
@@ -119,17 +119,17 @@ def test_predictions_have_the_weight_that_they_earn() -> None:
     rng = np.random.default_rng(0)
     y = (rng.random(200) < 0.3).astype(float)
     sample = uniform_sample(np.ones(60, dtype=bool), 200)
-    perfect = sampling.powered(sample, y[:60], y[:60], float(y.mean()))
+    perfect = sampling.prediction_powered(sample, y[:60], y[:60], float(y.mean()))
     assert perfect.value == pytest.approx(y.mean())
     plain = sampling.share(sample, y[:60])
     for useless in (np.zeros(60), np.ones(60), 1 - y[:60]):  # without variation, and wrong throughout
-        found = sampling.powered(sample, y[:60], useless, 0.5)
+        found = sampling.prediction_powered(sample, y[:60], useless, 0.5)
         assert found.value == pytest.approx(plain.value)
     noisy = np.where(rng.random(200) < 0.8, y, 1 - y)
     estimates, predicted = sample.estimates(y[:60]), sample.estimates(noisy[:60])
     tuning = np.cov(estimates, predicted, ddof=0)[0, 1] / predicted.var()
     assert 0 < tuning < 1
-    found = sampling.powered(sample, y[:60], noisy[:60], float(noisy.mean()))
+    found = sampling.prediction_powered(sample, y[:60], noisy[:60], float(noisy.mean()))
     assert found.value == pytest.approx(estimates.mean() + tuning * (noisy.mean() - predicted.mean()))
 
 
@@ -167,13 +167,13 @@ def test_number_of_further_audits_for_a_width() -> None:
     now = sampling.share(sample, np.arange(100) % 2)
     assert now.interval is not None
     width = now.interval.high - now.interval.low
-    assert sampling.more(sample, width / 2, now) == pytest.approx(300, abs=1)
-    assert sampling.more(sample, width, now) == 0
+    assert sampling.draws_needed(sample, width / 2, now) == pytest.approx(300, abs=1)
+    assert sampling.draws_needed(sample, width, now) == 0
     small = uniform_sample(np.ones(100, dtype=bool), 120)
-    assert sampling.more(small, 0.001, sampling.share(small, np.arange(100) % 2)) == 20
-    assert sampling.more(sample, 0.1, Estimate(0.5, None)) is None
+    assert sampling.draws_needed(small, 0.001, sampling.share(small, np.arange(100) % 2)) == 20
+    assert sampling.draws_needed(sample, 0.1, Estimate(0.5, None)) is None
     with pytest.raises(ValueError, match="width"):
-        sampling.more(sample, 0.0, now)
+        sampling.draws_needed(sample, 0.0, now)
 
 
 # -- simulations with known true values
@@ -224,7 +224,7 @@ def test_intervals_cover_and_powered_ones_are_narrower(share: float) -> None:
             "accuracy": (scores["accuracy"], 1 - wrong.mean()),
             "f1": (scores["macro_f1"], 2 * tp.sum() / (2 * tp + wrong).sum()),
             "sample": (sampling.share(sample, y[order]), y.mean()),
-            "powered": (sampling.powered(sample, y[order], f[order], float(f.mean())), y.mean()),
+            "powered": (sampling.prediction_powered(sample, y[order], f[order], float(f.mean())), y.mean()),
         }
         for name, (estimate, true) in found.items():
             assert estimate.interval is not None

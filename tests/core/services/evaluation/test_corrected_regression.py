@@ -121,17 +121,17 @@ def test_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow]) -
     session, run = world
     assert "egami2023" not in manuscript.build(session, run, "reviewed").bibtex
     formula = Formula("Clean", ("region",))
-    corrected_regression.keep(session, run, [formula, formula])
-    assert corrected_regression.kept(session, run) == (formula,)
+    corrected_regression.save_formulas(session, run, [formula, formula])
+    assert corrected_regression.saved_formulas(session, run) == (formula,)
     found = manuscript.build(session, run, "reviewed")
     assert any("prediction-powered inference" in str(block) for block in found.sections["Methods"])
     text = manuscript.write(found, "markdown")
     assert "Linear regression Clean \\~ region: 160 documents" in text
     assert "| region: south |" in text
     assert "@article{angelopoulos2023" in text
-    corrected_regression.keep(session, run, [Formula("Clean", ("id",))])
+    corrected_regression.save_formulas(session, run, [Formula("Clean", ("id",))])
     assert "'id' is not a label" in str(manuscript.build(session, run, "reviewed").sections["Results"][-1])
-    corrected_regression.keep(session, run, [])
+    corrected_regression.save_formulas(session, run, [])
 
 
 def test_command_prints_the_same_regression(
