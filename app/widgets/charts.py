@@ -103,13 +103,13 @@ def styled(chart: Any, height: int) -> Spec:
 
     ``height`` is in pixels. The width is that of the container.
     """
-    shade = palette.colours()
+    shades = palette.colours()
     axis = {
-        "labelColor": shade["tx2"], "titleColor": shade["tx3"], "gridColor": shade["line"],
-        "domainColor": shade["line2"], "tickColor": shade["line2"], "labelFontSize": 11.5, "titleFontSize": 11.5,
+        "labelColor": shades["tx2"], "titleColor": shades["tx3"], "gridColor": shades["line"],
+        "domainColor": shades["line2"], "tickColor": shades["line2"], "labelFontSize": 11.5, "titleFontSize": 11.5,
         "titleFontWeight": 400, "labelLimit": 190,
     }  # fmt: skip
-    legend = {"labelColor": shade["tx2"], "titleColor": shade["tx3"], "labelFontSize": 11.5, "symbolSize": 70}
+    legend = {"labelColor": shades["tx2"], "titleColor": shades["tx3"], "labelFontSize": 11.5, "symbolSize": 70}
     spec = cast(Spec, chart.to_dict(validate=False))  # validated in tests only: it doubles the time
     config = spec["config"]
     _hide_marks(spec)
@@ -202,12 +202,12 @@ def forest(rows: Rows, *, key: str, unit: str) -> str:
 
 @cached
 def _forest(rows: Rows, unit: str) -> Spec:
-    shade = palette.colours()
+    shades = palette.colours()
     ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
-    most = min(100.0, max([*ends, 2.0]) * 1.12)
-    frame = inline_data([{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"]} for row in rows])
+    maximum = min(100.0, max([*ends, 2.0]) * 1.12)
+    frame = inline_data([{**row, "colour": shades[row["tone"]] if row["tone"] else shades["tx3"]} for row in rows])
     room = text_width(rows)
-    across = scale_beside_text(room, (-most, most))
+    x_scale = scale_beside_text(room, (-maximum, maximum))
     without_sign = "datum.value === 0 ? '0' : datum.label"
     axis = alt.Axis(title=unit, format="+~f", labelExpr=without_sign, tickCount=5, grid=True)
     signed = "+.1f"
@@ -216,10 +216,10 @@ def _forest(rows: Rows, unit: str) -> Spec:
     faint = alt.condition(selection, alt.value(1.0), alt.value(0.3))
     base = alt.Chart(frame).encode(y=named_axis("name", (row["name"] for row in rows)))
     marks = base.encode(color=alt.Color("colour:N", scale=None), tooltip=tip)
-    zero = alt.Chart(inline_data([{"at": 0.0}])).mark_rule(color=shade["tx3"]).encode(x=alt.X("at:Q", scale=across))
-    spans = marks.mark_rule(strokeWidth=3, opacity=0.45).encode(x=alt.X("low:Q", scale=across), x2="high:Q")
+    zero = alt.Chart(inline_data([{"at": 0.0}])).mark_rule(color=shades["tx3"]).encode(x=alt.X("at:Q", scale=x_scale))
+    spans = marks.mark_rule(strokeWidth=3, opacity=0.45).encode(x=alt.X("low:Q", scale=x_scale), x2="high:Q")
     dots = marks.mark_point(filled=True, size=95, cursor="pointer").encode(
-        x=alt.X("value:Q", scale=across, axis=axis), opacity=faint
+        x=alt.X("value:Q", scale=x_scale, axis=axis), opacity=faint
     )
     layers = (zero, spans, dots.add_params(selection), text_layer(base, room))
     return styled(alt.layer(*layers), ROW * len(rows) + 46)
@@ -232,10 +232,10 @@ def lines(rows: Rows, series: Mapping[str, str]) -> Spec:
     Rows are ``{step, series, value, low, high}``; the ends of an interval are None without one. ``series`` maps each
     name to its colour token.
     """
-    shade = palette.colours()
+    shades = palette.colours()
     frame = inline_data([row for row in rows if row["value"] is not None])
     steps = list(dict.fromkeys(row["step"] for row in rows))
-    colours = {name: shade[colour] for name, colour in series.items() if any(row["series"] == name for row in rows)}
+    colours = {name: shades[colour] for name, colour in series.items() if any(row["series"] == name for row in rows)}
     shifts = {name: 6 * index - 3 * (len(colours) - 1) for index, name in enumerate(colours)}  # pixels
     axis = alt.Axis(title=None, labelAngle=0, grid=False, labelExpr="split(datum.label, ', ')")
     x = alt.X("step:N", sort=steps, axis=axis, scale=alt.Scale(padding=0.6))
@@ -261,23 +261,25 @@ def learning_curve(rows: Rows, measure: str) -> Spec:
     Rows are ``{documents, score, low, high}``; without an interval, ``low`` and ``high`` are None. ``measure`` is the
     title of the y-axis.
     """
-    shade = palette.colours()
-    most = max(row["documents"] for row in rows) or 1
-    reach = _reach([row[name] for row in rows for name in ("score", "low", "high") if row[name] is not None])
+    shades = palette.colours()
+    maximum = max(row["documents"] for row in rows) or 1
+    y_domain = _reach([row[name] for row in rows for name in ("score", "low", "high") if row[name] is not None])
     counts = [row["documents"] for row in rows]
     axis = alt.Axis(title="training documents", values=counts, format=",d", grid=False)
-    x = alt.X("documents:Q", scale=alt.Scale(domain=[0, most], nice=False, padding=26), axis=axis)
-    up = alt.Scale(domain=list(reach), nice=False)
-    y = alt.Y("score:Q", scale=up, axis=alt.Axis(title=measure, format=".2f", tickCount=4))
+    x = alt.X("documents:Q", scale=alt.Scale(domain=[0, maximum], nice=False, padding=26), axis=axis)
+    y_scale = alt.Scale(domain=list(y_domain), nice=False)
+    y = alt.Y("score:Q", scale=y_scale, axis=alt.Axis(title=measure, format=".2f", tickCount=4))
     tip = tooltip(
         documents=("Training documents", ","), score=("Score", ".3f"), low=("Interval from", ".3f"), high=("to", ".3f")
     )
     base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
     intervals = alt.Chart(inline_data([row for row in rows if row["low"] is not None]))
-    band = intervals.mark_area(color=shade["bar"], opacity=0.18).encode(x=x, y=alt.Y("low:Q", scale=up), y2="high:Q")
-    line = base.mark_line(color=shade["bar"], strokeWidth=2)
-    dots = base.mark_point(filled=True, color=shade["bar"], size=70, opacity=1).encode(tooltip=tip)
-    words = base.mark_text(dy=-12, fontSize=11.5, color=shade["tx2"]).encode(text=alt.Text("score:Q", format=".3f"))
+    band = intervals.mark_area(color=shades["bar"], opacity=0.18).encode(
+        x=x, y=alt.Y("low:Q", scale=y_scale), y2="high:Q"
+    )
+    line = base.mark_line(color=shades["bar"], strokeWidth=2)
+    dots = base.mark_point(filled=True, color=shades["bar"], size=70, opacity=1).encode(tooltip=tip)
+    words = base.mark_text(dy=-12, fontSize=11.5, color=shades["tx2"]).encode(text=alt.Text("score:Q", format=".3f"))
     return styled(band + line + dots + words, 180)
 
 
@@ -288,21 +290,23 @@ def reliability(rows: Rows, certainty: str) -> Spec:
     Rows are ``{certainty, right, low, high, n}``. The diagonal is perfect calibration. ``certainty`` is the title of
     the x-axis.
     """
-    shade = palette.colours()
+    shades = palette.colours()
     unit = alt.Scale(domain=[0, 1], nice=False)
     ends = alt.Chart(inline_data([{"certainty": end, "right": end} for end in (0.0, 1.0)]))
-    diagonal = ends.mark_line(color=shade["line2"], strokeDash=[4, 4]).encode(
+    diagonal = ends.mark_line(color=shades["line2"], strokeDash=[4, 4]).encode(
         x=alt.X("certainty:Q", scale=unit), y=alt.Y("right:Q", scale=unit)
     )
     x = alt.X("certainty:Q", scale=unit, axis=alt.Axis(title=certainty, format=".0%", tickCount=6))
     y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share correct", format=".0%", tickCount=6))
     tip = tooltip(certainty=("Certainty", ".1%"), right=("Correct", ".1%"), n=("Cases", ","))
     base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
-    spans = base.mark_rule(color=shade["bar"], opacity=0.4, strokeWidth=3).encode(
+    spans = base.mark_rule(color=shades["bar"], opacity=0.4, strokeWidth=3).encode(
         y=alt.Y("low:Q", scale=unit), y2="high:Q"
     )
-    dots = base.mark_point(filled=True, color=shade["bar"], size=80).encode(tooltip=tip)
-    words = base.mark_text(dx=9, align="left", fontSize=11, color=shade["tx3"]).encode(text=alt.Text("n:Q", format=","))
+    dots = base.mark_point(filled=True, color=shades["bar"], size=80).encode(tooltip=tip)
+    words = base.mark_text(dx=9, align="left", fontSize=11, color=shades["tx3"]).encode(
+        text=alt.Text("n:Q", format=",")
+    )
     return styled(diagonal + spans + dots + words, 260)
 
 
@@ -317,12 +321,12 @@ def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = 
 
 @cached
 def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
-    shade = palette.colours()
-    frame = inline_data([{**row, "fill": shade[row["colour"]]} for row in rows])
-    most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
+    shades = palette.colours()
+    frame = inline_data([{**row, "fill": shades[row["colour"]]} for row in rows])
+    maximum = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
     room = text_width(rows)
-    across = scale_beside_text(room, (0, min(1.0, most * 1.02) if share else most * 1.02))
-    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=3))
+    x_scale = scale_beside_text(room, (0, min(1.0, maximum * 1.02) if share else maximum * 1.02))
+    x = alt.X("value:Q", scale=x_scale, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=3))
     selection = alt.selection_point(fields=["name"], name="name")
     base = alt.Chart(frame).encode(y=named_axis("name", (row["name"] for row in rows)))
     has_intervals = any(row.get("high") is not None for row in rows)
@@ -335,8 +339,8 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     )
     layers = [marks.add_params(selection) if select else marks]
     if has_intervals:
-        spans = base.mark_rule(color=shade["tx"], strokeWidth=1.5)
-        layers.append(spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q"))
+        spans = base.mark_rule(color=shades["tx"], strokeWidth=1.5)
+        layers.append(spans.encode(x=alt.X("low:Q", scale=x_scale), x2="high:Q"))
     return styled(alt.layer(*layers, text_layer(base, room)), ROW * max(1, len(rows)) + 46)
 
 
@@ -346,7 +350,7 @@ def consistency_bars(rows: Rows) -> Spec:
 
     Rows are ``{name, consistency, count}``.
     """
-    shade = palette.colours()
+    shades = palette.colours()
     names = list(dict.fromkeys(row["name"] for row in rows))
     colours = {"right": "right", "inconsistent": "unres", "wrong": "wrong", "unresolved": "line2"}
     statuses = list(colours)
@@ -355,7 +359,7 @@ def consistency_bars(rows: Rows) -> Spec:
         x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
         y=named_axis("name", names),
         order="place:Q",
-        color=named_colours("consistency", {name: shade[colour] for name, colour in colours.items()}),
+        color=named_colours("consistency", {name: shades[colour] for name, colour in colours.items()}),
         tooltip=tooltip(name="Label", consistency="In every iteration", count=("Documents", ",")),
     )
     return styled(chart, ROW * len(names) + 70)
@@ -371,8 +375,8 @@ def confusion_heatmap(
     """
     totals = dict(zip(names, map(sum, matrix), strict=True))
     predicted = dict(zip(names, map(sum, zip(*matrix, strict=True)), strict=True))
-    most = sorted(names, key=lambda name: -(totals[name] + predicted[name]))[:MAX_CONFUSED]
-    shown = [(name, index) for index, name in enumerate(names) if name in most]
+    most_frequent = sorted(names, key=lambda name: -(totals[name] + predicted[name]))[:MAX_CONFUSED]
+    shown = [(name, index) for index, name in enumerate(names) if name in most_frequent]
     if len(shown) < len(names):
         st.caption(f"The {len(shown)} most frequent of {len(names)} are shown.")
     rows = []
@@ -403,7 +407,7 @@ def heat(
 
 @cached
 def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted: bool) -> Spec:
-    shade = palette.colours()
+    shades = palette.colours()
     frame = inline_data(
         {
             **row,
@@ -422,11 +426,11 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
         share=("Share of the row", ".1%"),
     )  # fmt: skip
     base = alt.Chart(frame).encode(x=x, y=y)
-    cells = base.mark_rect(cursor="pointer", stroke=shade["bg"], strokeWidth=2).add_params(selection)
+    cells = base.mark_rect(cursor="pointer", stroke=shades["bg"], strokeWidth=2).add_params(selection)
     faint = alt.condition(selection, alt.value(1.0), alt.value(0.55))
     layers = [cells.encode(color=alt.Color("fill:N", scale=None), opacity=faint, tooltip=tip)]
     if marked := [row for row in rows if row.get("marked")]:
-        line = alt.Chart(inline_data(marked)).mark_rect(filled=False, stroke=shade["tx2"], strokeWidth=1.5)
+        line = alt.Chart(inline_data(marked)).mark_rect(filled=False, stroke=shades["tx2"], strokeWidth=1.5)
         layers.append(line.encode(x=x, y=y))
     height = 18
     if len(names) <= MOST_WORDED:
@@ -461,15 +465,15 @@ def frontier(rows: Rows, *, key: str, unit: str, quality: str) -> None:
 
 @cached
 def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
-    shade = palette.colours()
+    shades = palette.colours()
     frame = inline_data(rows)
-    most = max(row["cost"] for row in rows) or 1.0
-    up = _reach([row[name] for row in rows for name in ("quality", "low", "high") if row[name] is not None])
-    across = _beside_names((0, most * 1.06))
-    upward = alt.Scale(domain=up, nice=False)
-    x = alt.X("cost:Q", scale=across, axis=alt.Axis(title=cost, tickCount=4))
-    y = alt.Y("quality:Q", scale=upward, axis=alt.Axis(title=quality, format=".3f", tickCount=6))
-    fill = alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]])
+    maximum = max(row["cost"] for row in rows) or 1.0
+    y_domain = _reach([row[name] for row in rows for name in ("quality", "low", "high") if row[name] is not None])
+    x_scale = _beside_names((0, maximum * 1.06))
+    y_scale = alt.Scale(domain=y_domain, nice=False)
+    x = alt.X("cost:Q", scale=x_scale, axis=alt.Axis(title=cost, tickCount=4))
+    y = alt.Y("quality:Q", scale=y_scale, axis=alt.Axis(title=quality, format=".3f", tickCount=6))
+    fill = alt.Scale(domain=[True, False], range=[shades["right"], shades["tx3"]])
     tip = tooltip(
         name="Run", words="Settings", quality=(quality, ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"),
         cost=(cost, ""),
@@ -478,11 +482,11 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     base = alt.Chart(frame).encode(x=x, color=alt.Color("efficient:N", scale=fill, legend=None))
     spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.4)
     chart = alt.layer(
-        alt.Chart(front).mark_line(color=shade["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y),
-        spans.encode(y=alt.Y("low:Q", scale=upward), y2="high:Q"),
+        alt.Chart(front).mark_line(color=shades["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y),
+        spans.encode(y=alt.Y("low:Q", scale=y_scale), y2="high:Q"),
         base.mark_point(filled=True, size=110, opacity=1).encode(y=y, tooltip=tip),
     )
-    return _named(chart, rows, "cost", "quality", across, up)
+    return _named(chart, rows, "cost", "quality", x_scale, y_domain)
 
 
 @cached
@@ -492,16 +496,16 @@ def scatter(rows: Rows) -> Spec:
     Rows are ``{name, role, title, run, precision, precision_low, precision_high, recall, recall_low, recall_high, n}``;
     the ends of an interval are None without one.
     """
-    shade = palette.colours()
+    shades = palette.colours()
     roles = list(dict.fromkeys(row["role"] for row in rows))
-    reach, up = (
+    x_domain, y_domain = (
         _reach([row[key] for row in rows for key in (name, f"{name}_low", f"{name}_high") if row[key] is not None])
         for name in ("recall", "precision")
     )
-    across = _beside_names(reach)
+    x_scale = _beside_names(x_domain)
     axis: dict[str, Any] = {"tickCount": 6, "format": ".2f", "labelSeparation": 6}
-    upward = alt.Scale(domain=up, nice=False)
-    fill = alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles])
+    y_scale = alt.Scale(domain=y_domain, nice=False)
+    fill = alt.Scale(domain=roles, range=[palette.role_colour(role, shades) for role in roles])
     tip = tooltip(
         name="Model", title="Role", run="Run",
         precision=("Macro precision", ".3f"), precision_low=("Interval from", ".3f"), precision_high=("to", ".3f"),
@@ -509,16 +513,16 @@ def scatter(rows: Rows) -> Spec:
         n=("Documents", ","),
     )  # fmt: skip
     base = alt.Chart(inline_data(rows)).encode(color=alt.Color("role:N", scale=fill, legend=None), tooltip=tip)
-    x = alt.X("recall:Q", scale=across, axis=alt.Axis(title="macro recall", **axis))
-    y = alt.Y("precision:Q", scale=upward, axis=alt.Axis(title="macro precision", **axis))
+    x = alt.X("recall:Q", scale=x_scale, axis=alt.Axis(title="macro recall", **axis))
+    y = alt.Y("precision:Q", scale=y_scale, axis=alt.Axis(title="macro precision", **axis))
     spans = base.mark_rule(strokeWidth=2, opacity=0.35)
     marks = alt.layer(
-        spans.encode(x=alt.X("recall_low:Q", scale=across), x2="recall_high:Q", y=y),
-        spans.encode(x=x, y=alt.Y("precision_low:Q", scale=upward), y2="precision_high:Q"),
+        spans.encode(x=alt.X("recall_low:Q", scale=x_scale), x2="recall_high:Q", y=y),
+        spans.encode(x=x, y=alt.Y("precision_low:Q", scale=y_scale), y2="precision_high:Q"),
         base.mark_point(filled=True, size=110, opacity=1).encode(x=x, y=y),
     )
     named = [{**row, "name": f"{row['name']}, {row['title']}"} for row in rows]
-    return _named(marks, named, "recall", "precision", across, up)
+    return _named(marks, named, "recall", "precision", x_scale, y_domain)
 
 
 def _reach(shares: Sequence[float]) -> tuple[float, float]:
@@ -534,20 +538,20 @@ _LINE = 17
 """Height of a name, in pixels."""
 
 
-def _beside_names(reach: Sequence[float]) -> Any:
-    return alt.Scale(domain=list(reach), nice=False, range=[0, alt.ExprRef(f"width - {_NAMES}")])
+def _beside_names(domain: Sequence[float]) -> Any:
+    return alt.Scale(domain=list(domain), nice=False, range=[0, alt.ExprRef(f"width - {_NAMES}")])
 
 
-def _named(marks: Any, rows: Rows, across: str, up: str, scale: Any, reach: tuple[float, float]) -> Spec:
+def _named(marks: Any, rows: Rows, x_field: str, y_field: str, x_scale: Any, y_domain: tuple[float, float]) -> Spec:
     """Return a chart of ``marks`` with the names of ``rows`` at the right, each joined to its point by a line.
 
     Names are at the height of their points as far as they do not overlap, in the order of the points. This is one-sided
     boundary labelling (Bekos, Kaufmann, Symvonis and Wolff 2007) with straight leaders.
     """
-    shade = palette.colours()
+    shades = palette.colours()
     height = max(190, _LINE * len(rows))
-    ordered = sorted(rows, key=lambda row: (-row[up], -row[across]))
-    positions = _apart([row[up] for row in ordered], reach, _LINE * (reach[1] - reach[0]) / height)
+    ordered = sorted(rows, key=lambda row: (-row[y_field], -row[x_field]))
+    positions = _apart([row[y_field] for row in ordered], y_domain, _LINE * (y_domain[1] - y_domain[0]) / height)
     short = _without_shared_parts([row["name"] for row in ordered])
     named = alt.Chart(
         inline_data(
@@ -555,13 +559,13 @@ def _named(marks: Any, rows: Rows, across: str, up: str, scale: Any, reach: tupl
             for row, name, position in zip(ordered, short, positions, strict=True)
         )
     )
-    y = alt.Y(f"{up}:Q", scale=alt.Scale(domain=list(reach), nice=False))
-    leaders = named.mark_rule(color=shade["line2"]).encode(
-        x=alt.X(f"{across}:Q", scale=scale), y=y, x2=alt.value(alt.ExprRef(f"width - {_NAMES} + 14")), y2="place:Q"
+    y = alt.Y(f"{y_field}:Q", scale=alt.Scale(domain=list(y_domain), nice=False))
+    leaders = named.mark_rule(color=shades["line2"]).encode(
+        x=alt.X(f"{x_field}:Q", scale=x_scale), y=y, x2=alt.value(alt.ExprRef(f"width - {_NAMES} + 14")), y2="place:Q"
     )
-    names = named.mark_text(align="left", fontSize=11.5, color=shade["tx"], limit=alt.ExprRef(f"{_NAMES} - 20")).encode(
-        x=alt.value(alt.ExprRef(f"width - {_NAMES} + 18")), y="place:Q", text="name:N"
-    )
+    names = named.mark_text(
+        align="left", fontSize=11.5, color=shades["tx"], limit=alt.ExprRef(f"{_NAMES} - 20")
+    ).encode(x=alt.value(alt.ExprRef(f"width - {_NAMES} + 18")), y="place:Q", text="name:N")
     return styled(alt.layer(leaders, marks, names), height + 70)
 
 
@@ -575,11 +579,11 @@ def _without_shared_parts(names: Sequence[str]) -> list[str]:
     return [name.replace(", (", " (") for name in short]
 
 
-def _apart(positions: Sequence[float], reach: tuple[float, float], gap: float) -> list[float]:
-    """Return descending places at least ``gap`` apart and within ``reach``, as near to the given ones as possible."""
+def _apart(positions: Sequence[float], domain: tuple[float, float], gap: float) -> list[float]:
+    """Return descending positions within ``domain``, at least ``gap`` apart and near to the given ones."""
     spread: list[float] = []
     for number, position in enumerate(positions):
-        lowest = reach[0] + gap * (len(positions) - number - 0.5)  # leaves room for those below
-        above = spread[-1] - gap if spread else reach[1] - gap / 2
+        lowest = domain[0] + gap * (len(positions) - number - 0.5)  # leaves room for those below
+        above = spread[-1] - gap if spread else domain[1] - gap / 2
         spread.append(min(above, max(position, lowest)))
     return spread

@@ -206,9 +206,9 @@ def examples(fields: Fields, label: Label, part: str) -> None:
 
     def put(index: int) -> Edit:
         def edit(book: Codebook, typed: str) -> Codebook:
-            now = list(getattr(book.label(label.id), part))
-            now[index : index + 1] = [typed]
-            return codebooks.change_label(book, label.id, **{part: tuple(now)})
+            texts = list(getattr(book.label(label.id), part))
+            texts[index : index + 1] = [typed]
+            return codebooks.change_label(book, label.id, **{part: tuple(texts)})
 
         return edit
 
@@ -312,9 +312,9 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if len(label_proposals) > 1 and st.button(f"Add these {len(label_proposals)}", key="propose-all"):
             add(label_proposals)
-        every, words = len(proposals.proposals), ", ".join(proposal.word for proposal in proposals.proposals[:30])
-        button = f"Add {format_count(every, 'keyword')} to {'all' if label_proposals else 'other'} labels"
-        if every > len(label_proposals) and st.button(button, key="propose-every", help=words):
+        count, words = len(proposals.proposals), ", ".join(proposal.word for proposal in proposals.proposals[:30])
+        button = f"Add {format_count(count, 'keyword')} to {'all' if label_proposals else 'other'} labels"
+        if count > len(label_proposals) and st.button(button, key="propose-every", help=words):
             add(proposals.proposals)
     if proposals.proposals and proposals.net is not None:
         st.html(f'<div class="moot-line q xs">All of them together. {escape(str(proposals.net))}.</div>')
@@ -333,10 +333,10 @@ def _proposal_html(proposal: keyword_matches.KeywordProposal) -> str:
 
 def _matches(matches: keyword_matches.KeywordMatches) -> None:
     """Draw the keyword matches in the documents."""
-    of = f"of {matches.documents:,} documents"
+    sample = f"of {matches.documents:,} documents"
     if matches.documents < matches.total:
-        of += f", drawn from {matches.total:,}"
-    rows = [("Keyword matches", f"{matches.hit:,}", of)]
+        sample += f", drawn from {matches.total:,}"
+    rows = [("Keyword matches", f"{matches.hit:,}", sample)]
     if matches.with_gold:
         rows.append(("of those with the label in gold", f"{matches.present_hit:,}", f"of {matches.present:,}"))
         catches = ", ".join(f"“{word}” would find {count:,}" for word, count in matches.catches[:3])

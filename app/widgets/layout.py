@@ -33,7 +33,7 @@ def write_url(page: str = "", **named: str | None) -> None:
 
 
 def header(
-    title: str, sub: str = "", *, badge: str = "", tone: Tone = "", dot: bool = False, key: str = "header"
+    title: str, subtitle: str = "", *, badge: str = "", tone: Tone = "", dot: bool = False, key: str = "header"
 ) -> DeltaGenerator:
     """Draw the header of a page and return the container for the buttons on its right.
 
@@ -41,7 +41,7 @@ def header(
     """
     return _head(
         f'<div class="moot-head"><h1>{escape(title)}</h1>{badge_html(badge, tone, dot=dot) if badge else ""}'
-        f'<span class="sub" title="{escape(sub)}">{escape(sub)}</span></div>',
+        f'<span class="sub" title="{escape(subtitle)}">{escape(subtitle)}</span></div>',
         key,
     )
 
@@ -56,14 +56,14 @@ def _head(html: str, key: str) -> DeltaGenerator:
 
 
 @contextmanager
-def panel(title: str, sub: str = "", *, note: str = "", counted: str = "", key: str) -> Iterator[DeltaGenerator]:
+def panel(title: str, subtitle: str = "", *, note: str = "", counted: str = "", key: str) -> Iterator[DeltaGenerator]:
     """Draw the elements of the ``with`` block in a frame, and yield the container on the right of its header.
 
     ``counted`` describes the included and excluded documents. All texts are escaped.
     """
     with st.container(border=True, key=key, gap="small"):
         yield _head(
-            f'<div class="moot-panel"><h2>{escape(title)}</h2><span>{escape(sub)}</span>'
+            f'<div class="moot-panel"><h2>{escape(title)}</h2><span>{escape(subtitle)}</span>'
             f'<span class="end">{escape(note)}</span>{_counted(counted)}</div>',
             f"{key}-head",
         )

@@ -82,19 +82,19 @@ def reference_picker(references: Mapping[Reference, int], *, key: str) -> Refere
 
     Nothing is drawn if there is only one reference with a document. The pages share the selection.
     """
-    wanted = default_reference(references, state.evaluate.reference)
+    default = default_reference(references, state.evaluate.reference)
     names = list(references)
     if sum(bool(count) for count in references.values()) < 2:
-        return wanted
+        return default
 
     def title(name: Reference) -> str:
         return f"{reference_names(name).title} {references[name]:,}"
 
     if len(names) <= MOST_SIDE_BY_SIDE:
-        reference = segments("Reference", {name: literal(title(name)) for name in names}, default=wanted, key=key)
+        reference = segments("Reference", {name: literal(title(name)) for name in names}, default=default, key=key)
     else:
         reference = st.selectbox(
-            "Reference", names, index=names.index(wanted), format_func=lambda name: f"against {title(name)}",
+            "Reference", names, index=names.index(default), format_func=lambda name: f"against {title(name)}",
             label_visibility="collapsed", width=230, key=f"{key}-list",
         )  # fmt: skip
     state.evaluate.reference = reference

@@ -295,21 +295,21 @@ def _draw_question(question: Question, give: Callable[..., None], remaining: flo
 
 def _settings(session: ProjectSession) -> None:
     """Draw the settings."""
-    now = labelling.load_settings(session)
+    settings = labelling.load_settings(session)
 
     def field(name: str) -> dict[str, Any]:
-        return bound(f"authors-set-{name}", getattr(now, name), partial(_save_setting, session, name))
+        return bound(f"authors-set-{name}", getattr(settings, name), partial(_save_setting, session, name))
 
     left, right = st.columns(2, gap="small")
     with left, panel("Model and questions", key="authors-settings"):
         plan = planning.load_plan(session)
         planned = (role_model.spec for role_model in (*plan.models, planning.DEFAULT_ROLE_MODEL))
-        specs = list(dict.fromkeys((now.model, *planned)))
+        specs = list(dict.fromkeys((settings.model, *planned)))
         st.selectbox(
             "Model", specs, accept_new_options=True, **field("model"),
             help="connection/model. It filters, predicts, writes questions and chats.",
         )  # fmt: skip
-        line(labelling.model_notice(now.model))
+        line(labelling.model_notice(settings.model))
         first, second = st.columns(2)
         first.number_input(
             "Questions per text", 1, MAX_ASKED, **field("m"), help="The most uncertain labels are asked."
@@ -337,7 +337,7 @@ def _settings(session: ProjectSession) -> None:
 
         st.text_area(
             "Names to mask", height=80, help="One on each line, in addition to frequent given names.",
-            **bound("authors-set-names", "\n".join(now.names), save_names),
+            **bound("authors-set-names", "\n".join(settings.names), save_names),
         )  # fmt: skip
         st.number_input(
             "Answers before suggestions", 0, 100_000, **field("warm_up"),

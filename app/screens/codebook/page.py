@@ -173,7 +173,7 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
         state.codebook.select_label(clicked)
         st.rerun()
     if order and order != list(by_id):
-        fields.do(lambda now: codebooks.reorder(now, order))
+        fields.do(lambda draft: codebooks.reorder(draft, order))
         st.rerun()
     return by_id.get(picked) if picked else None
 
@@ -200,7 +200,7 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
             st.html('<div class="moot-fieldname">Scales <small>one for each dimension</small></div>')
             st.button(
                 f"Use {book.scale} for all dimensions", key="book-one-scale", on_click=fields.do,
-                args=(lambda now: codebooks.change(now, scale=now.scale),),
+                args=(lambda draft: codebooks.change(draft, scale=draft.scale),),
             )  # fmt: skip
         elif book.scale is not None:
             low, high = st.columns(2)
@@ -225,8 +225,8 @@ def scale(end: str) -> label_editor.Edit:
     """Return an edit of one end of the rating scale, ``min`` or ``max``."""
 
     def edit(book: Codebook, typed: int | None) -> Codebook:
-        now = book.scale.model_dump() if book.scale is not None else {}
-        return codebooks.change(book, scale=now | {end: typed} if typed is not None else now)
+        ends = book.scale.model_dump() if book.scale is not None else {}
+        return codebooks.change(book, scale=ends | {end: typed} if typed is not None else ends)
 
     return edit
 
@@ -260,8 +260,8 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             )
             index = book.labels.index(label)
 
-            def move(by: int) -> None:
-                fields.do(lambda now: codebooks.move_label(now, label.id, by))
+            def move(offset: int) -> None:
+                fields.do(lambda draft: codebooks.move_label(draft, label.id, offset))
 
             last = len(book.labels) - 1
             icon_button("arrow_upward", "Move up", "label-up", move, -1, disabled=index == 0)
@@ -272,7 +272,7 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
                 line("Existing runs and reviews keep the label.")
                 st.button(
                     "Delete the label", key="label-delete", type="primary",
-                    on_click=lambda: fields.do(lambda now: codebooks.delete_label(now, label.id)),
+                    on_click=lambda: fields.do(lambda draft: codebooks.delete_label(draft, label.id)),
                 )  # fmt: skip
         for warning in codebooks.warnings(book):
             if f"'{label.name}'" in warning:

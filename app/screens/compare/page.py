@@ -108,15 +108,17 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
     """
     by_id = {run.run_id: run for run in runs}
     before = [id for id in state.compare.runs if id in by_id]
-    looked = by_id.get(before[0] if before else state.run_id or "", runs[0])
-    same = {run.run_id: run for run in runs if compare.are_comparable(run.settings.codebook, looked.settings.codebook)}
-    begin = [id for id in before if id in same]
+    viewed = by_id.get(before[0] if before else state.run_id or "", runs[0])
+    comparable = {
+        run.run_id: run for run in runs if compare.are_comparable(run.settings.codebook, viewed.settings.codebook)
+    }
+    default = [id for id in before if id in comparable]
     if not before:
-        others = [run for run in same.values() if run.run_id != looked.run_id]
-        others.sort(key=lambda run: (run.documents < looked.documents, run.experiment_id == looked.experiment_id))
-        begin = [*(run.run_id for run in others[:1]), looked.run_id]
+        others = [run for run in comparable.values() if run.run_id != viewed.run_id]
+        others.sort(key=lambda run: (run.documents < viewed.documents, run.experiment_id == viewed.experiment_id))
+        default = [*(run.run_id for run in others[:1]), viewed.run_id]
     ids = st.multiselect(
-        "Runs", list(same), default=begin, format_func=lambda id: run_words(by_id[id]), max_selections=MOST,
+        "Runs", list(comparable), default=default, format_func=lambda id: run_words(by_id[id]), max_selections=MOST,
         label_visibility="collapsed", placeholder="Runs of one codebook", key="compare-runs", width=620,
     )  # fmt: skip
     state.compare.runs = tuple(ids)
@@ -249,16 +251,16 @@ def _score_table(comparison: Comparison) -> None:
         [name.capitalize(), *(form(value(column)) for column in comparison.columns)]
         for name, (value, form) in RUN_ROWS.items()
     ]
-    sub = "on the same documents for every run, with 95% intervals"
-    with layout.panel("Scores", sub, key="compare-columns"):
+    subtitle = "on the same documents for every run, with 95% intervals"
+    with layout.panel("Scores", subtitle, key="compare-columns"):
         table(["Metric", *(column.run.title for column in comparison.columns)], rows)
 
 
 def _cost(comparison: Comparison, basis: str) -> None:
     """Draw quality and cost; ``basis`` describes the shared documents, on which the quality of each run is measured."""
     unit = comparison.columns[0].unit
-    sub = "green: no other run scores as well at a lower cost"
-    with layout.panel("Quality and cost", sub, counted=basis, key="compare-cost"):
+    subtitle = "green: no other run scores as well at a lower cost"
+    with layout.panel("Quality and cost", subtitle, counted=basis, key="compare-cost"):
         rows = [
             {
                 "name": column.run.title,
@@ -287,8 +289,8 @@ def _label_differences(pair: Pair, kind: Kind, basis: str, title: str) -> str:
         words = f"{format_points(value)}{'' if test.verdict in ('none', 'unknown') else ' *'}"
         tone = {"better": "right", "worse": "wrong"}.get(test.verdict, "")
         drawn.append({"name": test.name, **points, "words": words, "tone": tone})
-    sub = f"difference in {measure}, 95% interval"
-    with layout.panel(title, sub, note=f"click a {noun}", counted=basis, key="compare-labels"):
+    subtitle = f"difference in {measure}, 95% interval"
+    with layout.panel(title, subtitle, note=f"click a {noun}", counted=basis, key="compare-labels"):
         if not drawn:
             st.caption(f"No {noun} is present in the reference of the shared documents.")
             return ""

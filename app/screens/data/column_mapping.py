@@ -158,7 +158,7 @@ def _by_column(draft: ImportDraft, kind: str, codebook: Codebook | None, keep: K
 def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
     more: list[str] = st.session_state.get(RATERS, [])
     raters = list(dict.fromkeys((*(draft.mapping.raters or (GOLD_RATER,)), *more)))
-    named = {(source.rater, label_name(source, codebook)): source.column for source in draft.mapping.gold}
+    columns = {(source.rater, label_name(source, codebook)): source.column for source in draft.mapping.gold}
 
     def change(rater: str, label: str, column: str) -> None:
         def map_label(draft: ImportDraft) -> ImportDraft:
@@ -178,7 +178,7 @@ def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
         for start in range(0, len(codebook.labels), 4):
             for cell, label in zip(st.columns(4), codebook.labels[start : start + 4], strict=False):
                 cell.html(f'<div class="moot-fieldname">{swatch_html(label.colour)}{escape(label.name)}</div>')
-                column = named.get((rater, label.name), "")
+                column = columns.get((rater, label.name), "")
                 cell.selectbox(
                     f"Gold of label {start + 1}", ["", *_other_columns(draft)], label_visibility="collapsed",
                     format_func=lambda name: name or "No gold",

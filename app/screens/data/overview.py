@@ -198,24 +198,24 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
 
 @charts.cached
 def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
-    most = max((row["count"] for row in rows), default=1) or 1
+    maximum = max((row["count"] for row in rows), default=1) or 1
     data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {format_percent(row['share'])}"} for row in rows]
-    across = charts.scale_beside_text(charts.text_width(data), (0, most))
+    x_scale = charts.scale_beside_text(charts.text_width(data), (0, maximum))
     tip = charts.tooltip(name="Label", **COUNTS)
-    return charts.styled(_named_bars(data, colours, across, tip), _row(colours) * max(1, len(colours)))
+    return charts.styled(_named_bars(data, colours, x_scale, tip), _row(colours) * max(1, len(colours)))
 
 
 @charts.cached
 def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
-    shade = palette.colours()
-    most = max(row["share"] for row in rows) or 1
+    shades = palette.colours()
+    maximum = max(row["share"] for row in rows) or 1
     data = [rater_mean(name, rows) for name in colours]
-    across = charts.scale_beside_text(charts.text_width(data), (0, most))
+    x_scale = charts.scale_beside_text(charts.text_width(data), (0, maximum))
     tip = charts.tooltip(name="Label", mean=("Mean of the raters", ".1%"))
     rater_tip = charts.tooltip(name="Label", rater="Rater", **COUNTS)
-    ticks = alt.Chart(charts.inline_data(rows)).mark_tick(thickness=2, size=17, color=shade["tx"])
-    marks = ticks.encode(x=alt.X("share:Q", scale=across, axis=None), y=_down(colours), tooltip=rater_tip)
-    return charts.styled(_named_bars(data, colours, across, tip) + marks, _row(colours) * len(colours))
+    ticks = alt.Chart(charts.inline_data(rows)).mark_tick(thickness=2, size=17, color=shades["tx"])
+    marks = ticks.encode(x=alt.X("share:Q", scale=x_scale, axis=None), y=_down(colours), tooltip=rater_tip)
+    return charts.styled(_named_bars(data, colours, x_scale, tip) + marks, _row(colours) * len(colours))
 
 
 def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -226,20 +226,20 @@ def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"name": name, "mean": mean, "end": mean, "most": max(shares), "words": f"{format_percent(mean)}{spread}"}
 
 
-def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], across: Any, tip: Sequence[Any]) -> Any:
+def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], x_scale: Any, tip: Sequence[Any]) -> Any:
     """Return bars from 0 to ``end`` with names at the left; ``words`` follow ``most`` if given, else the bar's end."""
-    shade = palette.colours()
+    shades = palette.colours()
     base = alt.Chart(charts.inline_data([{**row, "at": row.get("most", row["end"])} for row in rows]))
-    colour_scale = alt.Scale(domain=list(colours), range=[colour or shade["tx3"] for colour in colours.values()])
-    down = _down(colours)
+    colour_scale = alt.Scale(domain=list(colours), range=[colour or shades["tx3"] for colour in colours.values()])
+    y = _down(colours)
     bars = base.mark_bar(size=min(15, _row(colours) - 4), cornerRadiusEnd=2).encode(
-        x=alt.X("end:Q", scale=across, axis=None),
-        y=down,
+        x=alt.X("end:Q", scale=x_scale, axis=None),
+        y=y,
         tooltip=list(tip),
         color=alt.Color("name:N", scale=colour_scale, legend=None),
     )
-    words = base.mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"]).encode(
-        x=alt.X("at:Q", scale=across, axis=None), y=down, text="words:N"
+    words = base.mark_text(align="left", dx=6, fontSize=11.5, color=shades["tx2"]).encode(
+        x=alt.X("at:Q", scale=x_scale, axis=None), y=y, text="words:N"
     )
     return bars + words
 
@@ -256,12 +256,12 @@ def _row(names: Mapping[str, str]) -> int:
 @charts.cached
 def _lengths(rows: Sequence[Mapping[str, Any]]) -> charts.Spec:
     """Return a histogram of words per text. The last bin is as wide as the others, whatever its longest text."""
-    shade = palette.colours()
+    shades = palette.colours()
     low, width, last = rows[0]["from"], max(1, rows[0]["to"] - rows[0]["from"]), rows[-1]
     high = last["from"] + width
     longest = f"; last bar: {last['from']:,} to {last['to']:,}" if len(rows) > 1 and last["to"] > high else ""
     base = alt.Chart(charts.inline_data([{**row, "end": row["from"] + width} for row in rows])).mark_rect(
-        color=shade["bar"]
+        color=shades["bar"]
     )
     axis = alt.Axis(title=f"words{longest}", grid=False, tickCount=6, tickMinStep=1, format=",d")
     chart = base.encode(

@@ -38,8 +38,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     with left:
         _recommendations(results, recommend_models(session, rows, tuple(run.settings.role_models), reference), basis)
     with right:
-        sub = "can the model replace human annotators?"
-        with layout.panel("Alternative annotator test", sub, key="models-alt-test"):
+        subtitle = "can the model replace human annotators?"
+        with layout.panel("Alternative annotator test", subtitle, key="models-alt-test"):
             kind = st.selectbox(
                 "The annotators are", list(PEOPLE), index=1, format_func=PEOPLE.__getitem__, key="models-people-kind",
                 help="The model may be worse than a person by this share of the documents, because it costs less: "
@@ -52,8 +52,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 
 def _recommendations(results: Sequence[ModelScores], advised: Sequence[Recommendation], basis: str) -> None:
     """Draw the scores of each model and the recommendation for each role."""
-    sub = "macro scores of each model's own lists, in its latest run with this codebook"
-    with layout.panel("Model per role", sub, counted=basis, key="models-roles"):
+    subtitle = "macro scores of each model's own lists, in its latest run with this codebook"
+    with layout.panel("Model per role", subtitle, counted=basis, key="models-roles"):
         rows = [
             {
                 "name": result.spec,

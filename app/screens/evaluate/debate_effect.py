@@ -69,8 +69,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 def _steps(result: DebateEffect, noun: str, basis: str) -> None:
     flip_table = result.flip_table
     assert flip_table is not None
-    sub = f"{format_count(flip_table.cells, noun)} with a reference"
-    with layout.panel("Contribution by step", sub, counted=basis, key="debate-steps"):
+    subtitle = f"{format_count(flip_table.cells, noun)} with a reference"
+    with layout.panel("Contribution by step", subtitle, counted=basis, key="debate-steps"):
         rows = [[result.titles[flip_table.roles[0]], share_html(flip_table.shares[0]), *[""] * 7]]
         for step, share in zip(flip_table.steps, flip_table.shares[1:], strict=True):
             price = result.prices[step.role]
@@ -247,16 +247,16 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> charts.Spec:
 
     The hollow mark is the score before the debate. The filled mark is the score after the debate, with its interval.
     """
-    shade = palette.colours()
-    frame = charts.inline_data([{**row, "ink": shade[row["colour"]]} for row in rows])
+    shades = palette.colours()
+    frame = charts.inline_data([{**row, "ink": shades[row["colour"]]} for row in rows])
     ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]
     low = min([0.0, *ends])
     room = charts.text_width(rows)
-    across = charts.scale_beside_text(room, (max(-1.0, low - 0.02) if low < 0 else 0.0, 1.0))
+    x_scale = charts.scale_beside_text(room, (max(-1.0, low - 0.02) if low < 0 else 0.0, 1.0))
     ticks = [tick / 4 for tick in range(-4, 5) if tick / 4 >= low]
     names = dict.fromkeys(row["group"] for row in rows)
-    styles = {row["style"]: shade[row["colour"]] for row in rows}
-    x = alt.X("after:Q", scale=across, axis=alt.Axis(title=NAMES[measure], values=ticks, format=".2f"))
+    styles = {row["style"]: shades[row["colour"]] for row in rows}
+    x = alt.X("after:Q", scale=x_scale, axis=alt.Axis(title=NAMES[measure], values=ticks, format=".2f"))
     offset = alt.YOffset("style:N", sort=list(styles), scale=alt.Scale(domain=list(styles)))
     lane = {"y": charts.named_axis("group", names), "yOffset": offset}
     colour = charts.named_colours("style", styles, labelLimit=260, symbolOpacity=1)
@@ -270,8 +270,8 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> charts.Spec:
     spans = marks.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3, opacity=0.4)
     first = marks.transform_filter("isValid(datum.before)").mark_point(size=75, strokeWidth=1.6, opacity=1)
     chart = alt.layer(
-        spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q"),
-        first.encode(x=alt.X("before:Q", scale=across)),
+        spans.encode(x=alt.X("low:Q", scale=x_scale), x2="high:Q"),
+        first.encode(x=alt.X("before:Q", scale=x_scale)),
         after.encode(x=x),
         charts.text_layer(base, room),
     )

@@ -40,14 +40,14 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     containing = f"containing “{word}”" if word else ""
     with layout.panel("Documents", containing, counted=basis, key="errors-documents") as head:
         with head:
-            only = ALL
+            extent = ALL
             if errors.iterations > 1:
-                only = segments("filter", [ALL, CONSISTENT], default=ALL, key="errors-only")
+                extent = segments("filter", [ALL, CONSISTENT], default=ALL, key="errors-only")
             if st.button("Edit the definition", key="errors-define", icon=":material/edit:", type="tertiary"):
                 state.codebook.select_label(label_id)
                 open_page("codebook")
         rows, total = documents(
-            session, run, label_id, reference, side=side, consistent=only == CONSISTENT, word=word, limit=SHOWN
+            session, run, label_id, reference, side=side, consistent=extent == CONSISTENT, word=word, limit=SHOWN
         )
         if not rows:
             st.caption(f"No such errors on {literal(labels[label_id])}.")
@@ -69,18 +69,18 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
     word = ""
     basis = result.counted.describe(reference)
     left, right = st.columns([1.2, 1], gap="small")
-    sub = "more frequent in these errors than in correct documents"
-    with left, layout.panel("Cue words", sub, counted=basis, key="errors-cues"):
+    subtitle = "more frequent in these errors than in correct documents"
+    with left, layout.panel("Cue words", subtitle, counted=basis, key="errors-cues"):
         sides = SIDES[kind]
         by_side = {errors.side: errors for errors in result.sides}
         titles = {name: f"{NAMES[kind == 'rating'][name]} {by_side[name].wrong:,}" for name in sides}
-        most = max(sides, key=lambda name: by_side[name].wrong)
-        side = segments("side", titles, default=most, key="errors-side")
+        default = max(sides, key=lambda name: by_side[name].wrong)
+        side = segments("side", titles, default=default, key="errors-side")
         errors = by_side[side]
-        again = "Repeat the run to see which errors are consistent."
+        note = "Repeat the run to see which errors are consistent."
         if result.iterations > 1:
-            again = f"{errors.consistent:,} of them in all {result.iterations} iterations."
-        st.caption(f"{sides[side].capitalize()}. {again}")
+            note = f"{errors.consistent:,} of them in all {result.iterations} iterations."
+        st.caption(f"{sides[side].capitalize()}. {note}")
         if errors.cues:
             rows = [
                 {

@@ -73,15 +73,15 @@ def flip_rows(flips: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str
 
 @cached
 def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
-    shade = palette.colours()
+    shades = palette.colours()
     scale = (height - TOP - GAP - BOTTOM) / max(1, flips.cells)
     flows, changes = _flows(flips, scale)
     bars = _bars(flips, titles, scale)
-    across = alt.Scale(domain=[0, max(1, len(bars) - 1)], nice=False, range=[MARGIN, alt.ExprRef(f"width - {MARGIN}")])
+    x_scale = alt.Scale(domain=[0, max(1, len(bars) - 1)], nice=False, range=[MARGIN, alt.ExprRef(f"width - {MARGIN}")])
     above = LINE * max(bar["name"].count(", ") for bar in bars)  # for further lines of names
-    levels = alt.Scale(domain=[-above, height], nice=False, range=[0, height + above])
-    x = alt.X("x:Q", axis=None, scale=across)
-    y, low = (alt.Y(f"{end}:Q", axis=None, scale=levels) for end in ("y", "low"))
+    y_scale = alt.Scale(domain=[-above, height], nice=False, range=[0, height + above])
+    x = alt.X("x:Q", axis=None, scale=x_scale)
+    y, low = (alt.Y(f"{end}:Q", axis=None, scale=y_scale) for end in ("y", "low"))
     fill = alt.Color("fill:N", scale=None)
 
     # The width is known to the browser only: a name that reaches its neighbours is broken after the role, then cut.
@@ -100,14 +100,14 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
         return marks.encode(x=x, y=y, color=fill)
 
     notes = [
-        _word(0, TOP + 14, "correct", shade["tx2"], align="left", dx=BAR / 2 + 8),
-        _word(0, height - 9, "incorrect", shade["tx2"], align="left", dx=-BAR / 2),
+        _word(0, TOP + 14, "correct", shades["tx2"], align="left", dx=BAR / 2 + 8),
+        _word(0, height - 9, "incorrect", shades["tx2"], align="left", dx=-BAR / 2),
     ]
     for bar in bars:
         alignment = {"align": bar["align"], "dx": bar["dx"]}
         notes.append(_word(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, cut=True, **alignment))
-        notes.append(_word(bar["x"], 25, bar["share"], shade["tx2"], fontSize=11.5, **alignment))
-        notes.append(_word(bar["x"], 41, bar["interval"], shade["tx2"], fontSize=11.5, **alignment))
+        notes.append(_word(bar["x"], 25, bar["share"], shades["tx2"], fontSize=11.5, **alignment))
+        notes.append(_word(bar["x"], 41, bar["interval"], shades["tx2"], fontSize=11.5, **alignment))
     tip = tooltip(name="Role", right="Correct", wrong="Incorrect", interval="Share correct, 95% interval")
     marks = alt.Chart(inline_data(bars)).encode(x=x, tooltip=tip)
     opacity = alt.Opacity("opacity:Q", scale=None)
@@ -116,10 +116,10 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
         .mark_area()
         .encode(x=x, y=y, y2="y2:Q", color=fill, detail="flow:N", opacity=opacity),
         marks.mark_bar(size=BAR, cornerRadius=2).encode(y=y, y2="y2:Q", color=fill),
-        marks.mark_bar(size=BAR - 1.5, cornerRadius=2, fill=shade["bg"], strokeWidth=1.5).encode(
+        marks.mark_bar(size=BAR - 1.5, cornerRadius=2, fill=shades["bg"], strokeWidth=1.5).encode(
             y=low, y2="low2:Q", stroke=alt.Stroke("fill:N", scale=None)
         ),
-        text(changes, stroke=shade["bg"], strokeWidth=4, strokeJoin="round"),
+        text(changes, stroke=shades["bg"], strokeWidth=4, strokeJoin="round"),
         text([*changes, *notes]),
     )
     return styled(chart, height + above)
@@ -127,7 +127,7 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
 
 def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:
     """Return the edges of the flows between the roles, and the texts on them."""
-    shade = palette.colours()
+    shades = palette.colours()
     flows: Rows = []
     texts: Rows = []
     for index, tally in enumerate(step.total for step in flips.steps):
@@ -143,15 +143,15 @@ def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:
             for at in (piece / CURVE for piece in range(CURVE + 1)):
                 edge = start + (end - start) * at * at * (3 - 2 * at)
                 row = {"flow": f"{index} {colour}", "x": index + at, "y": edge, "y2": edge + width}
-                flows.append({**row, "fill": shade[colour], "opacity": opacity})
+                flows.append({**row, "fill": shades[colour], "opacity": opacity})
         if tally.regressed:
             words = f"{tally.regressed:,} regressed"
-            texts.append(_word(index + 0.7, after - 25, words, shade["wrong"], fontWeight=600))
+            texts.append(_word(index + 0.7, after - 25, words, shades["wrong"], fontWeight=600))
         if tally.corrected:
             words = f"{tally.corrected:,} corrected"
-            texts.append(_word(index + 0.3, before - 1, words, shade["right"], fontWeight=600))
+            texts.append(_word(index + 0.3, before - 1, words, shades["right"], fontWeight=600))
         if not tally.regressed and not tally.corrected:
-            texts.append(_word(index + 0.5, TOP + 16, "no changes", shade["tx2"], drop=18))
+            texts.append(_word(index + 0.5, TOP + 16, "no changes", shades["tx2"], drop=18))
     return flows, texts
 
 
@@ -197,7 +197,9 @@ def flip_table(flips: FlipTable, codebook: Codebook, titles: Mapping[str, str], 
         title = Markup(swatch_html(labels[name])) + name if name in labels else Markup("<b>{}</b>").format(name)
         return [title, *counts, Markup("<b>{}</b>").format(format_signed(net, 0))]
 
-    rows = [row(name, (step.labels[name] for step in flips.steps), of.net) for name, of in flips.whole.labels.items()]
+    rows = [
+        row(name, (step.labels[name] for step in flips.steps), total.net) for name, total in flips.whole.labels.items()
+    ]
     if len(rows) > 1:
         rows.append(row(f"All {noun}s", (step.total for step in flips.steps), flips.whole.total.net))
     heads = [head for role in flips.roles[1:] for head in (f"{titles.get(role, role)} corrected", "regressed")]

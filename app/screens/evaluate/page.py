@@ -188,8 +188,8 @@ def _scores(session: ProjectSession, evaluation: EvaluationReport) -> None:
     left, right = st.columns([1.06, 1], gap="small") if debate.flip_table is not None else (st.container(), None)
     basis = evaluation.describe_basis()
     with left:
-        sub = "line: value, light bar: 95% interval"
-        with layout.panel("Scores per label", sub, counted=basis, key="evaluate-bars") as head:
+        subtitle = "line: value, light bar: 95% interval"
+        with layout.panel("Scores per label", subtitle, counted=basis, key="evaluate-bars") as head:
             titles = {role: debate.titles.get(role, role) for role in score_bars.other_roles(roles, debate)}
             with head:
                 layout.role_legend(titles)

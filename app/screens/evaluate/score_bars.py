@@ -77,53 +77,53 @@ def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[s
     for row in rows:
         for panel, (measure, score) in enumerate(zip(MEASURES, row.scores, strict=True)):
             line = {"label": row.name, "measure": measure, **estimate_data(score)}
-            for role, three in row.roles.items():
+            for role, estimates in row.roles.items():
                 title = titles.get(role, role)
-                line |= estimate_data(three[panel], title, f"{title} ")
+                line |= estimate_data(estimates[panel], title, f"{title} ")
             numbers.append(line)
     return numbers
 
 
 @cached
 def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
-    shade = palette.colours()
+    shades = palette.colours()
     names = [f"{row.name}\n{row.note}" for row in rows]
     y = named_axis("label", names, labelExpr="split(datum.label, '\\n')").scale(domain=names)
     panels = []
     for index, measure in enumerate(MEASURES):
-        bars, triangles = _panel_rows(rows, names, index, titles, shade)
+        bars, triangles = _panel_rows(rows, names, index, titles, shades)
         right = f"width * {index + 1} / 3 - {_TEXT}"
-        across = alt.Scale(domain=[0, 1], nice=False, range=[alt.ExprRef(f"width * {index} / 3"), alt.ExprRef(right)])
+        x_scale = alt.Scale(domain=[0, 1], nice=False, range=[alt.ExprRef(f"width * {index} / 3"), alt.ExprRef(right)])
         axis = alt.Axis(
-            orient="top", title=measure, titleAnchor="start", titleColor=shade["tx"], titleFontSize=12,
+            orient="top", title=measure, titleAnchor="start", titleColor=shades["tx"], titleFontSize=12,
             titleFontWeight=600, values=[0, 0.5, 1], format="~g", grid=True, domain=False, ticks=False,
-            labelColor=shade["tx3"],
+            labelColor=shades["tx3"],
         )  # fmt: skip
-        x = alt.X("from:Q", scale=across, axis=axis)
+        x = alt.X("from:Q", scale=x_scale, axis=axis)
         tip = tooltip(name="Label", who="Of", value=(measure, ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"))
         base = alt.Chart(inline_data(bars))
         fill = alt.Color("colour:N", scale=None)
         panels.append(alt.layer(
             base.mark_bar(size=12).encode(x=x, x2="low:Q", y=y, color=fill, tooltip=tip),
             base.mark_bar(size=12, opacity=0.38).encode(
-                x=alt.X("low:Q", scale=across), x2="high:Q", y=y, color=fill, tooltip=tip
+                x=alt.X("low:Q", scale=x_scale), x2="high:Q", y=y, color=fill, tooltip=tip
             ),
-            base.mark_tick(size=17, thickness=2, color=shade["tx"]).encode(
-                x=alt.X("value:Q", scale=across), y=y, tooltip=tip
+            base.mark_tick(size=17, thickness=2, color=shades["tx"]).encode(
+                x=alt.X("value:Q", scale=x_scale), y=y, tooltip=tip
             ),
-            base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=shade["tx"]).encode(
+            base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=shades["tx"]).encode(
                 x=alt.value(alt.ExprRef(f"{right} + 7")), y=y, text="words:N"
             ),
             alt.Chart(inline_data(triangles))
             .mark_point(shape="triangle-up", size=38, filled=True, opacity=1, yOffset=12)
-            .encode(x=alt.X("value:Q", scale=across), y=y, color=fill, tooltip=tip),
+            .encode(x=alt.X("value:Q", scale=x_scale), y=y, color=fill, tooltip=tip),
         ))  # fmt: skip
     own_axes = alt.Resolve(scale=alt.ScaleResolveMap(x="independent"), axis=alt.AxisResolveMap(x="independent"))
     return styled(alt.layer(*panels, resolve=own_axes), ROW * len(rows) + 46)
 
 
 def _panel_rows(
-    rows: Sequence[ScoreRow], names: Sequence[str], index: int, titles: Mapping[str, str], shade: Mapping[str, str]
+    rows: Sequence[ScoreRow], names: Sequence[str], index: int, titles: Mapping[str, str], shades: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the bars of one measure, and the triangles of the other roles."""
     bars: list[dict[str, Any]] = []
@@ -135,12 +135,12 @@ def _panel_rows(
             {
                 "label": label, "name": row.name, "who": "the verdict", "from": 0, "value": score.value,
                 "low": low, "high": high, "words": format_number(score.value),
-                "colour": shade[f"l{row.colour}"] if row.colour else shade["tx"],
+                "colour": shades[f"l{row.colour}"] if row.colour else shades["tx"],
             }
         )  # fmt: skip
         triangles += [
-            {"label": label, "name": row.name, "who": titles.get(role, role), **estimate_data(three[index]),
-             "colour": palette.role_colour(role, shade)}
-            for role, three in row.roles.items() if three[index].value is not None
+            {"label": label, "name": row.name, "who": titles.get(role, role), **estimate_data(estimates[index]),
+             "colour": palette.role_colour(role, shades)}
+            for role, estimates in row.roles.items() if estimates[index].value is not None
         ]  # fmt: skip
     return bars, triangles

@@ -56,15 +56,15 @@ def _format() -> export.Format:
 
 def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
     """Return further runs for the same file."""
-    same = {
+    titles = {
         other.run_id: other.title
         for other in runs
         if other.run_id != run.run_id and are_comparable(other.settings.codebook, run.settings.codebook)
     }
-    if not same:
+    if not titles:
         return []
     return st.multiselect(
-        "More runs in the same file", list(same), format_func=same.__getitem__, placeholder="None",
+        "More runs in the same file", list(titles), format_func=titles.__getitem__, placeholder="None",
         help="Their rows are appended; the column run_id names the run of each row.",
         key=f"export-others-{run.run_id}",
     )  # fmt: skip

@@ -36,29 +36,29 @@ PARTS = {
 
 def definitions(session: ProjectSession, plan: Plan) -> None:
     """Draw the definitions panel."""
-    now = codebooks.codebook_status(session)
-    version = f"v{now.saved.version if now.saved else 0}"
-    subtitle = f"{version} against the draft, {format_count(now.count, 'change')}" if now.dirty else version
+    status = codebooks.codebook_status(session)
+    version = f"v{status.saved.version if status.saved else 0}"
+    subtitle = f"{version} against the draft, {format_count(status.count, 'change')}" if status.dirty else version
     with panel("Definitions", subtitle, key="lab-definitions") as head:
         with head:
             view = segments("View", VIEWS, key=with_default("lab_definitions_view", "edit"), persist_state="session")
         if view == "diff":
-            changes(now.changes)
+            changes(status.changes)
         elif view == "suggestions":
-            _suggestions(session, plan, now)
+            _suggestions(session, plan, status)
         else:
-            _editor(session, now)
+            _editor(session, status)
         version_history(
-            history.codebook_history(session), kind=now.codebook.kind, opened="" if now.dirty else version,
+            history.codebook_history(session), kind=status.codebook.kind, opened="" if status.dirty else version,
             key="lab-versions-definitions", run_name=session.run_name, on_open=partial(_open_version, session),
             use="Restore", on_use=partial(_restore, session), drops_draft=("open", "use"),
         )  # fmt: skip
-        _foot(session, now)
+        _foot(session, status)
 
 
-def _editor(session: ProjectSession, now: CodebookStatus) -> None:
+def _editor(session: ProjectSession, status: CodebookStatus) -> None:
     fields = label_editor.Fields(session, "lab")
-    book = now.codebook
+    book = status.codebook
     if not book.labels:
         line("No labels yet. Add one on the Codebook page.", "q")
         return
@@ -70,16 +70,16 @@ def _editor(session: ProjectSession, now: CodebookStatus) -> None:
         st.text_area("Guideline for all labels", **guideline, height=120, label_visibility="collapsed")
 
 
-def _foot(session: ProjectSession, now: CodebookStatus) -> None:
-    if not now.dirty:
+def _foot(session: ProjectSession, status: CodebookStatus) -> None:
+    if not status.dirty:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
         with st.container(width="stretch"):
             saved(state.codebook.draft_saved_at, "Draft saved")
-        back = f"Reset to v{now.saved.version}" if now.saved else "Reset"
+        back = f"Reset to v{status.saved.version}" if status.saved else "Reset"
         discard_popover({back: partial(_discard, session)})
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
-        note_field(now.next_version)
+        note_field(status.next_version)
 
 
 def _discard(session: ProjectSession) -> None:
@@ -89,9 +89,9 @@ def _discard(session: ProjectSession) -> None:
 
 def save_button(session: ProjectSession) -> None:
     """Draw the button that saves the draft as a version."""
-    now = codebooks.codebook_status(session)
+    status = codebooks.codebook_status(session)
     st.button(
-        f"Save as v{now.next_version}", type="primary" if now.dirty else "secondary", disabled=not now.dirty,
+        f"Save as v{status.next_version}", type="primary" if status.dirty else "secondary", disabled=not status.dirty,
         key="lab-save-definitions", on_click=_save, args=(session,), help=SAVE_HELP,
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ def _open_version(session: ProjectSession, name: str) -> None:
 # -- suggestions
 
 
-def _suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> None:
+def _suggestions(session: ProjectSession, plan: Plan, status: CodebookStatus) -> None:
     """Draw the suggestions from errors, and below them a model's rewrite of one label."""
     heading("From the errors")
     run_id = _errors_of(session)
@@ -132,9 +132,9 @@ def _suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> No
             "q",
         )
     for suggestion in suggestions:
-        _suggestion(session, now, suggestion)
+        _suggestion(session, status, suggestion)
     heading("From a language model")
-    _rewrite(session, plan, now, run_id)
+    _rewrite(session, plan, status, run_id)
 
 
 def _errors_of(session: ProjectSession) -> str | None:
@@ -150,8 +150,8 @@ def _errors_of(session: ProjectSession) -> str | None:
     )  # fmt: skip
 
 
-def _suggestion(session: ProjectSession, now: CodebookStatus, suggestion: suggesting.Suggestion) -> None:
-    label = now.codebook.label(suggestion.label_id)
+def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: suggesting.Suggestion) -> None:
+    label = status.codebook.label(suggestion.label_id)
     text, act = st.columns([4, 1.5], vertical_alignment="center", gap="small")
     text.html(
         f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[suggestion.part]} '
@@ -175,7 +175,7 @@ def _take(session: ProjectSession, suggestion: suggesting.Suggestion) -> None:
             state.set_notice("warn", "The label no longer exists", "It was deleted in another tab.")
 
 
-def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: str | None) -> None:
+def _rewrite(session: ProjectSession, plan: Plan, status: CodebookStatus, run_id: str | None) -> None:
     role_model = suggesting.rewrite_model(plan)
     if role_model is None:
         line(
@@ -185,7 +185,7 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
         )
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        label_id = select_label(now.codebook, key="lab-rewrite-label", width=220)
+        label_id = select_label(status.codebook, key="lab-rewrite-label", width=220)
         name = literal(role_model.spec)
         pressed = st.button("Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {name}")
     if pressed:

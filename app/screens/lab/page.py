@@ -51,12 +51,12 @@ def main() -> None:
         if slot is None:
             definitions.definitions(session, plan)
         else:
-            prompt.prompt(session, plan, slot, go=lambda: attempt(session, plan, slot))
+            prompt.prompt(session, plan, slot, run_test=lambda: attempt(session, plan, slot))
     if instant(plan) and ready(session, plan, slot):
         attempt(session, plan, slot, quietly=True)
-    if trouble := state.lab.problem:
+    if problem := state.lab.problem:
         with above:
-            error_box(trouble)
+            error_box(problem)
     with right:
         results.outcome(session, plan, slot, instant=instant(plan))
     sweep.draw(session, plan, slots)
@@ -79,8 +79,8 @@ def plan_of(session: ProjectSession) -> Plan:
     """Return the project's plan with the protocol of the Lab."""
     plan = planning.load_plan(session)
     book = codebooks.current(session)
-    wanted = state.lab.protocol or plan.protocol
-    name = keyword_matches.protocol_for(book, wanted) if book is not None else plan.protocol
+    protocol = state.lab.protocol or plan.protocol
+    name = keyword_matches.protocol_for(book, protocol) if book is not None else plan.protocol
     return plan if name == plan.protocol else replace(plan, protocol=name, params={})
 
 
@@ -93,8 +93,8 @@ def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
     """Return True if there is a change that can be tested."""
     if slot is None:
         return codebooks.codebook_status(session).dirty
-    now = prompt_templates.template_status(session, slot, plan.protocol)
-    return now.changed and now.usable
+    status = prompt_templates.template_status(session, slot, plan.protocol)
+    return status.changed and status.usable
 
 
 def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: bool = False) -> None:
@@ -106,8 +106,8 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
         change = trials.draft_change(session, slot, plan)
         size = state.lab.sample_size or results.USUAL
         sample = document_samples.project_sample(session, size)
-        news = state.lab.is_new_trial(f"{change.asks} {size}")
-        if quietly and (change.unchanged or not news):
+        is_new = state.lab.is_new_trial(f"{change.asks} {size}")
+        if quietly and (change.unchanged or not is_new):
             return  # keep the current view (one document, the held-out score, or an error)
         LabState.problem.reset()
         trial = trials.start_trial(session, change, sample)
@@ -122,12 +122,12 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
 def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     """Draw the page header: subject, protocol, sample and test buttons."""
     book = codebooks.current(session)
-    able = [name for name, other in protocols.PROTOCOLS.items() if book is not None and book.kind in other.kinds]
+    names = [name for name, other in protocols.PROTOCOLS.items() if book is not None and book.kind in other.kinds]
     subject = "definitions" if slot is None else slot.title.lower()
     with header("Lab", f"{protocols.find(plan.protocol).title}: {subject}", key="lab-head"):
-        if len(able) > 1:
+        if len(names) > 1:
             st.selectbox(
-                "Protocol", able, format_func=lambda name: protocols.find(name).title, label_visibility="collapsed",
+                "Protocol", names, format_func=lambda name: protocols.find(name).title, label_visibility="collapsed",
                 width=185, **bound("lab-protocol", plan.protocol, LabState.protocol.set),
             )  # fmt: skip
         st.selectbox(
@@ -137,8 +137,9 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         )  # fmt: skip
         base = rerun.base_run(session, plan)
         models = configuration.model_names(plan.models)
-        named = base.title if base is not None else ", ".join(models)
-        with st.popover(f"Base: {literal(named)}", help="Models, parameters and prompts that changes are tested with"):
+        base_name = base.title if base is not None else ", ".join(models)
+        help = "Models, parameters and prompts that changes are tested with"
+        with st.popover(f"Base: {literal(base_name)}", help=help):
             choose_base(session, base)
         with st.popover("Test one document"):
             one(session, plan, slot)
@@ -228,19 +229,19 @@ def subjects(slots: tuple[Slot, ...]) -> None:
     unshared = {slot.slot: slot.title for slot in slots if not slot.shared}
     shared = {slot.slot: slot.title for slot in slots if slot.shared}
     names = {trials.DEFINITIONS: "Definitions", **unshared}
-    now = state.lab.subject
+    current = state.lab.subject
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-subjects"):
         subject = st.segmented_control(
             "Edit", list(names), format_func=names.__getitem__, label_visibility="collapsed",
-            default=now if now in names else None, key=f"lab-subject-{now}", required=now in names,
+            default=current if current in names else None, key=f"lab-subject-{current}", required=current in names,
         )  # fmt: skip
         other = st.selectbox(
             "Shared prompt parts", list(shared), format_func=shared.__getitem__, label_visibility="collapsed",
-            index=list(shared).index(now) if now in shared else None, placeholder="Shared prompt parts",
-            key=f"lab-shared-{now}", width=250,
+            index=list(shared).index(current) if current in shared else None, placeholder="Shared prompt parts",
+            key=f"lab-shared-{current}", width=250,
         )  # fmt: skip
     for wanted in (subject, other):
-        if wanted is not None and wanted != now:
+        if wanted is not None and wanted != current:
             state.lab.select_subject(wanted)
             st.rerun()
 

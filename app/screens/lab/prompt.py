@@ -32,12 +32,14 @@ HEIGHT = 470
 VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
 
 
-def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], None]) -> None:
-    """Draw the prompt panel. ``go`` tests the draft and is called for Ctrl+Enter in the editor."""
-    now = prompt_templates.template_status(session, slot, plan.protocol)
-    lines = diff.compare_lines(now.base.text, now.text)
+def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callable[[], None]) -> None:
+    """Draw the prompt panel. ``run_test`` tests the draft and is called for Ctrl+Enter in the editor."""
+    status = prompt_templates.template_status(session, slot, plan.protocol)
+    lines = diff.compare_lines(status.base.text, status.text)
     added, removed = diff.counts(lines)
-    subtitle = f"{now.base.label} against the draft, +{added} −{removed} lines" if now.changed else now.base.label
+    subtitle = (
+        f"{status.base.label} against the draft, +{added} −{removed} lines" if status.changed else status.base.label
+    )
     with panel(f"{slot.title} prompt" if slot.parts else slot.title, subtitle, key="lab-prompt") as head:
         with head:
             view = segments("View", VIEWS, key=with_default("lab_prompt_view", "edit"), persist_state="session")
@@ -45,24 +47,24 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
         by_name = {version.name: version for version in versions}
         match view:
             case "diff":
-                _draw_difference(by_name, now)
+                _draw_difference(by_name, status)
             case "rendered":
-                _rendered(session, plan, now)
+                _rendered(session, plan, status)
             case _:
-                _editor(session, plan, now, go)
-        _problems(now)
+                _editor(session, plan, status, run_test)
+        _problems(status)
         rows = history.template_history(session, slot, plan.protocol)
         version_history(
-            rows, kind=codebooks.codebook_status(session).codebook.kind, opened=now.base.name,
+            rows, kind=codebooks.codebook_status(session).codebook.kind, opened=status.base.name,
             key=f"lab-versions-{slot.slot}", run_name=session.run_name,
             on_open=lambda name: _reset(session, slot, by_name[name]),
             use="Promote", on_use=lambda name: promote(session, plan, slot, by_name[name]), drops_draft=("open",),
         )  # fmt: skip
-        _foot(session, plan, now, versions)
+        _foot(session, plan, status, versions)
 
 
-def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callable[[], None]) -> None:
-    slot = now.slot
+def _editor(session: ProjectSession, plan: Plan, status: TemplateStatus, run_test: Callable[[], None]) -> None:
+    slot = status.slot
     key, life = f"lab-text-{slot.slot}", f"{slot.slot}-{state.lab.editor_version}"
 
     def typed() -> None:
@@ -76,13 +78,19 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
 
     def tried() -> None:
         typed()
-        go()
+        run_test()
 
-    problems = [asdict(problem) for problem in now.problems]
+    problems = [asdict(problem) for problem in status.problems]
     # The editor takes over the text only if ``life`` has changed, so that no input is overwritten.
     _TEMPLATE_EDITOR(
         key=key,
-        data={"text": now.text, "life": life, "name": f"{slot.title} prompt", "problems": problems, "height": HEIGHT},
+        data={
+            "text": status.text,
+            "life": life,
+            "name": f"{slot.title} prompt",
+            "problems": problems,
+            "height": HEIGHT,
+        },
         on_text_change=typed,
         on_go_change=tried,
     )
@@ -94,20 +102,21 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
             )
             st.html(f'<table class="moot-facts">{rows}</table>')
         with st.popover("Files", icon=":material/description:", type="tertiary"):
-            _files(session, plan, now)
+            _files(session, plan, status)
 
 
-def _draw_difference(by_name: Mapping[str, PromptVersion], now: TemplateStatus) -> None:
+def _draw_difference(by_name: Mapping[str, PromptVersion], status: TemplateStatus) -> None:
     names = list(by_name)
     against = st.selectbox(
-        "Compare with", names, index=names.index(now.base.name), key=f"lab-since-{now.slot.slot}-{now.base.name}",
+        "Compare with", names, index=names.index(status.base.name),
+        key=f"lab-since-{status.slot.slot}-{status.base.name}",
         format_func=lambda name: f"{by_name[name].label}{f', {by_name[name].note}' if by_name[name].note else ''}",
     )  # fmt: skip
-    lines = [asdict(line) for line in diff.compare_lines(by_name[against].text, now.text)]
+    lines = [asdict(line) for line in diff.compare_lines(by_name[against].text, status.text)]
     _TEXT_DIFF(key="lab-diff", data={"lines": lines, "height": HEIGHT})
 
 
-def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
+def _rendered(session: ProjectSession, plan: Plan, status: TemplateStatus) -> None:
     count = document_samples.count_visible(session)
     if not count:
         line("All documents are held out.", "q")
@@ -115,7 +124,9 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     number = st.number_input("Document", 1, count, key="lab_preview_position", width=140)
     document = document_samples.visible_document(session, int(number))
     with error_boxes():
-        requests = prompt_templates.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
+        requests = prompt_templates.render_template(
+            trials.base_settings(session, plan), status.slot, status.text, document
+        )
         if not requests:
             line("No role receives this part for this document.", "q")
             return
@@ -123,42 +134,42 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
         st.html(f'<div class="moot-why">Document {escape(document.id)}. Tokens are estimated by length.</div>')
 
 
-def _problems(now: TemplateStatus) -> None:
-    for problem in now.problems:
+def _problems(status: TemplateStatus) -> None:
+    for problem in status.problems:
         words = f"Line {problem.line}: {problem.message}" if problem.line else problem.message
         notice("error" if problem.severity == "error" else "warn", f"{words[:1].upper()}{words[1:]}.")
 
 
-def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
-    download("Export", now.text, prompt_templates.template_file_name(now.base), "text/markdown")
+def _files(session: ProjectSession, plan: Plan, status: TemplateStatus) -> None:
+    download("Export", status.text, prompt_templates.template_file_name(status.base), "text/markdown")
     upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{state.lab.editor_version}")
     if upload is not None:
         with error_boxes():
-            prompt_templates.import_template(session, now.slot, plan.protocol, upload.getvalue(), upload.name)
+            prompt_templates.import_template(session, status.slot, plan.protocol, upload.getvalue(), upload.name)
             state.lab.replace_editor_text()
             st.rerun()
 
 
-def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus, versions: Sequence[PromptVersion]) -> None:
-    slot = now.slot
+def _foot(session: ProjectSession, plan: Plan, status: TemplateStatus, versions: Sequence[PromptVersion]) -> None:
+    slot = status.slot
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
         with st.container(width="stretch"):
-            saved(now.drafted_at if now.changed else None, "Draft saved")
+            saved(status.drafted_at if status.changed else None, "Draft saved")
         reset = partial(_reset, session, slot)
-        targets = {"Reset to shipped": versions[0]} if now.text != versions[0].text else {}
-        if now.changed:
-            if not now.base.shipped:
-                targets = {f"Reset to {now.base.label}": now.base, **targets}
+        targets = {"Reset to shipped": versions[0]} if status.text != versions[0].text else {}
+        if status.changed:
+            if not status.base.shipped:
+                targets = {f"Reset to {status.base.label}": status.base, **targets}
             discard_popover({label: partial(reset, version) for label, version in targets.items()})
         elif targets:  # no draft would be lost
             st.button("Reset to shipped", type="tertiary", on_click=reset, args=(versions[0],))
-    if not now.changed:
+    if not status.changed:
         return
     number = max(version.number for version in versions) + 1
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         note_field(number)
         save_as = f"Save as v{number}"
-        st.button(save_as, disabled=not now.usable, key="lab-keep", on_click=_save, args=(session, plan, slot))
+        st.button(save_as, disabled=not status.usable, key="lab-keep", on_click=_save, args=(session, plan, slot))
 
 
 def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:

@@ -55,10 +55,10 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
         elif trials.is_trial_active(session, trial):
             _moving(session, trial)
         else:
-            tried = trials.trial_status(session, trial)
+            status = trials.trial_status(session, trial)
             with head:
-                st.html(f'<div class="moot-line q xs">{escape(_cost(tried))}</div>', width="content")
-            _ended(session, tried, slot)
+                st.html(f'<div class="moot-line q xs">{escape(_cost(status))}</div>', width="content")
+            _ended(session, status, slot)
         _holdout(session, plan, slot)
     if trial is not None and not trial.held_out:  # a test of one document opens it at once
         runs = [session.run(trial.before_run), session.run(trial.after_run)]
@@ -98,8 +98,8 @@ def _summary(trial: Trial | None) -> str:
     return f"Test no. {trial.trial}: {trial.after} against {trial.before} on {basis}{seed}"
 
 
-def _cost(tried: TrialStatus) -> str:
-    return f"{format_count(tried.calls, 'call')}, {format_price(tried.cost_usd)}, {tried.reused:,} replies reused"
+def _cost(status: TrialStatus) -> str:
+    return f"{format_count(status.calls, 'call')}, {format_price(status.cost_usd)}, {status.reused:,} replies reused"
 
 
 @st.fragment(run_every=0.5)
@@ -107,22 +107,22 @@ def _moving(session: ProjectSession, trial: Trial) -> None:
     """Draw the progress of a trial. Rerun the page when the trial ends."""
     if not trials.is_trial_active(session, trial):
         st.rerun()
-    tried = trials.trial_status(session, trial)
-    total = tried.after.documents + tried.before.documents
-    ended = tried.after.ended + tried.before.ended
-    st.progress(ended / total if total else 0.0, text=f"{ended} of {total} debates, {_cost(tried)} so far")
+    status = trials.trial_status(session, trial)
+    total = status.after.documents + status.before.documents
+    ended = status.after.ended + status.before.ended
+    st.progress(ended / total if total else 0.0, text=f"{ended} of {total} debates, {_cost(status)} so far")
     st.button("Stop", key="lab-stop", on_click=trials.stop_trial, args=(session, trial))
 
 
-def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> None:
-    if tried.state != "done":
-        _why(tried)
-    trial = tried.trial
+def _ended(session: ProjectSession, status: TrialStatus, slot: Slot | None) -> None:
+    if status.state != "done":
+        _why(status)
+    trial = status.trial
     result = trials.trial_result(session, trial)
     if not result.documents:
         return
-    codebook = tried.after.settings.codebook
-    if slot is not None and tried.after.settings.is_builtin:
+    codebook = status.after.settings.codebook
+    if slot is not None and status.after.settings.is_builtin:
         notice(
             "info", "The built-in model does not read prompts",
             "Only definitions affect its labels. Choose a language model on the Models page to test this prompt.",
@@ -144,7 +144,7 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
             "metric": f"Change in {of_labels}",
             "rule": f"Green or red: {rule(kind)}",
             "kind": kind,
-            "labels": label_data(trials.compared_labels(tried.before.settings.codebook, codebook)),
+            "labels": label_data(trials.compared_labels(status.before.settings.codebook, codebook)),
             "score_changes": [
                 {"name": name, "colour": colour, "clear": verdict in ("better", "worse"), **estimate_data(change)}
                 for name, colour, change, verdict in changes
@@ -169,12 +169,12 @@ def _few(result: TrialResult) -> str:
     return f"{undecided} {few}".lstrip()
 
 
-def _why(tried: TrialStatus) -> None:
-    if isinstance(tried.error, MootError):
-        error_box(tried.error)
+def _why(status: TrialStatus) -> None:
+    if isinstance(status.error, MootError):
+        error_box(status.error)
         return
-    message = f"{tried.after.message or tried.before.message}\nPaid replies are kept. Test again to continue."
-    notice("warn", f"The test is {tried.state} at {tried.after.ended} of {tried.after.documents}", message.strip())
+    message = f"{status.after.message or status.before.message}\nPaid replies are kept. Test again to continue."
+    notice("warn", f"The test is {status.state} at {status.after.ended} of {status.after.documents}", message.strip())
 
 
 # -- the held-out split and the default
@@ -223,22 +223,22 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     if slot is None:
         definitions.save_button(session)
         return
-    now = prompt_templates.template_status(session, slot, plan.protocol)
-    version = "draft" if now.changed else now.base.label
-    is_default = not now.changed and now.base.name == now.default.name
+    status = prompt_templates.template_status(session, slot, plan.protocol)
+    version = "draft" if status.changed else status.base.label
+    is_default = not status.changed and status.base.name == status.default.name
     st.button(
-        f"Promote {version}", type="primary", disabled=is_default or not now.usable, key="lab-promote",
+        f"Promote {version}", type="primary", disabled=is_default or not status.usable, key="lab-promote",
         help="This is already the project's default" if is_default else "Use it in new runs of this project",
         on_click=_promoted, args=(session, plan, slot),
     )  # fmt: skip
 
 
 def _promoted(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    now = prompt_templates.template_status(session, slot, plan.protocol)
-    version = now.base
-    if now.changed:
+    status = prompt_templates.template_status(session, slot, plan.protocol)
+    version = status.base
+    if status.changed:
         shipped = prompt_templates.versions(session, slot, plan.protocol)[0]
-        saved = shipped if now.text == shipped.text else prompt.save(session, plan, slot)
+        saved = shipped if status.text == shipped.text else prompt.save(session, plan, slot)
         if saved is None:
             return
         version = saved

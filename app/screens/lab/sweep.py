@@ -84,8 +84,8 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
     except UsageError as error:
         line(str(error), "q")
         return
-    most = f"at most {sweeps.count_debates(count, spec.size):,} debates instead of {count * spec.size:,}"
-    line(f"{format_count(count, 'configuration')}, {most}")
+    debates = f"at most {sweeps.count_debates(count, spec.size):,} debates instead of {count * spec.size:,}"
+    line(f"{format_count(count, 'configuration')}, {debates}")
     if st.button("Start sweep", icon=":material/grid_view:", key="sweep-start"):
         with error_boxes():
             sweeps.start_sweep(session, spec)

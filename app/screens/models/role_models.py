@@ -117,11 +117,11 @@ class _RoleFields:
         return {**self.options(part, label, shown, change), "disabled": self.role_model.is_builtin}
 
     def number(
-        self, column: Any, part: str, label: str, least: float, most: float | None, step: float, form: str
+        self, column: Any, part: str, label: str, minimum: float, maximum: float | None, step: float, format: str
     ) -> None:
         """Draw a number field for a sampling setting."""
         column.number_input(
-            min_value=least, max_value=most, value=None, step=step, format=form, placeholder=AUTO,
+            min_value=minimum, max_value=maximum, value=None, step=step, format=format, placeholder=AUTO,
             **self.sampled(part, label),
         )  # fmt: skip
 

@@ -183,7 +183,9 @@ def _task(session: ProjectSession, current: PersonaSet) -> None:
     with panel("Task", "what the personas judge, and for whom", key="persona-task"):
         placeholder = personas.task_of(codebook)[:300] if codebook else "What the personas judge"
         options = bound(
-            "persona-task-text", current.task, lambda task: _edit(session, lambda now: personas.change(now, task=task))
+            "persona-task-text",
+            current.task,
+            lambda task: _edit(session, lambda draft: personas.change(draft, task=task)),
         )
         st.text_area("Task", height=120, label_visibility="collapsed", placeholder=placeholder, **options)
 
@@ -197,7 +199,7 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
     edited = state.personas.persona if state.personas.persona in names else names[0]
 
     def add(group: str) -> None:
-        _edit(session, lambda now: personas.add_persona(now, group))
+        _edit(session, lambda draft: personas.add_persona(draft, group))
 
     for index, group in enumerate(current.groups):
         size = format_count(len(group.personas), "persona")
@@ -232,7 +234,7 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
             line("Existing runs keep the persona.")
             st.button(
                 "Delete persona", key="persona-delete", type="primary",
-                on_click=_edit, args=(session, lambda now: personas.change_persona(now, name)),
+                on_click=_edit, args=(session, lambda draft: personas.change_persona(draft, name)),
             )  # fmt: skip
         for part, title, help in FIELDS:
             stored = getattr(member.persona, part)
@@ -247,7 +249,7 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
 def _change(session: ProjectSession, name: str, part: str, value: Any) -> None:
     """Change one attribute of a persona."""
     text = " ".join(str(value).split())
-    _edit(session, lambda now: personas.change_persona(now, name, **{part: text}))
+    _edit(session, lambda draft: personas.change_persona(draft, name, **{part: text}))
     if part == "name" and text:
         state.personas.persona = text
 

@@ -83,11 +83,12 @@ def _numbers(report: AgreementReport, codebook: Codebook) -> None:
         ]
         for agreement in report.items
     ]
-    sub = f"{format_count(report.documents, 'document')} with two or more reviewers: {names}"
+    subtitle = f"{format_count(report.documents, 'document')} with two or more reviewers: {names}"
     if report.dependent:
-        sub += f". Left out of the table: {format_count(report.dependent, 'document')} on which a reviewer changed "
-        sub += "labels after seeing those of another one"
-    with layout.panel("Agreement", sub, key="agreement-agree"):
+        dependent = format_count(report.dependent, "document")
+        subtitle += f". Left out of the table: {dependent} on which a reviewer changed "
+        subtitle += "labels after seeing those of another one"
+    with layout.panel("Agreement", subtitle, key="agreement-agree"):
         table([item, "Documents", "Observed agreement", kappa, "Krippendorff's alpha"], rows)
         if few := [agreement.n for agreement in report.items if 0 < agreement.n < FEW_DOCUMENTS]:
             documents = format_count(min(few), "document")

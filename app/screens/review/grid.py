@@ -49,19 +49,19 @@ def grid_view(
     session: ProjectSession,
     run: RunRow,
     actor: str,
-    wanted: queue.QueueFilter,
+    queue_filter: queue.QueueFilter,
     counters: DeltaGenerator,
     *,
     show_all: Callable[[], None],
 ) -> None:
-    """Draw a page of the documents that match ``wanted``, the counters, and the focused document.
+    """Draw a page of the documents that match ``queue_filter``, the counters, and the focused document.
 
     ``show_all`` clears the filters.
     """
     _note_grid_state(_grid_key(run, actor))
     widgets = st.session_state
     filters = replace(
-        wanted, sort=widgets.get(SORT, "position"), number=widgets.get(PAGE, 1), size=widgets.get(SIZE, 50)
+        queue_filter, sort=widgets.get(SORT, "position"), number=widgets.get(PAGE, 1), size=widgets.get(SIZE, 50)
     )
     read_at = time.time()
     page = queue.review_page(session, run, filters, actor=actor)
@@ -76,7 +76,7 @@ def grid_view(
         else:
             _no_documents(run, page, show_all)
         _controls_below(session, run, actor, page)
-    by = actions.Attribution(actor)
+    attribution = actions.Attribution(actor)
     with counters:
         matching = format_count(page.total, "document")
         waiting = queue.open_count(session, run, actor=actor)
@@ -85,8 +85,8 @@ def grid_view(
             message = state.review.saved
             st.html(f'<div class="moot-saved" role="status">{escape(message)}</div>', width=124)
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
-            _button("Undo", lambda: actions.undo(session, by), icon=":material/undo:")
-            _button("Redo", lambda: actions.redo(session, by), icon=":material/redo:")
+            _button("Undo", lambda: actions.undo(session, attribution), icon=":material/undo:")
+            _button("Redo", lambda: actions.redo(session, attribution), icon=":material/redo:")
     if right is not None:
         with right:
             _detail(session, run, actor, page)
@@ -158,13 +158,13 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, document_ids: Sequen
         st.html(f'<div class="moot-legend"><span>{len(document_ids)} selected</span></div>', width="content")
         item, value = _bulk_value(run.settings.codebook)
         count = format_count(len(document_ids), "document")
-        run_id, by = run.run_id, actions.Attribution(actor)
-        edit = partial(actions.edit, session, run_id, document_ids, item, value, by)
-        discard = partial(actions.set_status, session, run_id, document_ids, "Discarded", by)
+        run_id, attribution = run.run_id, actions.Attribution(actor)
+        edit = partial(actions.edit, session, run_id, document_ids, item, value, attribution)
+        discard = partial(actions.set_status, session, run_id, document_ids, "Discarded", attribution)
         _button(f"Set for {count}", edit, key="review-bulk-set")
         _button(
             "Submit selected",
-            partial(actions.submit, session, run_id, document_ids, by),
+            partial(actions.submit, session, run_id, document_ids, attribution),
             key="review-bulk-submit",
             type="primary",
         )
@@ -196,9 +196,9 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
     record = actions.load_record(session, run, document_id, actor=actor)
     if record is None:
         return
-    run_id, by = run.run_id, actions.Attribution(actor)
+    run_id, attribution = run.run_id, actions.Attribution(actor)
     sampling = first.sampling if first.document_id == document_id else None
-    set_status = partial(actions.set_status, session, run_id, [document_id], by=by)
+    set_status = partial(actions.set_status, session, run_id, [document_id], by=attribution)
 
     def to_focus() -> None:
         state.review.document = document_id  # a change of the view starts there
@@ -207,7 +207,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
     subtitle = f"row {record.document.position + 1:,}, {record.review_status}"
     with layout.panel(document_id, subtitle, key="review-detail") as panel_header:
         with panel_header:
-            submit = partial(actions.submit, session, run_id, [document_id], by, sampling=sampling)
+            submit = partial(actions.submit, session, run_id, [document_id], attribution, sampling=sampling)
             _button("Submit", submit, type="primary", disabled=record.review_status == "Submitted")
             if record.review_status in actions.RESOLVED:
                 _button("Reopen", partial(set_status, "Draft"))
@@ -329,13 +329,13 @@ def grid_options(
     ``is_document_open`` is True if the document is open beside the grid: it shows all values, so a narrow grid leaves
     them out.
     """
-    shade = palette.colours()
+    shades = palette.colours()
     labels: list[tuple[str, Label | None]] = [
         (f"v_{item}", None if codebook.kind == "choice" else codebook.label(item)) for item in codebook.items
     ]
     shown_in_document = [*(f"r_{role}" for role in roles), "gold", "_reason"]
     return {
-        "columnDefs": _columns(codebook, roles, labels, shade, js, least_text=140 if is_document_open else 80),
+        "columnDefs": _columns(codebook, roles, labels, shades, js, least_text=140 if is_document_open else 80),
         **_cell_options(js),
         "context": {
             "focus": focus,
@@ -348,7 +348,7 @@ def grid_options(
             "optional": ["_quotes", *shown_in_document] if is_document_open else ["_quotes"],
             "label_names": {label.id: label.name for label in codebook.labels},
             "names": [label.name for label in codebook.labels],
-            "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
+            "colours": [shades[f"l{label.colour}"] for label in codebook.labels],
         },
         "getRowId": js("function(p){return p.data._id}"),
         "onCellClicked": js("moot.listener('handleClick')"),
@@ -406,7 +406,7 @@ def _columns(
     codebook: Codebook,
     roles: Mapping[str, str],
     labels: list[tuple[str, Label | None]],
-    shade: Mapping[str, str],
+    shades: Mapping[str, str],
     js: Any,
     *,
     least_text: int,
@@ -418,9 +418,9 @@ def _columns(
     gold_width, role_width = _widths(codebook)
     groups = (
         ("", None, _document_columns(js, least_text)),
-        ("Current labels", "line", _label_columns(codebook, labels, shade)),
+        ("Current labels", "line", _label_columns(codebook, labels, shades)),
         ("", "centre line", [{"field": "gold", "headerName": "gold", "width": gold_width, **_SQUARES}]),
-        ("Labels by role", "line", _role_columns(roles, role_width, shade)),
+        ("Labels by role", "line", _role_columns(roles, role_width, shades)),
         ("", "line", _status_columns(js)),
     )
     for _, _, columns in groups:
@@ -457,7 +457,7 @@ def _document_columns(js: Any, least_text: int) -> list[dict[str, Any]]:
 
 
 def _label_columns(
-    codebook: Codebook, labels: list[tuple[str, Label | None]], shade: Mapping[str, str]
+    codebook: Codebook, labels: list[tuple[str, Label | None]], shades: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return a column for each label, or the only column of a choice."""
     is_vertical, (_, role_width) = _has_vertical_names(codebook), _widths(codebook)
@@ -470,7 +470,7 @@ def _label_columns(
             "headerName": label.name if label else "Label",
             "type": "moot",
             **({"flex": 0.3, **label_width} if label else {"width": max(118, role_width + 26)}),
-            "headerComponentParams": {"colour": shade[f"l{label.colour}"]} if label else {},
+            "headerComponentParams": {"colour": shades[f"l{label.colour}"]} if label else {},
             "cellClass": "centre label line" if index == 0 else "centre label",
             "headerClass": f"centre line{upright}" if index == 0 else f"centre{upright}",
         }
@@ -478,14 +478,14 @@ def _label_columns(
     ]
 
 
-def _role_columns(roles: Mapping[str, str], width: int, shade: Mapping[str, str]) -> list[dict[str, Any]]:
+def _role_columns(roles: Mapping[str, str], width: int, shades: Mapping[str, str]) -> list[dict[str, Any]]:
     return [
         {
             "field": f"r_{role}",
             "headerName": title,
             "width": width,
             **_SQUARES,
-            "headerComponentParams": {"ink": palette.role_colour(role, shade)},
+            "headerComponentParams": {"ink": palette.role_colour(role, shades)},
             **({} if index == 0 else {"cellClass": "centre", "headerClass": "centre"}),
         }
         for index, (role, title) in enumerate(roles.items())

@@ -46,12 +46,12 @@ def main() -> None:
         return
     above = st.container()  # also without a notice, so that the page below stays when it goes
     requested = ReviewState.requested_document.pop()
-    wanted = requested or state.review.start_document
-    if wanted and not queue.review_rows(session, selected_run(runs, key="review-run"), [wanted]):
+    document_id = requested or state.review.start_document
+    if document_id and not queue.review_rows(session, selected_run(runs, key="review-run"), [document_id]):
         state.review.document = state.review.start_document = None
         words = "It does not exist, or its debate has not ended. Review starts at another document."
         with above:
-            notice("warn", f"Document {one_line(wanted)[:MAX_ID]} is not in this run", words)
+            notice("warn", f"Document {one_line(document_id)[:MAX_ID]} is not in this run", words)
     elif requested is not None:
         state.review.document = state.review.start_document = requested
         if state.review.view == "Grid":
@@ -75,16 +75,16 @@ def _page(session: ProjectSession, runs: list[RunRow]) -> None:
     if view == "Agreement":
         agreement.agreement(session, run, actor)
         return
-    wanted, counters = _filters(run.settings.codebook)
+    queue_filter, counters = _filters(run.settings.codebook)
     if view == "Grid":
-        grid.grid_view(session, run, actor, wanted, counters, show_all=_show_all)
+        grid.grid_view(session, run, actor, queue_filter, counters, show_all=_show_all)
     else:
-        _focus(session, run, actor, wanted)
+        _focus(session, run, actor, queue_filter)
     layout.write_url(document=state.review.document)
     progress.draw(session, run, state.review.document, actor)
 
 
-def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.QueueFilter) -> None:
+def _focus(session: ProjectSession, run: RunRow, actor: str, queue_filter: queue.QueueFilter) -> None:
     """Draw one document at a time, decided by keyboard. The component saves decisions by ``app.api.review``.
 
     The component reloads only if run, reviewer, filters, settings or the requested document change.
@@ -97,7 +97,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
         state.review.corrected_document = document if isinstance(document, str) else None
 
     order_fields = ("sort", "number", "size")  # the queue has its own order
-    filters = {name: value for name, value in asdict(wanted).items() if name not in order_fields}
+    filters = {name: value for name, value in asdict(queue_filter).items() if name not in order_fields}
     scales = {item: codebook.scale_of(item).model_dump() for item in codebook.items if codebook.kind == "rating"}
     result = _FOCUS(
         key=key,
@@ -142,8 +142,8 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
             on_change=grid.first_page,
         )  # fmt: skip
         counters = st.container(width="stretch")
-    wanted = queue.QueueFilter(search or "", label, reason, status, length, by_others)
-    return wanted, counters
+    queue_filter = queue.QueueFilter(search or "", label, reason, status, length, by_others)
+    return queue_filter, counters
 
 
 def _choice(nothing: str, words: Mapping[Any, Any], key: str, width: int) -> Any:
@@ -169,8 +169,8 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
 
     def change(**changed: Any) -> None:
         """Change one setting of those that are stored now: another tab may have changed the other."""
-        wanted = replace(queue.review_settings(session), **changed)
-        queue.save_review_settings(session, wanted, actor=state.review.actor)
+        settings = replace(queue.review_settings(session), **changed)
+        queue.save_review_settings(session, settings, actor=state.review.actor)
 
     with st.popover("Settings", icon=":material/tune:", key="review-settings"):
         st.text_input(

@@ -427,20 +427,20 @@ def _plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
 
 def _new_plan(session: ProjectSession, run: RunRow) -> Plan | None:
     """Draw the fields of a plan and its number of reviews, and return the plan; None if it is impossible."""
-    wanted = _claim_fields(session, run)
+    claim_plan = _claim_fields(session, run)
     try:
         with st.spinner("Simulating reviews"):
-            needed = plan.plan_reviews(session, run, wanted, queue.review_settings(session).even)
+            needed = plan.plan_reviews(session, run, claim_plan, queue.review_settings(session).even)
     except MootError as error:
         error_box(error)
         return None
     if needed is None:
         st.html('<div class="moot-remark">More reviews are needed than there are documents. Allow more points.</div>')
         return None
-    reviews = "random reviews" if wanted.claim == "error" else "reviews of the queue in its order"
-    looks = _looks(wanted.claim)
+    reviews = "random reviews" if claim_plan.claim == "error" else "reviews of the queue in its order"
+    looks = _looks(claim_plan.claim)
     st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {reviews}.{looks}</div>')
-    return replace(wanted, reviews=needed)
+    return replace(claim_plan, reviews=needed)
 
 
 def _claim_fields(session: ProjectSession, run: RunRow) -> Plan:

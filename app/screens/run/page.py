@@ -170,12 +170,12 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
 
 def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explained: bool) -> None:
     """Draw the buttons that control a run, depending on its state."""
-    run, now = overview.run, overview.state
+    run, status = overview.run, overview.state
 
     def button(label: str, key: str, action: Callable[..., None], **options: object) -> None:
         st.button(label, key=key, on_click=act, args=(action,), **options)  # type: ignore[arg-type]
 
-    if now == "running":
+    if status == "running":
         button(
             "Pause", "pause", control.pause, icon=":material/pause:", disabled=overview.pending_state is not None,
             help="Finish the calls in flight, then pause",
@@ -184,13 +184,13 @@ def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explai
             "Stop", "stop", control.stop, icon=":material/stop:", disabled=overview.pending_state == "stopped",
             help="Cancel the calls in flight; all replies so far are kept",
         )  # fmt: skip
-    elif now == "queued":
+    elif status == "queued":
         button("Remove from queue", "unqueue", control.stop)
-    elif not explained and overview.unfinished and now in ("paused", "stopped", "failed"):
+    elif not explained and overview.unfinished and status in ("paused", "stopped", "failed"):
         button("Resume", "resume", control.resume, icon=":material/play_arrow:", type="primary")
-        if now == "paused":
+        if status == "paused":
             button("End run", "end-run", control.stop, help="Keep the results so far; the run can be resumed later")
-    if now in ("running", "queued"):
+    if status in ("running", "queued"):
         return
 
     def set_up_rerun() -> None:
@@ -277,10 +277,10 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
     run_id = overview.run.run_id
     active = next((other for other in session.active_runs() if session.state(other) == "running"), run_id)
     queued = [row for row in control.queued_runs(session) if row.run_id != run_id]
-    held: Sequence[RunRow] = ()
+    on_hold: Sequence[RunRow] = ()
     if overview.state in ("done", "stopped"):
-        held = [row for row in control.runs_on_hold(session) if row.run_id != run_id]
-    if not queued and not held and active == run_id:
+        on_hold = [row for row in control.runs_on_hold(session) if row.run_id != run_id]
+    if not queued and not on_hold and active == run_id:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="queue"):
         if active != run_id:
@@ -298,11 +298,11 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
                 icon=":material/close:", icon_position="right", key=f"unqueue-{row.run_id}",
                 help="Remove this run from the queue", on_click=session.stop, args=(row.run_id,),
             )  # fmt: skip
-        if held:
-            names = ", ".join(row.title for row in held)
+        if on_hold:
+            names = ", ".join(row.title for row in on_hold)
             st.html(f'<div class="moot-line q">On hold: {escape(names)}</div>', width="content")
-            resume = partial(control.start_runs, session, held)
-            st.button("Resume all" if len(held) > 1 else "Resume", key="resume-on-hold", on_click=resume)
+            resume = partial(control.start_runs, session, on_hold)
+            st.button("Resume all" if len(on_hold) > 1 else "Resume", key="resume-on-hold", on_click=resume)
 
 
 def _savings(run: RunRow, reused: cost_estimate.FromStore, adaptive: cost_estimate.AdaptiveSavings | None) -> None:

@@ -124,10 +124,10 @@ def _changed(session: ProjectSession) -> None:
     for change in reported(KEY, "changes") or ():
         if change["number"] <= state.runs.applied:
             continue
-        wanted = {name: change[name] for name in ("name", "pinned") if name in change}
+        changed = {name: change[name] for name in ("name", "pinned") if name in change}
         run_id = str(change["id"])
         with error_notices():
-            _change(session, {run_id: session.run(run_id).details.model_copy(update=wanted)})
+            _change(session, {run_id: session.run(run_id).details.model_copy(update=changed)})
         state.runs.applied = int(change["number"])
 
 

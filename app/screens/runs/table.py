@@ -33,7 +33,7 @@ FIGURES = {
 def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures: Sequence[str]) -> dict[str, Any]:
     """Return the data of the component: columns, and for each run its texts and the numbers to sort by."""
     metric = rows[0].metric.name
-    usual = {heading: Counter(row.configuration.get(heading, "") for row in rows).most_common(1)[0][0]
+    most_common = {heading: Counter(row.configuration.get(heading, "") for row in rows).most_common(1)[0][0]
              for heading in headings}  # fmt: skip
     columns = [
         {"key": "main", "title": metric, "numeric": True},
@@ -43,13 +43,16 @@ def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures:
         if figure in figures:
             columns.append({"key": figure, "title": title, "numeric": True, "help": help})
     columns += [{"key": heading, "title": heading, "numeric": heading in NUMERIC} for heading in headings]
-    return {"columns": columns, "runs": [_run_data(row, usual) for row in rows]}
+    return {"columns": columns, "runs": [_run_data(row, most_common) for row in rows]}
 
 
-def _run_data(row: LeaderboardRow, usual: Mapping[str, str]) -> dict[str, Any]:
+def _run_data(row: LeaderboardRow, most_common: Mapping[str, str]) -> dict[str, Any]:
     details, estimate = row.run.details, row.main
     interval = estimate.interval if estimate is not None else None
-    cells = {heading: _configuration_cell(row.configuration.get(heading, ""), usual[heading]) for heading in usual}
+    cells = {
+        heading: _configuration_cell(row.configuration.get(heading, ""), most_common[heading])
+        for heading in most_common
+    }
     return {
         "id": row.run.run_id,
         "name": row.run.title,
@@ -61,8 +64,8 @@ def _run_data(row: LeaderboardRow, usual: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _configuration_cell(text: str, usual: str) -> dict[str, Any]:
-    usual_parts = set(usual.split(", "))
+def _configuration_cell(text: str, most_common: str) -> dict[str, Any]:
+    usual_parts = set(most_common.split(", "))
     parts = [[part, part not in usual_parts] for part in text.split(", ")] if text else []
     return {"parts": parts, "value": _count(text), "title": text}
 
