@@ -188,7 +188,7 @@ def svg(spec: Spec, dark: bool) -> str:
     """Return the chart as SVG, 640 pixels wide, in the colours of one theme."""
     out = io.StringIO()
     full_spec = {**spec, "width": 640, "background": palette.colours()["bg"]}
-    alt.Chart.from_dict(json.loads(palette.plain(json.dumps(full_spec), dark))).save(out, format="svg")
+    alt.Chart.from_dict(json.loads(palette.single_theme(json.dumps(full_spec), dark))).save(out, format="svg")
     return out.getvalue()
 
 
@@ -263,7 +263,7 @@ def learning_curve(rows: Rows, measure: str) -> Spec:
     """
     shades = palette.colours()
     maximum = max(row["documents"] for row in rows) or 1
-    y_domain = _reach([row[name] for row in rows for name in ("score", "low", "high") if row[name] is not None])
+    y_domain = _axis_domain([row[name] for row in rows for name in ("score", "low", "high") if row[name] is not None])
     counts = [row["documents"] for row in rows]
     axis = alt.Axis(title="training documents", values=counts, format=",d", grid=False)
     x = alt.X("documents:Q", scale=alt.Scale(domain=[0, maximum], nice=False, padding=26), axis=axis)
@@ -411,8 +411,8 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
     frame = inline_data(
         {
             **row,
-            "fill": palette.both(partial(_fill, row["share"])),
-            "ink": palette.both(partial(_ink, row["share"])),
+            "fill": palette.both_themes(partial(_fill, row["share"])),
+            "ink": palette.both_themes(partial(_ink, row["share"])),
             "shift": -7 if "\n" in row["words"] else 0,
         }
         for row in rows
@@ -446,7 +446,7 @@ def _fill(share: float, shades: Mapping[str, str]) -> str:
 
 
 def _ink(share: float, shades: Mapping[str, str]) -> str:
-    return palette.legible(_fill(share, shades), shades)
+    return palette.text_colour(_fill(share, shades), shades)
 
 
 def frontier(rows: Rows, *, key: str, unit: str, quality: str) -> None:
@@ -468,8 +468,8 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     shades = palette.colours()
     frame = inline_data(rows)
     maximum = max(row["cost"] for row in rows) or 1.0
-    y_domain = _reach([row[name] for row in rows for name in ("quality", "low", "high") if row[name] is not None])
-    x_scale = _beside_names((0, maximum * 1.06))
+    y_domain = _axis_domain([row[name] for row in rows for name in ("quality", "low", "high") if row[name] is not None])
+    x_scale = _scale_beside_names((0, maximum * 1.06))
     y_scale = alt.Scale(domain=y_domain, nice=False)
     x = alt.X("cost:Q", scale=x_scale, axis=alt.Axis(title=cost, tickCount=4))
     y = alt.Y("quality:Q", scale=y_scale, axis=alt.Axis(title=quality, format=".3f", tickCount=6))
@@ -486,7 +486,7 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
         spans.encode(y=alt.Y("low:Q", scale=y_scale), y2="high:Q"),
         base.mark_point(filled=True, size=110, opacity=1).encode(y=y, tooltip=tip),
     )
-    return _named(chart, rows, "cost", "quality", x_scale, y_domain)
+    return _with_names(chart, rows, "cost", "quality", x_scale, y_domain)
 
 
 @cached
@@ -499,10 +499,12 @@ def scatter(rows: Rows) -> Spec:
     shades = palette.colours()
     roles = list(dict.fromkeys(row["role"] for row in rows))
     x_domain, y_domain = (
-        _reach([row[key] for row in rows for key in (name, f"{name}_low", f"{name}_high") if row[key] is not None])
+        _axis_domain(
+            [row[key] for row in rows for key in (name, f"{name}_low", f"{name}_high") if row[key] is not None]
+        )
         for name in ("recall", "precision")
     )
-    x_scale = _beside_names(x_domain)
+    x_scale = _scale_beside_names(x_domain)
     axis: dict[str, Any] = {"tickCount": 6, "format": ".2f", "labelSeparation": 6}
     y_scale = alt.Scale(domain=y_domain, nice=False)
     fill = alt.Scale(domain=roles, range=[palette.role_colour(role, shades) for role in roles])
@@ -522,10 +524,10 @@ def scatter(rows: Rows) -> Spec:
         base.mark_point(filled=True, size=110, opacity=1).encode(x=x, y=y),
     )
     named = [{**row, "name": f"{row['name']}, {row['title']}"} for row in rows]
-    return _named(marks, named, "recall", "precision", x_scale, y_domain)
+    return _with_names(marks, named, "recall", "precision", x_scale, y_domain)
 
 
-def _reach(shares: Sequence[float]) -> tuple[float, float]:
+def _axis_domain(shares: Sequence[float]) -> tuple[float, float]:
     """Return the part of an axis of shares or correlations that holds the points, with some room around them."""
     low, high = min(shares), max(shares)
     room = max(0.25 * (high - low), 0.05)
@@ -538,11 +540,13 @@ _LINE = 17
 """Height of a name, in pixels."""
 
 
-def _beside_names(domain: Sequence[float]) -> Any:
+def _scale_beside_names(domain: Sequence[float]) -> Any:
     return alt.Scale(domain=list(domain), nice=False, range=[0, alt.ExprRef(f"width - {_NAMES}")])
 
 
-def _named(marks: Any, rows: Rows, x_field: str, y_field: str, x_scale: Any, y_domain: tuple[float, float]) -> Spec:
+def _with_names(
+    marks: Any, rows: Rows, x_field: str, y_field: str, x_scale: Any, y_domain: tuple[float, float]
+) -> Spec:
     """Return a chart of ``marks`` with the names of ``rows`` at the right, each joined to its point by a line.
 
     Names are at the height of their points as far as they do not overlap, in the order of the points. This is one-sided
@@ -551,7 +555,9 @@ def _named(marks: Any, rows: Rows, x_field: str, y_field: str, x_scale: Any, y_d
     shades = palette.colours()
     height = max(190, _LINE * len(rows))
     ordered = sorted(rows, key=lambda row: (-row[y_field], -row[x_field]))
-    positions = _apart([row[y_field] for row in ordered], y_domain, _LINE * (y_domain[1] - y_domain[0]) / height)
+    positions = _spread_positions(
+        [row[y_field] for row in ordered], y_domain, _LINE * (y_domain[1] - y_domain[0]) / height
+    )
     short = _without_shared_parts([row["name"] for row in ordered])
     named = alt.Chart(
         inline_data(
@@ -579,7 +585,7 @@ def _without_shared_parts(names: Sequence[str]) -> list[str]:
     return [name.replace(", (", " (") for name in short]
 
 
-def _apart(positions: Sequence[float], domain: tuple[float, float], gap: float) -> list[float]:
+def _spread_positions(positions: Sequence[float], domain: tuple[float, float], gap: float) -> list[float]:
     """Return descending positions within ``domain``, at least ``gap`` apart and near to the given ones."""
     spread: list[float] = []
     for number, position in enumerate(positions):

@@ -23,15 +23,15 @@ def palette(dark: bool) -> Mapping[str, str]:
 @cache
 def colours() -> Mapping[str, str]:
     """Return CSS colours (``light-dark(#fff, #000)``) by token name. The browser applies the theme."""
-    return {name: both(itemgetter(name)) for name in palette(False)}
+    return {name: both_themes(itemgetter(name)) for name in palette(False)}
 
 
-def both(colour_of: Callable[[Mapping[str, str]], str]) -> str:
+def both_themes(colour_of: Callable[[Mapping[str, str]], str]) -> str:
     """Return the CSS colour of a function of the palette, evaluated for both themes."""
     return f"light-dark({colour_of(palette(False))},{colour_of(palette(True))})"
 
 
-def plain(text: str, dark: bool) -> str:
+def single_theme(text: str, dark: bool) -> str:
     """Return ``text`` with each two-theme colour replaced by the colour of one theme, for formats without CSS."""
     return _COLOUR.sub(r"\2" if dark else r"\1", text)
 
@@ -68,7 +68,7 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def legible(ground: str, shades: Mapping[str, str]) -> str:
+def text_colour(ground: str, shades: Mapping[str, str]) -> str:
     """Return the text colour on a background: the text colour or the page colour, whichever has more contrast."""
     return max((shades["tx"], shades["bg"]), key=lambda ink: contrast(ink, ground))
 

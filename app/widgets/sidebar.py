@@ -78,7 +78,7 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     state.project_switcher = wanted  # the tab's project is authoritative; the box only shows and changes it
     st.selectbox(
         "Project", paths, format_func=names.__getitem__, label_visibility="collapsed",
-        key=SessionState.project_switcher.key, on_change=_turn,
+        key=SessionState.project_switcher.key, on_change=_switch_project,
     )  # fmt: skip
     try:
         session = open_now.get(wanted) or workspace.open(wanted, create=False)
@@ -111,7 +111,7 @@ def file_problem(session: ProjectSession) -> None:
             st.rerun()
 
 
-def _turn() -> None:
+def _switch_project() -> None:
     """Show the selected project in this tab and in tabs that are opened later."""
     path = state.project_switcher
     assert path is not None  # the box has no empty option
@@ -149,7 +149,7 @@ def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage
 
 def run_status(session: ProjectSession, page: str = "") -> None:
     """Draw the current run at the bottom of the sidebar, and again every few seconds: another tab may start a run."""
-    drawn = _run_and_motion(_current_run(session))
+    drawn = _run_and_activity(_current_run(session))
     with st.container(key="run-status"):
         st.fragment(_draw_run_status, run_every=1.0 if drawn[1] else POLL_SECONDS)(session, page, drawn)
 
@@ -160,7 +160,7 @@ def _current_run(session: ProjectSession) -> RunStatus | None:
     return board.status if board is not None else None
 
 
-def _run_and_motion(status: RunStatus | None) -> tuple[str, bool]:
+def _run_and_activity(status: RunStatus | None) -> tuple[str, bool]:
     """Return the id of a run, empty without a run, and True if it is running or queued."""
     return ("", False) if status is None else (status.run_id, status.state in MOVING)
 
@@ -173,7 +173,7 @@ def _draw_run_status(session: ProjectSession, page: str, drawn: tuple[str, bool]
     except MootError as error:  # the project was closed in another tab
         error_box(error)
         return
-    if page == "runs" and drawn != _run_and_motion(status):
+    if page == "runs" and drawn != _run_and_activity(status):
         st.rerun()
     if status is None:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.widgets.palette import blend, both, colours, contrast, legible, palette, plain, role_token
+from app.widgets.palette import blend, both_themes, colours, contrast, palette, role_token, single_theme, text_colour
 
 
 def test_contrast_of_known_pairs():
@@ -23,15 +23,15 @@ def test_blend_starts_and_ends_with_its_colours():
 def test_text_is_legible_on_every_shade_of_a_matrix(dark):
     shades = palette(dark)
     backgrounds = [blend(shades["bg2"], shades["bar"], step / 20) for step in range(21)]
-    assert all(contrast(legible(background, shades), background) > 3.9 for background in backgrounds)
+    assert all(contrast(text_colour(background, shades), background) > 3.9 for background in backgrounds)
 
 
 def test_colour_for_both_themes_is_resolved_for_one_theme():
     shade = colours()["tx2"]
     assert shade == f"light-dark({palette(False)['tx2']},{palette(True)['tx2']})"
-    words = f'{{"color": "{shade}", "fill": "{both(lambda shades: shades["bg"])}"}}'
-    assert plain(words, True) == f'{{"color": "{palette(True)["tx2"]}", "fill": "{palette(True)["bg"]}"}}'
-    assert plain(words, False) == f'{{"color": "{palette(False)["tx2"]}", "fill": "{palette(False)["bg"]}"}}'
+    words = f'{{"color": "{shade}", "fill": "{both_themes(lambda shades: shades["bg"])}"}}'
+    assert single_theme(words, True) == f'{{"color": "{palette(True)["tx2"]}", "fill": "{palette(True)["bg"]}"}}'
+    assert single_theme(words, False) == f'{{"color": "{palette(False)["tx2"]}", "fill": "{palette(False)["bg"]}"}}'
 
 
 @pytest.mark.parametrize(

@@ -529,9 +529,9 @@ def test_chart_names_omit_shared_parts() -> None:
 def test_axes_of_recall_and_precision_are_limited_to_the_points():
     from app.widgets import charts
 
-    assert charts._reach([0.8, 0.9]) == pytest.approx((0.75, 0.95))
-    assert charts._reach([0.0, 1.0]) == (0.0, 1.0)
-    assert charts._reach([-0.9, 0.5]) == (-1.0, pytest.approx(0.85))  # correlations
+    assert charts._axis_domain([0.8, 0.9]) == pytest.approx((0.75, 0.95))
+    assert charts._axis_domain([0.0, 1.0]) == (0.0, 1.0)
+    assert charts._axis_domain([-0.9, 0.5]) == (-1.0, pytest.approx(0.85))  # correlations
 
 
 def test_panel_groups_chart_can_be_drawn():

@@ -44,7 +44,7 @@ def main() -> None:
     if status.saved is None and not status.codebook.labels:
         start(session, fields)
         return
-    top(session, status)
+    page_header(session, status)
     left, middle, right = st.columns((0.92, 1.75, 1.5), gap="small")
     with left:
         label = labels(session, fields, status)
@@ -60,7 +60,7 @@ def main() -> None:
         prompts(session, status)
 
 
-def top(session: ProjectSession, status: CodebookStatus) -> None:
+def page_header(session: ProjectSession, status: CodebookStatus) -> None:
     """Draw the page header: draft status, save, discard, compare and files."""
     book = status.codebook
     number = status.next_version
@@ -133,10 +133,10 @@ def files(session: ProjectSession, book: Codebook) -> None:
             title, partial(content, book), codebooks.name_of_file(book, suffix), media_type, disabled=not book.labels,
             help="Codes for ATLAS.ti, MAXQDA, NVivo and others" if suffix == ".qdc" else None,
         )  # fmt: skip
-    bring(session, book)
+    import_form(session, book)
 
 
-def bring(session: ProjectSession, book: Codebook | None) -> None:
+def import_form(session: ProjectSession, book: Codebook | None) -> None:
     """Draw the import of a codebook file into the draft."""
 
     def save(content: bytes, name: str) -> None:
@@ -349,7 +349,7 @@ def start(session: ProjectSession, fields: Fields) -> None:
         heading("Start from scratch", "One label at a time.")
         st.button("Add the first label", key="label-add", type="primary", on_click=add_label, args=(fields,))
         heading("Or from a file", "An exported codebook, or a YAML file that you wrote.")
-        bring(session, None)
+        import_form(session, None)
         if overview.count_documents(session):
             heading("Or from gold columns", "The Data page creates a codebook from gold columns of your file.")
             page_link("data", "Map gold columns")

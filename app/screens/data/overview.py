@@ -173,7 +173,7 @@ def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_go
         caption = f"{words.minimum:,} to {words.maximum:,} words, median {words.median:,.0f}"
         with panel("Text length", caption, key="length-panel"):
             rows = [{"from": bin.start, "to": bin.stop, "count": bin.count} for bin in words.bins]
-            charts.draw(_lengths(rows), rows, key="length-chart")
+            charts.draw(_length_histogram(rows), rows, key="length-chart")
 
 
 def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
@@ -193,20 +193,20 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
         for bar in bars
     ]
     colours = {str(row["name"]): colour(bar.colour) if bar.colour else "" for row, bar in zip(rows, bars, strict=True)}
-    charts.draw((_gold_of_raters if several else _gold)(rows, colours), rows, key=key)
+    charts.draw((_rater_bars if several else _gold_bars)(rows, colours), rows, key=key)
 
 
 @charts.cached
-def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
+def _gold_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
     maximum = max((row["count"] for row in rows), default=1) or 1
     data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {format_percent(row['share'])}"} for row in rows]
     x_scale = charts.scale_beside_text(charts.text_width(data), (0, maximum))
     tip = charts.tooltip(name="Label", **COUNTS)
-    return charts.styled(_named_bars(data, colours, x_scale, tip), _row(colours) * max(1, len(colours)))
+    return charts.styled(_named_bars(data, colours, x_scale, tip), _row_height(colours) * max(1, len(colours)))
 
 
 @charts.cached
-def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
+def _rater_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
     shades = palette.colours()
     maximum = max(row["share"] for row in rows) or 1
     data = [rater_mean(name, rows) for name in colours]
@@ -214,8 +214,8 @@ def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str
     tip = charts.tooltip(name="Label", mean=("Mean of the raters", ".1%"))
     rater_tip = charts.tooltip(name="Label", rater="Rater", **COUNTS)
     ticks = alt.Chart(charts.inline_data(rows)).mark_tick(thickness=2, size=17, color=shades["tx"])
-    marks = ticks.encode(x=alt.X("share:Q", scale=x_scale, axis=None), y=_down(colours), tooltip=rater_tip)
-    return charts.styled(_named_bars(data, colours, x_scale, tip) + marks, _row(colours) * len(colours))
+    marks = ticks.encode(x=alt.X("share:Q", scale=x_scale, axis=None), y=_label_axis(colours), tooltip=rater_tip)
+    return charts.styled(_named_bars(data, colours, x_scale, tip) + marks, _row_height(colours) * len(colours))
 
 
 def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -231,8 +231,8 @@ def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], x
     shades = palette.colours()
     base = alt.Chart(charts.inline_data([{**row, "at": row.get("most", row["end"])} for row in rows]))
     colour_scale = alt.Scale(domain=list(colours), range=[colour or shades["tx3"] for colour in colours.values()])
-    y = _down(colours)
-    bars = base.mark_bar(size=min(15, _row(colours) - 4), cornerRadiusEnd=2).encode(
+    y = _label_axis(colours)
+    bars = base.mark_bar(size=min(15, _row_height(colours) - 4), cornerRadiusEnd=2).encode(
         x=alt.X("end:Q", scale=x_scale, axis=None),
         y=y,
         tooltip=list(tip),
@@ -244,17 +244,17 @@ def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], x
     return bars + words
 
 
-def _down(names: Mapping[str, str]) -> Any:
+def _label_axis(names: Mapping[str, str]) -> Any:
     return charts.named_axis("name", names, labelLimit=150, labelFontSize=12)
 
 
-def _row(names: Mapping[str, str]) -> int:
+def _row_height(names: Mapping[str, str]) -> int:
     """Return the height of a row in pixels."""
     return charts.ROW if len(names) <= MAX_WIDE_BARS else 18
 
 
 @charts.cached
-def _lengths(rows: Sequence[Mapping[str, Any]]) -> charts.Spec:
+def _length_histogram(rows: Sequence[Mapping[str, Any]]) -> charts.Spec:
     """Return a histogram of words per text. The last bin is as wide as the others, whatever its longest text."""
     shades = palette.colours()
     low, width, last = rows[0]["from"], max(1, rows[0]["to"] - rows[0]["from"]), rows[-1]

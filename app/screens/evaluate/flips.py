@@ -100,14 +100,16 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
         return marks.encode(x=x, y=y, color=fill)
 
     notes = [
-        _word(0, TOP + 14, "correct", shades["tx2"], align="left", dx=BAR / 2 + 8),
-        _word(0, height - 9, "incorrect", shades["tx2"], align="left", dx=-BAR / 2),
+        _text_mark(0, TOP + 14, "correct", shades["tx2"], align="left", dx=BAR / 2 + 8),
+        _text_mark(0, height - 9, "incorrect", shades["tx2"], align="left", dx=-BAR / 2),
     ]
     for bar in bars:
         alignment = {"align": bar["align"], "dx": bar["dx"]}
-        notes.append(_word(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, cut=True, **alignment))
-        notes.append(_word(bar["x"], 25, bar["share"], shades["tx2"], fontSize=11.5, **alignment))
-        notes.append(_word(bar["x"], 41, bar["interval"], shades["tx2"], fontSize=11.5, **alignment))
+        notes.append(
+            _text_mark(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, cut=True, **alignment)
+        )
+        notes.append(_text_mark(bar["x"], 25, bar["share"], shades["tx2"], fontSize=11.5, **alignment))
+        notes.append(_text_mark(bar["x"], 41, bar["interval"], shades["tx2"], fontSize=11.5, **alignment))
     tip = tooltip(name="Role", right="Correct", wrong="Incorrect", interval="Share correct, 95% interval")
     marks = alt.Chart(inline_data(bars)).encode(x=x, tooltip=tip)
     opacity = alt.Opacity("opacity:Q", scale=None)
@@ -146,16 +148,16 @@ def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:
                 flows.append({**row, "fill": shades[colour], "opacity": opacity})
         if tally.regressed:
             words = f"{tally.regressed:,} regressed"
-            texts.append(_word(index + 0.7, after - 25, words, shades["wrong"], fontWeight=600))
+            texts.append(_text_mark(index + 0.7, after - 25, words, shades["wrong"], fontWeight=600))
         if tally.corrected:
             words = f"{tally.corrected:,} corrected"
-            texts.append(_word(index + 0.3, before - 1, words, shades["right"], fontWeight=600))
+            texts.append(_text_mark(index + 0.3, before - 1, words, shades["right"], fontWeight=600))
         if not tally.regressed and not tally.corrected:
-            texts.append(_word(index + 0.5, TOP + 16, "no changes", shades["tx2"], drop=18))
+            texts.append(_text_mark(index + 0.5, TOP + 16, "no changes", shades["tx2"], drop=18))
     return flows, texts
 
 
-def _word(x: float, y: float, words: str, fill: str, **style: Any) -> dict[str, Any]:
+def _text_mark(x: float, y: float, words: str, fill: str, **style: Any) -> dict[str, Any]:
     defaults = {"align": "center", "dx": 0, "fontSize": 12, "fontWeight": 400, "cut": False, "drop": 0}
     return {"x": x, "y": y, "words": words, "fill": fill, **defaults, **style}
 

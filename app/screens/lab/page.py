@@ -34,35 +34,35 @@ SIZES = {size: f"Sample: {size}, stratified" for size in document_samples.SIZES}
 
 def main() -> None:
     session = context.require_project()
-    if not begun(session):
+    if not can_test(session):
         return
-    plan = plan_of(session)
+    plan = lab_plan(session)
     slots = prompt_templates.slots(plan.protocol)
     slot = next((slot for slot in slots if slot.slot == state.lab.subject), None)
     with st.container():  # also without a notice, so that open popovers stay open when it goes
         if (document_id := LabState.requested_document.pop()) is not None:
             choose_document(session, document_id)
-    top(session, plan, slot)
+    page_header(session, plan, slot)
     warn_of_baseline(session, plan)
-    subjects(slots)
+    subject_picker(slots)
     above = st.container()
     left, right = st.columns([1, 1.06], gap="small")
     with left:
         if slot is None:
             definitions.definitions(session, plan)
         else:
-            prompt.prompt(session, plan, slot, run_test=lambda: attempt(session, plan, slot))
-    if instant(plan) and ready(session, plan, slot):
-        attempt(session, plan, slot, quietly=True)
+            prompt.prompt(session, plan, slot, run_test=lambda: run_test(session, plan, slot))
+    if is_instant(plan) and has_testable_change(session, plan, slot):
+        run_test(session, plan, slot, quietly=True)
     if problem := state.lab.problem:
         with above:
             error_box(problem)
     with right:
-        results.outcome(session, plan, slot, instant=instant(plan))
+        results.outcome(session, plan, slot, instant=is_instant(plan))
     sweep.draw(session, plan, slots)
 
 
-def begun(session: ProjectSession) -> bool:
+def can_test(session: ProjectSession) -> bool:
     """Return True if changes can be tested. Otherwise draw the missing step."""
     if not count_documents(session):
         words = "A change is tested on documents, preferably with gold or reviewed labels."
@@ -75,7 +75,7 @@ def begun(session: ProjectSession) -> bool:
     return True
 
 
-def plan_of(session: ProjectSession) -> Plan:
+def lab_plan(session: ProjectSession) -> Plan:
     """Return the project's plan with the protocol of the Lab."""
     plan = planning.load_plan(session)
     book = codebooks.current(session)
@@ -84,12 +84,12 @@ def plan_of(session: ProjectSession) -> Plan:
     return plan if name == plan.protocol else replace(plan, protocol=name, params={})
 
 
-def instant(plan: Plan) -> bool:
+def is_instant(plan: Plan) -> bool:
     """Return True if a test is free and immediate, because all roles use the built-in model."""
     return all(role_model.is_builtin for role_model in plan.models)
 
 
-def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
+def has_testable_change(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
     """Return True if there is a change that can be tested."""
     if slot is None:
         return codebooks.codebook_status(session).dirty
@@ -97,7 +97,7 @@ def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
     return status.changed and status.usable
 
 
-def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: bool = False) -> None:
+def run_test(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: bool = False) -> None:
     """Test the change on the sample and show the trial.
 
     Errors are shown at the top; if ``quietly`` is set, only those of prompts that cannot be rendered.
@@ -112,14 +112,14 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
         LabState.problem.reset()
         trial = trials.start_trial(session, change, sample)
         state.lab.show_trial(trial)
-        if instant(plan):
+        if is_instant(plan):
             trials.wait_for_trial(session, trial, seconds=1.5)
     except MootError as error:
         if not quietly or isinstance(error, PromptError):
             state.lab.problem = error
 
 
-def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
+def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     """Draw the page header: subject, protocol, sample and test buttons."""
     book = codebooks.current(session)
     names = [name for name, other in protocols.PROTOCOLS.items() if book is not None and book.kind in other.kinds]
@@ -142,15 +142,15 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         with st.popover(f"Base: {literal(base_name)}", help=help):
             choose_base(session, base)
         with st.popover("Test one document"):
-            one(session, plan, slot)
+            single_document_test(session, plan, slot)
         st.button(
             "Test again" if trials.find_trial(session, trials.DEFINITIONS if slot is None else slot.slot) else "Test",
             type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", key="lab-try",
-            on_click=attempt, args=(session, plan, slot),
+            on_click=run_test, args=(session, plan, slot),
         )  # fmt: skip
 
 
-def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
+def single_document_test(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     """Draw the live test of one document beside its previous result."""
     line("Watch one document live, beside its result before the change.")
     count = document_samples.count_visible(session)
@@ -210,7 +210,7 @@ def use_run(session: ProjectSession, run: RunRow) -> None:
 
 def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
     """Say that tests use the word-list baseline, if a run used another model."""
-    if not instant(plan):
+    if not is_instant(plan):
         return
     latest = next((run for run in run_data.ranked_runs(session) if not run.settings.is_builtin), None)
     if latest is None:
@@ -224,7 +224,7 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
     st.button(use, on_click=use_run, args=(session, latest), key="lab-use-models")
 
 
-def subjects(slots: tuple[Slot, ...]) -> None:
+def subject_picker(slots: tuple[Slot, ...]) -> None:
     """Draw the choice of the subject: prompts of roles, definitions, and shared prompt parts."""
     unshared = {slot.slot: slot.title for slot in slots if not slot.shared}
     shared = {slot.slot: slot.title for slot in slots if slot.shared}

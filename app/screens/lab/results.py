@@ -53,12 +53,12 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
                 sign="lines", key="lab-untried",
             )  # fmt: skip
         elif trials.is_trial_active(session, trial):
-            _moving(session, trial)
+            _trial_progress(session, trial)
         else:
             status = trials.trial_status(session, trial)
             with head:
                 st.html(f'<div class="moot-line q xs">{escape(_cost(status))}</div>', width="content")
-            _ended(session, status, slot)
+            _trial_results(session, status, slot)
         _holdout(session, plan, slot)
     if trial is not None and not trial.held_out:  # a test of one document opens it at once
         runs = [session.run(trial.before_run), session.run(trial.after_run)]
@@ -103,7 +103,7 @@ def _cost(status: TrialStatus) -> str:
 
 
 @st.fragment(run_every=0.5)
-def _moving(session: ProjectSession, trial: Trial) -> None:
+def _trial_progress(session: ProjectSession, trial: Trial) -> None:
     """Draw the progress of a trial. Rerun the page when the trial ends."""
     if not trials.is_trial_active(session, trial):
         st.rerun()
@@ -114,9 +114,9 @@ def _moving(session: ProjectSession, trial: Trial) -> None:
     st.button("Stop", key="lab-stop", on_click=trials.stop_trial, args=(session, trial))
 
 
-def _ended(session: ProjectSession, status: TrialStatus, slot: Slot | None) -> None:
+def _trial_results(session: ProjectSession, status: TrialStatus, slot: Slot | None) -> None:
     if status.state != "done":
-        _why(status)
+        _stop_notice(status)
     trial = status.trial
     result = trials.trial_result(session, trial)
     if not result.documents:
@@ -140,7 +140,7 @@ def _ended(session: ProjectSession, status: TrialStatus, slot: Slot | None) -> N
             "rows": [asdict(document) for document in result.documents] if not trial.held_out else [],
             "sentence": result.sentence,
             "note": note if result.before.value is not None else "",
-            "warning": _few(result),
+            "warning": _score_limits(result),
             "metric": f"Change in {of_labels}",
             "rule": f"Green or red: {rule(kind)}",
             "kind": kind,
@@ -153,7 +153,7 @@ def _ended(session: ProjectSession, status: TrialStatus, slot: Slot | None) -> N
     )
 
 
-def _few(result: TrialResult) -> str:
+def _score_limits(result: TrialResult) -> str:
     """Return the limits of the score as text, empty for none."""
     scores = result.comparison.scores
     if not result.labelled:
@@ -169,7 +169,7 @@ def _few(result: TrialResult) -> str:
     return f"{undecided} {few}".lstrip()
 
 
-def _why(status: TrialStatus) -> None:
+def _stop_notice(status: TrialStatus) -> None:
     if isinstance(status.error, MootError):
         error_box(status.error)
         return
@@ -198,7 +198,7 @@ def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
                 f"Score ({_ordinal(split.looks + 1)} time)",
                 type="primary",
                 key="lab-look",
-                on_click=_look,
+                on_click=_score_held_out,
                 args=(session, plan, slot),
             )
         _promote(session, plan, slot)
@@ -209,7 +209,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _look(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
+def _score_held_out(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     LabState.problem.reset()
     try:
         change = trials.held_out_change(session, slot, plan)

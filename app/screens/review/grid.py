@@ -239,7 +239,7 @@ def _grid(
     with st.container(key="review-grid-tall" if height > SMALL_SCREEN_HEIGHT else None):
         AgGrid(
             pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows]),
-            gridOptions=disarmed(
+            gridOptions=without_code(
                 grid_options(
                     codebook, roles, state.review.start_document, client, JsCode, is_document_open=is_document_open
                 )
@@ -522,13 +522,13 @@ def _status_columns(js: Any) -> list[dict[str, Any]]:
     ]
 
 
-def disarmed(options: Any) -> Any:
+def without_code(options: Any) -> Any:
     """Return the options without streamlit-aggrid's code marker, so that label names are never executed."""
     match options:
         case dict():
-            return {name: disarmed(value) for name, value in options.items()}
+            return {name: without_code(value) for name, value in options.items()}
         case list():
-            return [disarmed(value) for value in options]
+            return [without_code(value) for value in options]
         case str():
             while "::JSCODE::" in options:
                 options = options.replace("::JSCODE::", "")
