@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from core import yaml_text
+from core.documents import Value
 from core.errors import CodebookError
 from core.formatting import format_rating, problem_message
 from core.hashing import digest
@@ -222,7 +223,7 @@ class Codebook(_Frozen):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy, with the fields in ``update`` replaced."""
         copied = super().model_copy(update=update, deep=deep)
-        for cached in ("hash", "items", "names", "item_names"):
+        for cached in ("hash", "items", "names", "label_names", "item_names"):
             copied.__dict__.pop(cached, None)
         return copied
 
@@ -253,9 +254,30 @@ class Codebook(_Frozen):
         return tuple(label.name for label in self.labels)
 
     @cached_property
+    def label_names(self) -> Mapping[Any, str]:
+        """Label names by id, in order; ``label_names.get(value, value)`` names the value of a choice."""
+        return {label.id: label.name for label in self.labels}
+
+    @cached_property
     def item_names(self) -> tuple[str, ...]:
         """The names of the items: those of the labels, or ``CHOICE_ITEM`` alone for a choice."""
         return self.items if self.kind == "choice" else self.names
+
+    def item_title(self, item: str) -> str:
+        """Return the name of an item in sentences: its label's name, or ``Label`` for the one item of a choice."""
+        return self.label_names.get(item, "Label" if self.kind == "choice" else item)
+
+    def value_name(self, value: Value | None) -> str:
+        """Return a value as text: present, absent, a rating, a label's name, or undecided."""
+        match value:
+            case None:
+                return "undecided"
+            case bool():
+                return "present" if value else "absent"
+            case str():
+                return self.label_names.get(value, value)
+            case _:
+                return format_rating(value)
 
     def label(self, label_id: str) -> Label:
         """Return the label with this id. Raises KeyError."""

@@ -241,8 +241,7 @@ def _squares(values: Mapping[str, Value | None], codebook: Codebook) -> str:
     ``=``.
     """
     if codebook.kind == "choice":
-        label_id = values.get(codebook.items[0])
-        return "=" + next((label.name for label in codebook.labels if label.id == label_id), "?")
+        return f"={codebook.label_names.get(values.get(codebook.items[0]), '?')}"
     if codebook.kind == "rating":
         return "=" + " ".join(_value_text(values.get(item), "·") for item in codebook.items)
     return "".join(_value_text(values.get(item)) for item in codebook.items)

@@ -38,7 +38,7 @@ def tags(labels: Iterable[Label]) -> None:
 
 def pick(codebook: Codebook, *, key: str, default: str | None = None) -> str:
     """Draw pills of all labels and return the id of the selected label, initially ``default`` or else the first."""
-    names = {label.id: label.name for label in codebook.labels}
+    names = codebook.label_names
     label_id: str = st.pills(
         label_noun(codebook.kind), list(names), default=default or next(iter(names)),
         format_func=lambda id: literal(names[id]), required=True, label_visibility="collapsed", key=key,
@@ -51,7 +51,7 @@ def select_label(codebook: Codebook, *, key: str, **widget: Any) -> str:
 
     ``widget`` are further arguments of ``st.selectbox``.
     """
-    names = {label.id: label.name for label in codebook.labels}
+    names = codebook.label_names
     label_id: str = st.selectbox("Label", list(names), format_func=names.__getitem__, key=key, **widget)
     return label_id
 

@@ -358,8 +358,7 @@ def format_labels(codebook: Codebook, values: Mapping[str, Value]) -> str:
         case "multilabel":
             return ", ".join(label.name for label in codebook.labels if values.get(label.id) is True) or "none"
         case "choice":
-            label_id = values.get(CHOICE_ITEM)
-            return next((label.name for label in codebook.labels if label.id == label_id), "none")
+            return codebook.label_names.get(values.get(CHOICE_ITEM), "none")
         case "rating":
             return ", ".join(f"{label.name}: {values[label.id]:g}" for label in codebook.labels if label.id in values)
 

@@ -77,7 +77,7 @@ class ResultColumns:
     items: tuple[str, ...]
     roles: tuple[str, ...]
     names: tuple[str, ...]
-    label_names: Mapping[Value | None, str]
+    label_names: Mapping[Any, str]
 
 
 ANNOTATORS = ("gold", "pred", "reviewed")
@@ -90,34 +90,21 @@ ABOUT = ("run_id", "protocol", "codebook_version", "status", "review_status")
 def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:
     """Return the columns for documents with these source columns under this codebook, with a column for each role."""
     columns = tuple(source)
-    items = item_names(codebook)
-    wanted = [f"{annotator}_{name}" for _, name in items for annotator in (*ANNOTATORS, *roles, "evidence")]
+    wanted = [f"{annotator}_{name}" for name in codebook.item_names for annotator in (*ANNOTATORS, *roles, "evidence")]
     document, *results = unique_names(["document_id", *ABOUT, *wanted], columns)
     about, values = results[: len(ABOUT)], results[len(ABOUT) :]
     return ResultColumns(
         source=columns,
-        items=tuple(item for item, _ in items),
+        items=codebook.items,
         roles=tuple(roles),
         names=(*columns, document, *values, *about),
-        label_names=label_names(codebook),
+        label_names=codebook.label_names,
     )
-
-
-def item_names(codebook: Codebook) -> tuple[tuple[str, str], ...]:
-    """Return (item, name) in codebook order; a choice has the one item ``label``."""
-    if codebook.kind == "choice":
-        return ((CHOICE_ITEM, CHOICE_ITEM),)
-    return tuple((label.id, label.name) for label in codebook.labels)
 
 
 def source_columns(document: Document) -> Mapping[str, Any]:
     """Return the source columns; the text fields for a document that was not read from a table."""
     return document.source or document.fields
-
-
-def label_names(codebook: Codebook) -> dict[Value | None, str]:
-    """Return the names of the labels of a choice by the values that stand for them; empty for other codebooks."""
-    return {label.id: label.name for label in codebook.labels} if codebook.kind == "choice" else {}
 
 
 def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
@@ -194,7 +181,7 @@ def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> Name
     number are left out, also those with gold from before the labels became dimensions (True and False). Labels that
     are not in the codebook are left out.
     """
-    names = {label.id: label.name for label in codebook.labels}
+    names = codebook.label_names
     match codebook.kind:
         case "choice":
             chosen = values.get(CHOICE_ITEM)
@@ -221,9 +208,9 @@ def evidence_spans(annotator: AnnotatorValues, row: ExportRow, codebook: Codeboo
     Offsets are characters (code points, as in Python, Label Studio and Prodigy), the end is exclusive. The quotes of a
     choice belong to the chosen label. Quotes that are not in the text, or in another field, are left out.
     """
-    names = {label.id: label.name for label in codebook.labels}
+    names = dict(codebook.label_names)
     chosen = annotator.values.get(CHOICE_ITEM)
-    if isinstance(chosen, str) and chosen in names:
+    if chosen in names:
         names[CHOICE_ITEM] = names[chosen]
     first = next(iter(row.document.fields), "")
     text = row.document.text

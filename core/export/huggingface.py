@@ -14,7 +14,6 @@ from core.export.export_row import (
     REVIEW,
     ExportRow,
     NamedValues,
-    item_names,
     named_values,
     peek_text_fields,
     text_fields,
@@ -47,7 +46,7 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
     schema = pa.schema(
         [(name, types[kind]) for name, kind in columns_of_file], metadata={"huggingface": features.encode()}
     )
-    names = item_names(codebook)
+    names = list(zip(codebook.items, codebook.item_names, strict=True))
     numbers = {label.name: number for number, label in enumerate(codebook.labels)}
     count = 0
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:

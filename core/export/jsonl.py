@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.export_row import ExportRow, evidence_by_item, item_names, label_names, source_columns, write_lines
+from core.export.export_row import ExportRow, evidence_by_item, source_columns, write_lines
 from core.ingest.table import unique_names
 
 TURN_KEYS = (
@@ -24,17 +24,16 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -
     ``value`` is true, false, a number, a label's name, or null with a ``reason`` beside it. If the source has a column
     of the same name, the key gets ``_2``. Returns the number of rows.
     """
-    items, names = item_names(codebook), label_names(codebook)
     keys = cache(lambda columns: unique_names(_KEYS, columns))
 
     def record(row: ExportRow) -> dict[str, Any]:
         source = dict(source_columns(row.document))
         evidence = evidence_by_item(row)
         labels: dict[str, dict[str, Any]] = {}
-        for item, name in items:
+        for item, name in zip(codebook.items, codebook.item_names, strict=True):
             value = row.values.get(item)
             labels[name] = {
-                "value": names.get(value, value),
+                "value": codebook.label_names.get(value, value),
                 "source": row.sources.get(item, ""),
                 "evidence": evidence.get(item, []),
             }

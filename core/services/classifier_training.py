@@ -22,7 +22,7 @@ from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
 from core.errors import MootError
-from core.formatting import format_number, format_rating, format_signed, format_timestamp
+from core.formatting import format_number, format_signed, format_timestamp
 from core.hashing import digest
 from core.runs import RunSettings
 from core.stats import scoring
@@ -452,10 +452,9 @@ def learning_gain(
 
 def decision_counts(codebook: Codebook, examples: Sequence[TrainingExample]) -> dict[str, dict[str, int]]:
     """Return how often each value was decided, by item and value name."""
-    names = {label.id: label.name for label in codebook.labels}
     counted: dict[str, Counter[str]] = {}
     for example in examples:
-        counted.setdefault(names.get(example.item, "Label"), Counter())[_value_name(example.value, names)] += 1
+        counted.setdefault(codebook.item_title(example.item), Counter())[codebook.value_name(example.value)] += 1
     return {item: dict(sorted(values.items())) for item, values in counted.items()}
 
 
@@ -530,12 +529,6 @@ def _rating_scores(
         for column, name in enumerate(codebook.names)
     }
     return {"n": documents, "measure": "share within one step", **Estimate(value, interval).to_json(), "labels": labels}
-
-
-def _value_name(value: Value, names: Mapping[str, str]) -> str:
-    if isinstance(value, bool):
-        return "present" if value else "absent"
-    return names.get(value, value) if isinstance(value, str) else format_rating(value)
 
 
 def _code(text: str) -> str:

@@ -148,3 +148,17 @@ def test_equal_scales_of_all_dimensions_become_the_scale_of_the_codebook() -> No
 def test_scale_of_a_billion_steps_is_refused(text):
     with pytest.raises(CodebookError, match="more than 1001 steps"):
         load_yaml(text)
+
+
+def test_values_and_items_are_named_for_people():
+    labels = (Label(name="Alpha", id="a"), Label(name="Beta", id="b"))
+    multilabel, choice = (Codebook(kind=kind, labels=labels) for kind in ("multilabel", "choice"))
+    assert [multilabel.value_name(value) for value in (True, False, None, 4.0)] == [
+        "present",
+        "absent",
+        "undecided",
+        "4",
+    ]
+    assert [choice.value_name(value) for value in ("b", "gone")] == ["Beta", "gone"]
+    assert [book.item_title(item) for book in (multilabel, choice) for item in book.items] == ["Alpha", "Beta", "Label"]
+    assert multilabel.only("b").label_names == {"b": "Beta"}, "not those of the whole codebook"

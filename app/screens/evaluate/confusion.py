@@ -80,7 +80,7 @@ def _picked(evaluation: EvaluationReport) -> tuple[str, str] | None:
 
     The default is the largest error cell (single choice) or the larger error cell of the label with most errors.
     """
-    names = {label.id: label.name for label in evaluation.run.settings.codebook.labels}
+    names = evaluation.run.settings.codebook.label_names
     cell = state.evaluate.cell
     choice = evaluation.run.settings.codebook.kind == "choice"
     if cell is not None and cell[0] in names and cell[1] in (names if choice else scores.CELLS):

@@ -32,7 +32,6 @@ NAMES: dict[bool, dict[Side, str]] = {
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the errors of one label and the documents with them."""
     codebook = run.settings.codebook
-    labels = {label.id: label.name for label in codebook.labels}
     label_id = pick(codebook, key="errors-label", default=evaluate(session, run, reference).first_scored)
     errors = of_label(session, run, label_id, reference)
     side, word = _findings(errors, codebook.kind, reference)
@@ -50,7 +49,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             session, run, label_id, reference, side=side, consistent=extent == CONSISTENT, word=word, limit=SHOWN
         )
         if not rows:
-            st.caption(f"No such errors on {literal(labels[label_id])}.")
+            st.caption(f"No such errors on {literal(codebook.label_names[label_id])}.")
             return
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
         document_list(
@@ -58,7 +57,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
                 {"id": row.document_id, "excerpt": " ".join([*(f"[{tag}]" for tag in row.tags), excerpt(row.text)])}
                 for row in rows
             ],
-            title=labels[label_id],
+            title=codebook.label_names[label_id],
             note=f"{format_count(total, 'document')}, most frequent errors first{more}",
             key="errors-cases",
         )

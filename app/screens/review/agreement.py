@@ -75,7 +75,7 @@ def _numbers(report: AgreementReport, codebook: Codebook) -> None:
     kappa = "Cohen's kappa" if len(report.compared) == 2 else "Fleiss' kappa"
     rows = [
         [
-            actions.item_name(codebook, agreement.item),
+            codebook.item_title(agreement.item),
             f"{agreement.n:,}",
             _observed_html(agreement.observed),
             format_estimate(agreement.kappa, digits=2),
@@ -94,7 +94,7 @@ def _numbers(report: AgreementReport, codebook: Codebook) -> None:
             documents = format_count(min(few), "document")
             line(f"{documents}: too few for a reliable value. Have at least {FEW_DOCUMENTS} reviewed twice.")
         undefined = [
-            actions.item_name(codebook, agreement.item)
+            codebook.item_title(agreement.item)
             for agreement in report.items
             if agreement.n and agreement.alpha.value is None
         ]
@@ -122,7 +122,7 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
             [rater.name, f"{rater.documents:,}", *(format_percent(rater.recalls[value]) for value in values)]
             for rater in raters
         ]
-        table(["Annotator", "Documents", *(actions.value_name(codebook, value) for value in values)], rows)
+        table(["Annotator", "Documents", *(codebook.value_name(value) for value in values)], rows)
         st.html(
             '<div class="moot-remark q">Estimated share of documents of each true value that the annotator recognised '
             "(Dawid and Skene). No reference is used: the truth is inferred from all answers, as if annotators erred "
@@ -163,9 +163,9 @@ def _choice(session: ProjectSession, run: RunRow, disagreement: Disagreement, ac
     codebook = run.settings.codebook
     key = f"disagreement-{disagreement.document_id}-{disagreement.item}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
-        name = escape(actions.item_name(codebook, disagreement.item))
+        name = escape(codebook.item_title(disagreement.item))
         if disagreement.decided is not None:
-            decided = actions.value_name(codebook, disagreement.decided)
+            decided = codebook.value_name(disagreement.decided)
             name += f": {escape(decided)}, resolved by {escape(disagreement.by)}"
         st.html(f'<div class="moot-cell"><b>{name}</b></div>', width=180)
 
@@ -176,7 +176,7 @@ def _choice(session: ProjectSession, run: RunRow, disagreement: Disagreement, ac
         for value in dict.fromkeys(disagreement.values.values()):
             who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)
             st.button(
-                literal(f"{actions.value_name(codebook, value)} ({who})"), key=f"{key}-{value}",
+                literal(f"{codebook.value_name(value)} ({who})"), key=f"{key}-{value}",
                 type="primary" if value == disagreement.decided else "secondary", on_click=decide, args=(value,),
             )  # fmt: skip
         if disagreement.decided is not None:

@@ -181,7 +181,7 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
     if codebook.kind == "rating":
         values = codebook.scale_of(label).points
     value = st.selectbox(
-        "Value", values, format_func=lambda value: actions.value_name(codebook, value), label_visibility="collapsed",
+        "Value", values, format_func=codebook.value_name, label_visibility="collapsed",
         width=110, key="review-bulk-value",
     )  # fmt: skip
     return label, value
@@ -346,8 +346,8 @@ def grid_options(
             "boxes": codebook.kind == "multilabel",
             "all": len(codebook.labels) <= SQUARES,
             "optional": ["_quotes", *shown_in_document] if is_document_open else ["_quotes"],
-            "label_names": {label.id: label.name for label in codebook.labels},
-            "names": [label.name for label in codebook.labels],
+            "label_names": codebook.label_names,
+            "names": list(codebook.names),
             "colours": [shades[f"l{label.colour}"] for label in codebook.labels],
         },
         "getRowId": js("function(p){return p.data._id}"),

@@ -127,13 +127,12 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, queue_filter: queue
 
 def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.DeltaGenerator]:
     """Draw the filters and return them with the container for the counters."""
-    names = {label.id: label.name for label in codebook.labels}
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-filters"):
         search = st.text_input(
             "Search", placeholder="Search in text", icon=":material/search:", label_visibility="collapsed", key=SEARCH,
             width=190, on_change=grid.first_page,
         )  # fmt: skip
-        label = _choice("All labels", names, LABEL, 136)
+        label = _choice("All labels", codebook.label_names, LABEL, 136)
         reason = _choice("Any reason", queue.REASON_NAMES, REASON, 156)
         status = _choice("Any status", {status: status for status in actions.STATUSES}, STATUS, 126)
         length = _choice("Any length", {name: name for name in queue.LENGTHS}, LENGTH, 136)

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from core import prompts
-from core.codebook import CHOICE_ITEM, Codebook
+from core.codebook import Codebook
 from core.debate.context import DebateContext, run_parallel
 from core.debate.personas import DIMENSIONS, GROUPS, MOST, Group, Member, PersonaSet, read
 from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
@@ -346,7 +346,7 @@ def average(codebook: Codebook, finals: Finals) -> PanelAverage:
         values[item], words = _decide_item(codebook, values_by_group)
         if values[item] is None:
             reasons[item] = f"the panel is divided: {words}"
-        lines.append(f"{_title(codebook, item)}: {words}")
+        lines.append(f"{codebook.item_title(item)}: {words}")
     return PanelAverage(values, reasons, (*lines, *_missing_notes(codebook, finals)), tuple(lines))
 
 
@@ -413,14 +413,10 @@ def _missing_notes(codebook: Codebook, finals: Finals) -> list[str]:
     notes = []
     for group, personas in finals.items():
         for persona, values in personas.items():
-            missing = [_title(codebook, item) for item in codebook.items if item not in values]
+            missing = [codebook.item_title(item) for item in codebook.items if item not in values]
             if missing:
                 notes.append(f"{persona} ({group}) gave no value for {', '.join(missing)} and is left out there")
     return notes
-
-
-def _title(codebook: Codebook, item: str) -> str:
-    return "Label" if item == CHOICE_ITEM else codebook.label(item).name
 
 
 def _number(value: Value) -> float:

@@ -53,7 +53,7 @@ def compare(before: Codebook, after: Codebook) -> tuple[LabelChange, ...]:
     new_order = [label.id for label in after.labels if any(label.id == other.id for other in before.labels)]
     old_order = [label.id for label in before.labels if label.id in new_order]
     if new_order != old_order:
-        names = {label.id: label.name for label in after.labels}
+        names = after.label_names
         codebook_fields.append(_items("order", [names[id] for id in old_order], [names[id] for id in new_order]))
     if fields := tuple(field for field in codebook_fields if field is not None):
         changes.append(LabelChange("", after.name, 0, "changed", fields))

@@ -237,7 +237,7 @@ def format_gold(document: Document, codebook: Codebook | None) -> list[str]:
         return [
             f"{label.name} {format_rating(mean(map(float, values)))}" for label, values in ratings.items() if values
         ]
-    labels = {label.id: label.name for label in codebook.labels} if codebook is not None else {}
+    labels = codebook.label_names if codebook is not None else {}
     positions = {label_id: position for position, label_id in enumerate(labels)}
     words = []
     for rater, values in document.gold.items():

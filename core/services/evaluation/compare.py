@@ -189,7 +189,7 @@ def outcomes(comparison: Comparison, pair: Pair) -> Outcomes:
         kinds=tuple(kinds.tolist()),
         corrected=corrected,
         regressed=regressed,
-        names=codebook.names if codebook.kind != "choice" else ("Label",),
+        names=tuple(codebook.item_title(item) for item in codebook.items),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Evidence, Value
 from core.errors import NoSuchRun, UsageError
-from core.formatting import format_clock, format_rating
+from core.formatting import format_clock
 from core.runs import RunRow, RunSettings
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
@@ -133,7 +133,7 @@ def submit(
     for record in session.store.document_records.load(run_id, list(document_ids), actor=by.actor, debate=False):
         open_items = [item for item in codebook.items if record.value(item) is None]
         if open_items:
-            names = ", ".join(item_name(codebook, item) for item in open_items)
+            names = ", ".join(codebook.item_title(item) for item in open_items)
             raise UsageError(
                 f"Document {record.document.id} has no value yet for {names}.", "Decide what shows a ?, then submit."
             )
@@ -163,7 +163,7 @@ def reveal(session: ProjectSession, run_id: str, document_id: str, by: Attributi
     codebook = _run_settings(session, run_id).codebook
     records = session.store.document_records.load(run_id, [document_id], actor=by.actor, debate=False)
     reviews = next((record.reviews for record in records), {})
-    missing = [item_name(codebook, item) for item in codebook.items if item not in reviews]
+    missing = [codebook.item_title(item) for item in codebook.items if item not in reviews]
     if missing:
         raise UsageError(f"Not decided yet: {', '.join(missing)}.", "Decide each label to see the verdict.")
     values = {item: reviews[item].value for item in codebook.items}
@@ -242,29 +242,6 @@ def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: st
     ]
 
 
-def item_name(codebook: Codebook, item: str) -> str:
-    """Return the name of an item: its label's name, or ``Label`` for the one item of a choice."""
-    try:
-        return codebook.label(item).name
-    except KeyError:
-        return "Label" if codebook.kind == "choice" else item
-
-
-def value_name(codebook: Codebook, value: Value | None) -> str:
-    """Return a value as text: present, absent, a rating, a label's name, or undecided."""
-    match value:
-        case None:
-            return "undecided"
-        case True:
-            return "present"
-        case False:
-            return "absent"
-        case str():
-            return item_name(codebook, value)
-        case _:
-            return format_rating(value)
-
-
 def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
     """Raise UsageError when an item cannot have a value; None is always valid."""
     if item not in codebook.items:
@@ -279,7 +256,7 @@ def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
         and codebook.scale_of(item).min <= value <= codebook.scale_of(item).max,
     }
     if not fits[codebook.kind]:
-        raise UsageError(f"{item_name(codebook, item)} cannot have the value {value!r}.", "Choose one of its values.")
+        raise UsageError(f"{codebook.item_title(item)} cannot have the value {value!r}.", "Choose one of its values.")
 
 
 def _record_action(session: ProjectSession, run_id: str, decisions: Sequence[Decision], by: Attribution) -> SavedAction:
@@ -309,8 +286,8 @@ def _history_entry(event: Event, codebook: Codebook, *, undone: bool) -> History
         if event.item == "blind":
             item, before, after = "decided blind", "", ""
     elif event.kind != STATUS:
-        item = item_name(codebook, event.item or "") + (" adjudicated" if event.kind == ADJUDICATION else "")
-        before, after = value_name(codebook, event.before), value_name(codebook, event.after)
+        item = codebook.item_title(event.item or "") + (" adjudicated" if event.kind == ADJUDICATION else "")
+        before, after = codebook.value_name(event.before), codebook.value_name(event.after)
     seconds = event.payload.get("seconds")
     return HistoryEntry(event.at, event.actor, item, before, after, undone, event.codebook_version, seconds)
 
