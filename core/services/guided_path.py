@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from core import baseline
 from core.codebook import label_noun
 from core.debate import protocols
-from core.formatting import format_count
+from core.formatting import format_count, join_names
 from core.runs import BUILTIN, RoleModel, RunRow, State
 from core.services import prompt_templates
 from core.services.cache import cached_by_reviews, cached_until_commit
@@ -20,6 +21,8 @@ StepState: TypeAlias = Literal["done", "now", "later"]
 StepPage: TypeAlias = Literal["data", "codebook", "models", "run", "review"]
 REVIEWS = 25
 """Reviewed documents for a first estimate of the accuracy."""
+NAMED = 3
+"""Most labels that a hint names."""
 _WATCH = ("Watch run", "Wait until all debates have ended.")
 UNFINISHED = {
     "running": _WATCH,
@@ -186,7 +189,9 @@ def _pilot(
         return Step("pilot", "run", "Pilot", "later", words, "Retry failed", hint)
     if last is not None and state == "done" and not last.verdicts and last.settings.codebook_version == saved:
         words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
-        hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."
+        unknown = [label.name for label in baseline.labels_without_words(last.settings.codebook)]
+        bare = join_names(unknown) if 0 < len(unknown) <= NAMED else "each label"
+        hint = f"Add keywords to {bare} and press Save, or choose a language model on Models and run a pilot again."
         return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
     size = min(planning.load_plan(session).limit or planning.PILOT, session.store.documents.count())
     if state in UNFINISHED:

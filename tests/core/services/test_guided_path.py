@@ -178,12 +178,22 @@ def test_next_step_of_a_pilot_without_verdicts_is_the_codebook(workspace: Worksp
     finish(session, run.run_id)
     step = next_of(session)
     assert (step.page, step.action) == ("codebook", "Improve definitions")
+    assert step.hint.startswith("Add keywords to each label and press Save")
     changed = sample_world.CODEBOOK.model_copy(update={"guideline": "More."})
     session.store.codebooks.save(changed)
     step = next_of(session)
     assert (step.action, step.new_run) == ("Run a pilot", True)  # the page shows the last run otherwise
     assert step.words == "The codebook changed since the last run."
     assert step.hint.startswith("Press Start with 1:")
+
+
+def test_label_without_words_is_named_after_a_pilot_without_verdicts(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "bare")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    book = Codebook(labels=(Label(name="Food", keywords=("soup",)), Label(name="Miscellaneous")))
+    number = session.store.codebooks.save(book)
+    finish(session, session.store.runs.create(make_settings(book, codebook_version=number), ["a"]).run_id)
+    assert next_of(session).hint.startswith("Add keywords to Miscellaneous and press Save")
 
 
 def test_rejected_rows_of_replaced_files_are_not_counted(workspace: Workspace) -> None:
