@@ -59,12 +59,12 @@ def fleiss_kappa(answers: npt.ArrayLike, weights: Ratings | None = None) -> floa
     table = _table(_nominal(answers))
     times = np.ones(len(table)) if weights is None else weights
     per_unit = table.sum(axis=1)
-    several, rated = per_unit >= 2, per_unit > 0
-    n = float(times[several].sum())
+    pairable, rated = per_unit >= 2, per_unit > 0
+    n = float(times[pairable].sum())
     if not n:
         return None
-    m = per_unit[several]
-    observed = float(times[several] @ (((table[several] ** 2).sum(axis=1) - m) / (m * (m - 1)))) / n
+    m = per_unit[pairable]
+    observed = float(times[pairable] @ (((table[pairable] ** 2).sum(axis=1) - m) / (m * (m - 1)))) / n
     shares = times[rated] @ (table[rated] / per_unit[rated][:, None]) / times[rated].sum()
     expected = float((shares**2).sum())
     return (observed - expected) / (1 - expected) if 1 - expected > 1e-12 else None

@@ -176,7 +176,7 @@ class Compared:
     """each other annotator against the first"""
     adjusted: tuple[float | None, ...]
     """the pairs' p on whole documents after Holm's correction"""
-    several: CochranQ | None
+    cochran: CochranQ | None
     """None with two annotators, for which McNemar's test is used, and for dependent or sampled documents"""
 
 
@@ -207,14 +207,14 @@ def compare_annotators(
         shared.pair(first, other, scores, main, margin)
         for other, scores, main in zip(others, differences, mains, strict=True)
     )
-    several = None
+    cochran = None
     if len(sides) > 2 and shared.design.plain:
         target, *cases = _right_documents(*shared.coded(*sides))
-        several = cochrans_q(target, {side.id: case for side, case in zip(sides, cases, strict=True)})
+        cochran = cochrans_q(target, {side.id: case for side, case in zip(sides, cases, strict=True)})
     scores = tuple(
         scoring.score(codebook.kind, reference, side.verdicts, codebook.names, design=design) for side in sides
     )
-    return Compared(scores, pairs, holm([pair.documents.p for pair in pairs]), several)
+    return Compared(scores, pairs, holm([pair.documents.p for pair in pairs]), cochran)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

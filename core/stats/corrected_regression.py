@@ -82,7 +82,7 @@ class Regression:
 
 def regression(
     family: Family,
-    everything: Rows,
+    all_rows: Rows,
     human: Rows,
     wrong: Rows,
     reviewed: Codes,
@@ -93,29 +93,29 @@ def regression(
 ) -> Regression:
     """Return the corrected coefficients of a linear or logistic regression.
 
-    ``everything`` holds the values of all documents with the labels of the model, ``wrong`` the same with every label
+    ``all_rows`` holds the values of all documents with the labels of the model, ``wrong`` the same with every label
     changed (it says how much an error that was not observed may matter). ``human`` holds the ``reviewed`` rows with the
     labels of people, in the order of ``sample``. ``groups`` is ``[document]``: equal codes mark dependent documents.
     ``tuning`` is lambda, None to choose it. ValueError with too few random draws, collinear predictors, or an outcome
     that the predictors separate.
     """
-    count, columns = everything.predictors.shape
-    if np.linalg.matrix_rank(everything.predictors) < columns:
+    count, columns = all_rows.predictors.shape
+    if np.linalg.matrix_rank(all_rows.predictors) < columns:
         raise ValueError("the predictors are collinear")
     if not sample.complete and sample.drawn < columns + MIN_DRAWS:
         raise ValueError(f"{columns + MIN_DRAWS} random draws are needed")
-    data = _Equations(family, everything, human, reviewed, sample, groups)
+    data = _Equations(family, all_rows, human, reviewed, sample, groups)
     if tuning is None:
         tuning = 0.0 if sample.complete else data.tuning(data.solve(1.0))
     # The verdicts alone are the case in which all documents are reviewed and the labels of people are the model's.
-    alone = _Equations(family, everything, everything, np.arange(count), Sample(np.zeros(count), count), groups)
+    alone = _Equations(family, all_rows, all_rows, np.arange(count), Sample(np.zeros(count), count), groups)
     units = len(np.unique(groups)) if groups is not None else count
     corrected = data.estimates(tuning, wrong, units if sample.complete else min(units, sample.drawn))
     naive = alone.estimates(0.0, wrong, units)
     return Regression(
         tuple(Coefficient(*values, uncorrected) for values, (uncorrected, *_) in zip(corrected, naive, strict=True)),
         tuning,
-        int(np.any(everything.predictors != 0, axis=1).sum()),
+        int(np.any(all_rows.predictors != 0, axis=1).sum()),
         int(np.any(human.predictors != 0, axis=1).sum()),
         sample.drawn,
     )
@@ -126,7 +126,7 @@ class _Equations:
     """The equations of the coefficients: documents with their values by the model, and by people if reviewed."""
 
     family: Family
-    everything: Rows
+    all_rows: Rows
     human: Rows
     reviewed: Codes
     sample: Sample
@@ -135,7 +135,7 @@ class _Equations:
     @property
     def model(self) -> Rows:
         """The values of the reviewed documents with the labels of the model."""
-        return self.everything.take(self.reviewed)
+        return self.all_rows.take(self.reviewed)
 
     def fitted(self, rows: Rows, beta: Numbers) -> tuple[Numbers, Numbers]:
         """Return the expected outcomes and their derivatives."""
@@ -152,22 +152,22 @@ class _Equations:
     def parts(self, tuning: float) -> list[tuple[Rows, Numbers]]:
         """Return the rows whose weighted scores sum to 0, with their weights."""
         weights = self.sample.weights
-        every = np.full(len(self.everything.outcome), tuning)
-        return [(self.everything, every), (self.human, weights), (self.model, -tuning * weights)]
+        every = np.full(len(self.all_rows.outcome), tuning)
+        return [(self.all_rows, every), (self.human, weights), (self.model, -tuning * weights)]
 
     def curvature(self, beta: Numbers, tuning: float) -> Numbers:
         """Return the mean of the derivatives of the weighted scores, with the sign changed."""
         terms = [rows.predictors.T * (weights * self.fitted(rows, beta)[1]) @ rows.predictors
                 for rows, weights in self.parts(tuning)]  # fmt: skip
-        return np.asarray(np.sum(terms, axis=0) / len(self.everything.outcome))
+        return np.asarray(np.sum(terms, axis=0) / len(self.all_rows.outcome))
 
     def solve(self, tuning: float) -> Numbers:
         """Return the coefficients for this lambda, by Newton's method with shorter steps where needed."""
-        beta = np.zeros(self.everything.predictors.shape[1])
+        beta = np.zeros(self.all_rows.predictors.shape[1])
 
         def score(coefficients: Numbers) -> Numbers:
             terms = [weights @ self.scores(rows, coefficients) for rows, weights in self.parts(tuning)]
-            return np.asarray(np.sum(terms, axis=0) / len(self.everything.outcome))
+            return np.asarray(np.sum(terms, axis=0) / len(self.all_rows.outcome))
 
         now = score(beta)
         for _ in range(_ROUNDS):
@@ -180,7 +180,7 @@ class _Equations:
                 step = step / 2
             beta = beta + step
             now = score(beta)
-            if self.family == "logistic" and np.abs(self.everything.predictors @ beta).max() >= _MAX_PREDICTOR:
+            if self.family == "logistic" and np.abs(self.all_rows.predictors @ beta).max() >= _MAX_PREDICTOR:
                 break
         raise ValueError("the regression has no finite solution")
 
@@ -197,7 +197,7 @@ class _Equations:
         """Return the covariance of the coefficients: that of the documents and that of the selection."""
         inverse = np.linalg.pinv(self.curvature(beta, tuning))
         human, model = self.scores(self.human, beta) @ inverse, self.scores(self.model, beta) @ inverse
-        every, weights = self.scores(self.everything, beta) @ inverse, self.sample.weights
+        every, weights = self.scores(self.all_rows, beta) @ inverse, self.sample.weights
         corrected = tuning * every
         corrected[self.reviewed] += weights[:, None] * (human - tuning * model)
         covariance = human.T * weights @ human

@@ -249,12 +249,12 @@ class _Debate:
     def share_with_majority(self, stack: Ratings, vote: Ratings) -> Estimate:
         """Return the mean share of agents with the most common value, over cells with values of two or more agents."""
         count = (~np.isnan(stack)).sum(axis=0)
-        several = count >= 2
+        comparable = count >= 2
         with_vote = is_right(vote[None, ...], stack, measured=self.measured).sum(axis=0)
         # On a tie count the agents that gave one of the leading values: at least one.
         leading = with_vote if self.measured else count_votes(stack)[1].max(axis=0, initial=0)
-        shares = np.where(several, leading / np.maximum(count, 1), 0.0)
-        return ratio(shares.sum(axis=1), several.sum(axis=1), self.document_design)
+        shares = np.where(comparable, leading / np.maximum(count, 1), 0.0)
+        return ratio(shares.sum(axis=1), comparable.sum(axis=1), self.document_design)
 
     def share_alike(self, first: Ratings, second: Ratings) -> Estimate:
         """Return the share of cells with values of both agents on which they agree."""

@@ -115,9 +115,9 @@ def stability(
     all_right: Mask = np.all(right | ~has_gold, axis=2)
     is_complete: Mask = np.all(has_value | ~has_gold, axis=(0, 2))
     documents = _consistency(all_right, is_complete, np.any(has_gold, axis=1))
-    several = has_value.sum(axis=0) >= 2
+    comparable = has_value.sum(axis=0) >= 2
     least, most = np.where(has_value, grids, np.inf).min(axis=0), np.where(has_value, grids, -np.inf).max(axis=0)
-    is_unanimous = several & (least == most)
+    is_unanimous = comparable & (least == most)
     return Stability(
         iterations=len(grids),
         counts=_counted(documents),
@@ -125,7 +125,7 @@ def stability(
         documents=documents,
         cells=cells,
         inconsistent=ratio(documents == 1, documents >= 0, design or Design()),
-        unanimous=ratio(is_unanimous.sum(axis=1), several.sum(axis=1), Design(groups=groups)),
+        unanimous=ratio(is_unanimous.sum(axis=1), comparable.sum(axis=1), Design(groups=groups)),
     )
 
 

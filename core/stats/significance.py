@@ -107,8 +107,8 @@ def mcnemar_of(
         return test
     _, group = np.unique(groups, return_inverse=True)
     gains = np.bincount(group, second_right.astype(np.float64) - first_right).astype(np.int64)
-    several = len(np.unique(group[compared]))
-    return replace(test, p=sign_flip(gains), exact=True, statistic=None, groups=several)
+    group_count = len(np.unique(group[compared]))
+    return replace(test, p=sign_flip(gains), exact=True, statistic=None, groups=group_count)
 
 
 def sign_flip(gains: Codes) -> float:

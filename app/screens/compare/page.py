@@ -212,8 +212,8 @@ def _summary(comparison: Comparison) -> list[str]:
     titles = {column.run.run_id: column.run.title for column in comparison.columns}
     lines = [pair.sentence for pair in comparison.pairs]
     lines += [f"{titles[pair.second]}: {pair.equivalence.sentence}" for pair in comparison.pairs if pair.equivalence]
-    if comparison.several is not None:
-        lines.append(replace(comparison.several, names=tuple(titles[id] for id in comparison.several.names)).sentence())
+    if comparison.cochran is not None:
+        lines.append(replace(comparison.cochran, names=tuple(titles[id] for id in comparison.cochran.names)).sentence())
     return lines
 
 

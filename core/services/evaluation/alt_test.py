@@ -40,9 +40,9 @@ def _annotations(session: ProjectSession, run: RunRow) -> tuple[run_data.Grid, d
     if not names:
         names = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
     store, codebook, loaded = session.store, run.settings.codebook, run_data.verdict_arrays(session, run)
-    fit = run_data.test_documents(store, run.run_id, loaded.documents)[:, None]
+    is_test_document = run_data.test_documents(store, run.run_id, loaded.documents)[:, None]
     people = {name: store.annotations.grid(run.run_id, codebook, name) for name in names}
-    return np.where(fit, loaded.verdicts, np.nan), people
+    return np.where(is_test_document, loaded.verdicts, np.nan), people
 
 
 def describe_coverage(session: ProjectSession, run: RunRow) -> str:
@@ -50,6 +50,6 @@ def describe_coverage(session: ProjectSession, run: RunRow) -> str:
     verdicts, people = _annotations(session, run)
     predicted = ~np.isnan(verdicts).all(axis=1)
     labelled = [~np.isnan(values).all(axis=1) for values in people.values()]
-    several: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(predicted)
+    is_shared: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(predicted)
     kind = next(iter(people), GOLD).partition("@")[0]
-    return coverage.of_documents(session, run, kind, predicted & several).describe(kind)
+    return coverage.of_documents(session, run, kind, predicted & is_shared).describe(kind)

@@ -69,12 +69,12 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
         name = f"{len(members)} {title_of(families[-1]).lower()}s"
         return _calibrate(session, run, reference, "votes", name, *votes(list(members.values())))
     decider, items = run_data.decider(run), codebook.items
-    sure = np.full_like(loaded.reference, np.nan)
+    certainty_grid = np.full_like(loaded.reference, np.nan)
     certainties = session.store.annotations.decision_certainty(run.run_id, decider, items)
-    sure[certainties["row"], certainties["column"]] = certainties["value"]
-    if not np.isnan(sure).all():
+    certainty_grid[certainties["row"], certainties["column"]] = certainties["value"]
+    if not np.isnan(certainty_grid).all():
         name = f"log probabilities of {decider.replace('_', ' ')}"
-        return _calibrate(session, run, reference, "logprobs", name, loaded.verdicts, sure)
+        return _calibrate(session, run, reference, "logprobs", name, loaded.verdicts, certainty_grid)
     why = (
         "No certainty is available. Run three iterations or three agents in parallel to use their votes, or test the "
         "model on the Models page: if its server reports log probabilities, they are used."
@@ -117,8 +117,8 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
     gold, predicted = loaded.reference, loaded.verdicts
     training_ids = session.store.classifiers.training_documents(hash)
     trained_on = np.array([document in training_ids for document in loaded.documents], dtype=np.bool_)
-    fit = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(predicted), axis=1) & ~trained_on).tolist()
-    sampled = fixed_sample(fit, MAX_PREDICTED)
+    eligible = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(predicted), axis=1) & ~trained_on).tolist()
+    sampled = fixed_sample(eligible, MAX_PREDICTED)
     if not sampled:
         why = "The classifier was trained on every document with this reference. Review others, or compare with gold."
         return Certainty("classifier", why_not=why)
@@ -127,14 +127,21 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
     opinion = session.trainer.predict(hash, run.settings.codebook, [texts[id] for id in ids])
     if opinion is None:
         return Certainty("classifier", why_not="The classifier of this run was deleted, or has other labels.")
-    sure = np.full(gold.shape, np.nan)
-    sure[sampled] = np.where(opinion.values == predicted[sampled], opinion.certainty, np.nan)
-    undrawn = np.zeros_like(trained_on)
-    undrawn[fit] = True
-    undrawn[sampled] = False
-    reasons: dict[coverage.Reason, Mask] = {"not_sampled": undrawn, "training_example": trained_on}
+    certainty_grid = np.full(gold.shape, np.nan)
+    certainty_grid[sampled] = np.where(opinion.values == predicted[sampled], opinion.certainty, np.nan)
+    not_sampled = np.zeros_like(trained_on)
+    not_sampled[eligible] = True
+    not_sampled[sampled] = False
+    reasons: dict[coverage.Reason, Mask] = {"not_sampled": not_sampled, "training_example": trained_on}
     return _calibrate(
-        session, run, reference, "classifier", "on documents outside its training set", predicted, sure, reasons
+        session,
+        run,
+        reference,
+        "classifier",
+        "on documents outside its training set",
+        predicted,
+        certainty_grid,
+        reasons,
     )
 
 
@@ -145,14 +152,16 @@ def _calibrate(
     kind: Kind,
     voters: str,
     predicted: Grid,
-    sure: Grid,
-    further: Mapping[coverage.Reason, Mask] | None = None,
+    certainty_grid: Grid,
+    extra_reasons: Mapping[coverage.Reason, Mask] | None = None,
 ) -> Certainty:
     loaded = run_data.verdict_arrays(session, run, reference)
     gold = loaded.reference
     right = np.where(np.isnan(gold) | np.isnan(predicted), -1, predicted == gold)
-    drawn: Mask = np.any((right >= 0) & ~np.isnan(sure), axis=1)
+    is_counted: Mask = np.any((right >= 0) & ~np.isnan(certainty_grid), axis=1)
     design = run_data.sampling_design(session, run, reference, loaded)
-    result = calibration(sure, right, design=design)
+    result = calibration(certainty_grid, right, design=design)
     why_not = "" if result.n else "No document has both a certainty and a reference value."
-    return Certainty(kind, voters, result, coverage.of_documents(session, run, reference, drawn, further), why_not)
+    return Certainty(
+        kind, voters, result, coverage.of_documents(session, run, reference, is_counted, extra_reasons), why_not
+    )

@@ -52,7 +52,7 @@ class Comparison:
     """each other run against the first"""
     adjusted: tuple[float | None, ...]
     """the pairs' p on whole documents after Holm's correction"""
-    several: CochranQ | None
+    cochran: CochranQ | None
     """None with two runs, for which McNemar's test is used"""
 
 
@@ -82,7 +82,7 @@ def comparison(
     ]
     compared = compare_annotators(codebook, gold, sides, design, margin)
     columns = _compared_runs(session, runs, compared.scores)
-    return Comparison(documents, columns, compared.pairs, compared.adjusted, compared.several)
+    return Comparison(documents, columns, compared.pairs, compared.adjusted, compared.cochran)
 
 
 def label_key(codebook: Codebook) -> tuple[str, ...]:

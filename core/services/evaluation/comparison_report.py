@@ -37,7 +37,7 @@ def comparison_report(
     }
     if len(pairs) == 1:
         return common | pairs[0]
-    cochran = compared.several
+    cochran = compared.cochran
     return common | {
         "pairs": [
             {"runs": [pair.first, pair.second], **pair_json, "p_adjusted": p}

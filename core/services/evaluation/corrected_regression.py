@@ -86,13 +86,13 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
     all_rows = np.flatnonzero(loaded.population)
     reviewed = np.searchsorted(all_rows, order)
     human = np.where(np.isin(np.arange(len(verdicts)), order)[:, None], loaded.reference, verdicts)
-    names, everything = _rows(session, run, formula, verdicts)
+    names, by_model = _rows(session, run, formula, verdicts)
     _, by_people = _rows(session, run, formula, human)
     _, changed = _rows(session, run, formula, _with_errors(codebook, verdicts))
-    complete = ~np.isnan(everything.outcome) & ~np.isnan(everything.predictors).any(axis=1)
-    if formula.family == "logistic" and not np.isin(everything.outcome[complete], (0, 1)).all():
+    complete = ~np.isnan(by_model.outcome) & ~np.isnan(by_model.predictors).any(axis=1)
+    if formula.family == "logistic" and not np.isin(by_model.outcome[complete], (0, 1)).all():
         raise UsageError(f"{formula.outcome} is not yes or no.", "Use a linear regression.")
-    used = [_used(rows, complete).take(all_rows) for rows in (everything, by_people, changed)]
+    used = [_used(rows, complete).take(all_rows) for rows in (by_model, by_people, changed)]
     groups = run_data.group_codes(session, run)
     row_groups = groups[all_rows] if groups is not None else None
     try:

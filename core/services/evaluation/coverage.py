@@ -117,8 +117,8 @@ def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold
 def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of several agents: documents with a reference and a value of at least one agent."""
     gold = run_data.verdict_arrays(session, run, reference).reference
-    several = [stage for stage in run_data.stages(session, run) if len(stage.members) > 1]
-    members = [grid for stage in several for grid in stage.members.values()]
+    parallel_stages = [stage for stage in run_data.stages(session, run) if len(stage.members) > 1]
+    members = [grid for stage in parallel_stages for grid in stage.members.values()]
     has_value = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
     return of_documents(
         session, run, reference, np.zeros(len(gold), dtype=np.bool_) if has_value is None else has_value

@@ -103,7 +103,7 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
     outcomes = _outcomes(session, run, label_id, reference)
     wrong = outcomes.sides["false_negative"] | outcomes.sides["false_positive"]
     lengths = session.store.annotations.words(run.run_id)
-    several = codebook.kind == "multilabel"
+    is_multilabel = codebook.kind == "multilabel"
     present = np.nansum(outcomes.reference, axis=1)
     groups = run_data.group_codes(session, run)
     groups = None if groups is None else groups[outcomes.judged]
@@ -125,7 +125,7 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
             for side, mask in outcomes.sides.items()
         ),
         by_length=by_number(lengths[outcomes.judged], wrong[outcomes.judged], groups=groups),
-        by_labels=by_number(present[outcomes.judged], wrong[outcomes.judged], groups=groups) if several else (),
+        by_labels=by_number(present[outcomes.judged], wrong[outcomes.judged], groups=groups) if is_multilabel else (),
         tags=dict(tags.most_common()),
         counted=coverage.of_documents(session, run, reference, outcomes.judged),
     )

@@ -48,9 +48,11 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
         patterns, pattern, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
         truth = dawid_skene(patterns, len(value_codes), counts=counts)
         best = truth.probabilities.argmax(axis=1)
-        sure = (truth.probabilities.max(axis=1) > _MIN_PROBABILITY) & ((patterns >= 0).sum(axis=1) >= _MIN_ANSWERS)
+        is_certain = (truth.probabilities.max(axis=1) > _MIN_PROBABILITY) & (
+            (patterns >= 0).sum(axis=1) >= _MIN_ANSWERS
+        )
         for document, number in zip(rows.tolist(), pattern.reshape(-1).tolist(), strict=True):
-            if sure[number]:
+            if is_certain[number]:
                 labels.append((documents[document], item, values[value_codes[best[number]]]))
         used.update(annotators[code] for code in raters.tolist())
     session.store.latent_labels.replace(labels)

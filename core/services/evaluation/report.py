@@ -69,7 +69,7 @@ def full_report(
     unknown reference.
     """
     evaluation = evaluate(session, run, reference, annotator)
-    several = len(repeated_runs.siblings(session, run)) > 1
+    has_iterations = len(repeated_runs.siblings(session, run)) > 1
     debate = debate_effect.debate_effect(session, run, reference)
     report = to_json(evaluation) | {
         "reference": reference,
@@ -78,7 +78,7 @@ def full_report(
         "left_out": dict(evaluation.coverage.left_out),
         "debate": json_data(debate),
         "panel_styles": json_data(panel_ablation.all_styles(session, run, reference)),
-        "iterations": json_data(repeated_runs.repeats(session, run, reference)) if several else None,
+        "iterations": json_data(repeated_runs.repeats(session, run, reference)) if has_iterations else None,
         "calibration": json_data(calibration.certainty(session, run, reference)),
         "alternative_test": json_data(alt_test.may_replace(session, run, epsilon)),
         "drift": json_data(model_drift.drifts(session, run)),

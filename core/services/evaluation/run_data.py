@@ -289,14 +289,14 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
         grid[rows[in_step], columns[in_step]] = values[in_step]
         groups.setdefault((turns.family(role), round), {})[role] = grid
     titles, is_ecj = step_titles(run), run.settings.protocol == "ecj"
-    several = {family for family, round in groups if round}
+    repeated_families = {family for family, round in groups if round}
     stages_found = []
     for family, round in _in_rounds(list(groups)):
         members = groups[family, round]
         voters = {role: grid for role, grid in members.items() if not (is_ecj and role == SECOND_EXTRACTOR)} or members
         title = titles.get(next(iter(voters)), family) if len(voters) == 1 else f"{title_of(family)}s"
-        numbered = f"{title}, round {round + 1}" if family in several else title
-        name = f"{family} {round + 1}" if family in several else family
+        numbered = f"{title}, round {round + 1}" if family in repeated_families else title
+        name = f"{family} {round + 1}" if family in repeated_families else family
         vote = vote_of(list(voters.values()), measured=codebook.kind == "rating")
         has_value = np.any([~np.isnan(grid) for grid in voters.values()], axis=0)
         predicted = np.where(np.isnan(vote) & has_value, TIED, vote)
