@@ -171,10 +171,10 @@ class Codebook(_Frozen):
             raise ValueError("a scale belongs to kind rating")
         if self.kind != "multilabel" and any(label.open for label in self.labels):
             raise ValueError("open labels belong to kind multilabel")
-        taken = {label.id for label in self.labels if label.id}
-        if len(taken) != sum(bool(label.id) for label in self.labels):
+        used_ids = {label.id for label in self.labels if label.id}
+        if len(used_ids) != sum(bool(label.id) for label in self.labels):
             raise ValueError("two labels have the same id")
-        object.__setattr__(self, "labels", tuple(_with_ids(self.labels, taken)))
+        object.__setattr__(self, "labels", tuple(_with_ids(self.labels, used_ids)))
         if self.kind == "rating":
             self._set_scales()
         return self
@@ -184,18 +184,20 @@ class Codebook(_Frozen):
         scales = [label.scale or self.scale or Scale() for label in self.labels]
         common = scales[0] if len(set(scales)) == 1 else None
         if scales:
-            widest = Scale(min=min(one.min for one in scales), max=max(one.max for one in scales))
+            widest = Scale(min=min(scale.min for scale in scales), max=max(scale.max for scale in scales))
             object.__setattr__(self, "scale", widest)
-            own = (None if common else one for one in scales)
-            labels = zip(self.labels, own, strict=True)
-            object.__setattr__(self, "labels", tuple(label.model_copy(update={"scale": one}) for label, one in labels))
+            label_scales = (None if common else scale for scale in scales)
+            labels = zip(self.labels, label_scales, strict=True)
+            object.__setattr__(
+                self, "labels", tuple(label.model_copy(update={"scale": scale}) for label, scale in labels)
+            )
         elif self.scale is None:
             object.__setattr__(self, "scale", Scale())
 
     def scale_of(self, item: str) -> Scale:
         """Return the scale of a dimension: its own, else that of the codebook."""
-        own = next((label.scale for label in self.labels if label.id == item), None)
-        return own or self.scale or Scale()
+        scale = next((label.scale for label in self.labels if label.id == item), None)
+        return scale or self.scale or Scale()
 
     @property
     def scales(self) -> tuple[Scale, ...]:
@@ -319,7 +321,7 @@ def _only(codebook: Codebook, label_id: str) -> Codebook:
     return codebook.model_copy(update={"labels": (codebook.label(label_id),)})
 
 
-def _with_ids(labels: Iterable[Label], taken: set[str]) -> Iterable[Label]:
+def _with_ids(labels: Iterable[Label], used_ids: set[str]) -> Iterable[Label]:
     """Yield labels with ids and colours for those without.
 
     An id is derived from the name, so that it is the same everywhere.
@@ -327,44 +329,44 @@ def _with_ids(labels: Iterable[Label], taken: set[str]) -> Iterable[Label]:
     for index, label in enumerate(labels):
         update: dict[str, Any] = {}
         if not label.id:
-            update["id"] = _new_id(label.name, taken)
-            taken.add(update["id"])
+            update["id"] = _new_id(label.name, used_ids)
+            used_ids.add(update["id"])
         if not label.colour:
             update["colour"] = index % COLOURS + 1
         yield label.model_copy(update=update) if update else label
 
 
-def _new_id(name: str, taken: set[str]) -> str:
-    for salt in range(len(taken) + 1):
+def _new_id(name: str, used_ids: set[str]) -> str:
+    for salt in range(len(used_ids) + 1):
         candidate = digest([normalise(name), salt] if salt else normalise(name), size=4)
-        if candidate not in taken:
+        if candidate not in used_ids:
             return candidate
     raise AssertionError("unreachable: more salts than ids")  # pragma: no cover
 
 
-def parse_codebook(data: Mapping[str, Any], *, where: str = "the codebook") -> Codebook:
+def parse_codebook(data: Mapping[str, Any], *, source: str = "the codebook") -> Codebook:
     """Parse a codebook from plain data (YAML, JSON, a form). Raises CodebookError naming every wrong field."""
     try:
         return Codebook.model_validate(data)
     except ValidationError as error:
-        raise CodebookError(f"{where}: {_error_text(error, data)}.", "Correct it and try again.") from error
+        raise CodebookError(f"{source}: {_error_text(error, data)}.", "Correct it and try again.") from error
 
 
 _TEXT_KEYS = ("name", "unit", "domain", "guideline", "description", "include", "exclude", "keywords")
 
 
-def load_yaml(text: str, *, where: str = "the codebook") -> Codebook:
+def load_yaml(text: str, *, source: str = "the codebook") -> Codebook:
     """Load a codebook from YAML (or JSON). Raises CodebookError for anything but a mapping of known fields."""
-    data, _ = yaml_text.parse(text, where, CodebookError, _TEXT_KEYS)
+    data, _ = yaml_text.parse(text, source, CodebookError, _TEXT_KEYS)
     if not isinstance(data, dict):
         raise CodebookError(
-            f"{where}: expected name, kind, unit and labels, found {type(data).__name__}.",
+            f"{source}: expected name, kind, unit and labels, found {type(data).__name__}.",
             "See the sample codebook for the layout.",
         )
-    codebook = parse_codebook(data, where=where)
+    codebook = parse_codebook(data, source=source)
     codes = [label.code for label in codebook.labels if label.code is not None]
     if repeated := {code for code in codes if codes.count(code) > 1}:
-        raise CodebookError(f"{where}: two labels have the same code: {min(repeated):g}.", "Change one of them.")
+        raise CodebookError(f"{source}: two labels have the same code: {min(repeated):g}.", "Change one of them.")
     return codebook
 
 
@@ -378,11 +380,11 @@ def dump_yaml(codebook: Codebook) -> str:
 def _error_text(error: ValidationError, data: Mapping[str, Any]) -> str:
     parts = []
     for problem in error.errors(include_url=False):
-        where = [str(step) for step in problem["loc"]]
-        if len(where) > 1 and where[0] == "labels" and where[1].isdigit():
-            where[:2] = [_label_name(data, int(where[1]))]
+        location = [str(step) for step in problem["loc"]]
+        if len(location) > 1 and location[0] == "labels" and location[1].isdigit():
+            location[:2] = [_label_name(data, int(location[1]))]
         message = problem_message(problem)
-        parts.append(f"{' > '.join(where)}: {message}" if where else message)
+        parts.append(f"{' > '.join(location)}: {message}" if location else message)
     return "; ".join(parts)
 
 

@@ -48,10 +48,10 @@ def read_bytes(path: Path, *, most: int) -> bytes:
     ``most`` bytes.
     """
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
+        file_stat = path.stat()
+        if not stat.S_ISREG(file_stat.st_mode):
             raise InputError(f"{path} is not a file.", "Check the path.")
-        if found.st_size > most:
+        if file_stat.st_size > most:
             raise InputError(f"{path} is larger than {most / 1e6:,.0f} MB.", "Use a smaller file.")
         with path.open("rb") as file:
             return file.read(most)

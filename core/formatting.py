@@ -61,9 +61,9 @@ def problem_message(problem: ErrorDetails) -> str:
 def format_problem(error: ValidationError) -> str:
     """Return the first problem that pydantic found as "place > field: message", without an end."""
     problem = error.errors(include_url=False)[0]
-    place = " > ".join(one_line(str(step)[:80]) for step in problem["loc"])
+    location = " > ".join(one_line(str(step)[:80]) for step in problem["loc"])
     message = problem_message(problem)
-    return f"{place}: {message}" if place else message
+    return f"{location}: {message}" if location else message
 
 
 def plural(count: float, singular: str, several: str | None = None) -> str:
@@ -88,9 +88,9 @@ def join_names(names: Sequence[str]) -> str:
 
 def did_you_mean(name: str, names: Iterable[str], normalise: Callable[[str], str] = str.casefold) -> str:
     """Return a question that suggests the most similar of these names, with a space at its end; empty without one."""
-    known = {normalise(each): each for each in names}
-    near = difflib.get_close_matches(normalise(name.strip()), known, 1)
-    return f"Did you mean '{known[near[0]]}'? " if near else ""
+    spellings = {normalise(candidate): candidate for candidate in names}
+    near = difflib.get_close_matches(normalise(name.strip()), spellings, 1)
+    return f"Did you mean '{spellings[near[0]]}'? " if near else ""
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
@@ -151,8 +151,8 @@ def format_money(dollars: float | None) -> str:
         return f"${dollars:.2f}"
     if dollars < 0.0001:
         return "under $0.0001"
-    cents, rest = f"${dollars:.4f}"[:-2], f"{dollars:.4f}"[-2:].rstrip("0")
-    return cents + rest
+    cents, fraction = f"${dollars:.4f}"[:-2], f"{dollars:.4f}"[-2:].rstrip("0")
+    return cents + fraction
 
 
 def format_price(dollars: float | None) -> str:

@@ -40,24 +40,24 @@ def dump_qdc(codebook: Codebook) -> bytes:
     codebook.require_labels()
     root = xml.Element("CodeBook", xmlns=NAMESPACE, origin="Moot")
     codes, sets = xml.SubElement(root, "Codes"), xml.SubElement(root, "Sets")
-    whole = xml.SubElement(sets, "Set", guid=_guid(codebook.name), name=_text(codebook.name))
-    _describe(whole, codebook.guideline, _codebook_lines(codebook))
+    code_set = xml.SubElement(sets, "Set", guid=_guid(codebook.name), name=_text(codebook.name))
+    _describe(code_set, codebook.guideline, _codebook_lines(codebook))
     for label in codebook.labels:
         about = {"guid": _guid(label.id), "name": _text(label.name), "isCodable": "true"}
         code = xml.SubElement(codes, "Code", about, color=COLOUR_HEX[label.colour - 1])
         _describe(code, label.description, _label_lines(label, codebook))
-        xml.SubElement(whole, "MemberCode", guid=about["guid"])
+        xml.SubElement(code_set, "MemberCode", guid=about["guid"])
     xml.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{xml.tostring(root, encoding="unicode")}\n'.encode()
 
 
-def parse_qdc(content: bytes, *, where: str) -> Codebook:
+def parse_qdc(content: bytes, *, source: str) -> Codebook:
     """Parse a .qdc file. CodebookError if it is not one or has no codes.
 
     Codes that cannot be assigned (``isCodable="false"``) are folders and become no label. A code whose name occurs more
     than once gets the names of the codes above it. The set that holds every label gives name and guideline.
     """
-    root = _parse(content, where)
+    root = _parse(content, source)
     codes = list(_codes(root))
     names = [normalise(path[-1]) for _, path in codes]
     labels = [
@@ -70,13 +70,13 @@ def parse_qdc(content: bytes, *, where: str) -> Codebook:
     ]
     data: dict[str, Any] = {"labels": labels}
     members = {code.get("guid", "") for code, _ in codes}
-    for each in root.findall(f"{_TAG.format('Sets')}/{_TAG.format('Set')}"):
-        if members <= {member.get("guid") for member in each}:
-            data |= {"name": each.get("name", ""), **_described(each, "guideline", _CODEBOOK_KEYS)}
+    for code_set in root.findall(f"{_TAG.format('Sets')}/{_TAG.format('Set')}"):
+        if members <= {member.get("guid") for member in code_set}:
+            data |= {"name": code_set.get("name", ""), **_described(code_set, "guideline", _CODEBOOK_KEYS)}
             break
     if any("scale" in label for label in labels):
         data.setdefault("kind", "rating")
-    return parse_codebook(data, where=where).require_labels()
+    return parse_codebook(data, source=source).require_labels()
 
 
 _TAG = "{{*}}{0}"  # of any namespace: programs write different versions of it
@@ -119,7 +119,7 @@ def _describe(element: xml.Element, text: str, lines: Iterator[str]) -> None:
 def _described(element: xml.Element, name: str, keys: Mapping[str, re.Pattern[str]]) -> Mapping[str, Any]:
     """Return a description as fields of a label or a codebook: its last lines with known keys, the rest as ``name``."""
     lines = (element.findtext(_TAG.format("Description")) or "").splitlines()
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     while lines:
         key, _, value = (part.strip() for part in lines[-1].partition(":"))
         key = key.casefold()
@@ -127,14 +127,14 @@ def _described(element: xml.Element, name: str, keys: Mapping[str, re.Pattern[st
             break
         lines.pop()
         if key in LISTS:
-            found[key] = [value, *found.get(key, [])]
+            fields[key] = [value, *fields.get(key, [])]
         elif key == "keywords":
-            found[key] = value.split(";")
+            fields[key] = value.split(";")
         elif key == "scale":
-            found[key] = dict(zip(("min", "max"), value.split(" to "), strict=True))
+            fields[key] = dict(zip(("min", "max"), value.split(" to "), strict=True))
         else:
-            found[key] = value
-    return {name: "\n".join(lines).strip(), **found}
+            fields[key] = value
+    return {name: "\n".join(lines).strip(), **fields}
 
 
 def _colour(color: str) -> int:
@@ -182,12 +182,12 @@ class _Builder(xml.TreeBuilder):
         raise CodebookError("A REFI-QDA codebook has no document type declaration.", "Export the file again.")
 
 
-def _parse(content: bytes, where: str) -> xml.Element:
+def _parse(content: bytes, source: str) -> xml.Element:
     try:
         root = xml.fromstring(content, xml.XMLParser(target=_Builder()))
     except (xml.ParseError, ValueError, LookupError) as error:
-        raise CodebookError(f"{where} is not XML: {error}.", "Export the codebook as .qdc again.") from error
+        raise CodebookError(f"{source} is not XML: {error}.", "Export the codebook as .qdc again.") from error
     book = root if root.tag.endswith("CodeBook") else root.find(_TAG.format("CodeBook"))
     if book is None:
-        raise CodebookError(f"{where} is not a REFI-QDA codebook.", "Export the codebook as .qdc, not the project.")
+        raise CodebookError(f"{source} is not a REFI-QDA codebook.", "Export the codebook as .qdc, not the project.")
     return book

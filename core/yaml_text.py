@@ -27,7 +27,7 @@ _TYPED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "floa
 
 
 def parse(
-    text: str, where: str, error_type: type[MootError], text_keys: Collection[str] = ()
+    text: str, source: str, error_type: type[MootError], text_keys: Collection[str] = ()
 ) -> tuple[Any, yaml.Node | None]:
     """Return the data of a text (YAML or JSON) and its root node, which knows the lines; None twice for empty text.
 
@@ -37,7 +37,7 @@ def parse(
     aliases that expand to too many values or to themselves.
     """
     if len(text) > MOST_CHARACTERS:
-        raise error_type(f"{where} has more than {MOST_CHARACTERS:,} characters.", "Shorten it.")
+        raise error_type(f"{source} has more than {MOST_CHARACTERS:,} characters.", "Shorten it.")
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
@@ -47,18 +47,18 @@ def parse(
         if size <= MOST_NODES:
             if repeated := _repeated_key(node):
                 line, key = repeated.start_mark.line + 1, repeated.value
-                raise error_type(f"{where}, line {line}: the key '{key}' is repeated.", "Keep one of them.")
+                raise error_type(f"{source}, line {line}: the key '{key}' is repeated.", "Keep one of them.")
             _keep_text(node, text_keys)
             return loader.construct_document(node), node
     except _MALFORMED as error:
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}" if mark else ""
-        raise error_type(f"{where}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
-    problem = f"{where} has more than {MOST_NODES:,} values; aliases (*name) count as often as they are used."
+        raise error_type(f"{source}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
+    problem = f"{source} has more than {MOST_NODES:,} values; aliases (*name) count as often as they are used."
     raise error_type(problem, "Shorten it.")
 
 
-def _size(node: yaml.Node, known: dict[int, float]) -> float:
+def _size(node: yaml.Node, sizes: dict[int, float]) -> float:
     """Return the number of values in a node, infinite for a node that contains itself.
 
     Raises MarkedYAMLError for a number that is too long.
@@ -67,10 +67,10 @@ def _size(node: yaml.Node, known: dict[int, float]) -> float:
         if node.tag in _NUMBERS and len(node.value) > MOST_DIGITS:
             raise yaml.MarkedYAMLError(problem="the number is too long", problem_mark=node.start_mark)
         return 1
-    if id(node) not in known:
-        known[id(node)] = math.inf
-        known[id(node)] = 1 + sum(_size(part, known) for part in _parts(node))
-    return known[id(node)]
+    if id(node) not in sizes:
+        sizes[id(node)] = math.inf
+        sizes[id(node)] = 1 + sum(_size(part, sizes) for part in _parts(node))
+    return sizes[id(node)]
 
 
 def _parts(node: yaml.Node) -> Iterable[yaml.Node]:
@@ -90,7 +90,7 @@ def _repeated_key(node: yaml.Node) -> yaml.ScalarNode | None:
                 if key.value in seen:
                     return key
                 seen.add(key.value)
-    return next((found for part in _parts(node) if (found := _repeated_key(part))), None)
+    return next((repeated for part in _parts(node) if (repeated := _repeated_key(part))), None)
 
 
 def _keep_text(node: yaml.Node, keys: Collection[str]) -> None:

@@ -60,26 +60,26 @@ class AskedQuestion:
 
 def asked_questions(log: Iterable[Entry]) -> dict[str, AskedQuestion]:
     """Return all questions by id, in the order in which they were asked. Of an annotator's answers the last counts."""
-    asked: dict[str, tuple[Question, Submission]] = {}
+    questions: dict[str, tuple[Question, Submission]] = {}
     authors: dict[str, Answer] = {}
-    others: defaultdict[str, defaultdict[str, dict[str, Answer]]] = defaultdict(lambda: defaultdict(dict))
+    annotations: defaultdict[str, defaultdict[str, dict[str, Answer]]] = defaultdict(lambda: defaultdict(dict))
     for entry in log:
         if isinstance(entry, Submission):
-            asked.update((question.id, (question, entry)) for question in entry.questions)
+            questions.update((question.id, (question, entry)) for question in entry.questions)
         elif isinstance(entry, Answer) and entry.group == AUTHOR:
             authors.setdefault(entry.question_id, entry)
         elif isinstance(entry, Answer):
-            others[entry.question_id][entry.group][entry.by] = entry
-    several = len({source.author for _, source in asked.values()}) > 1
+            annotations[entry.question_id][entry.group][entry.by] = entry
+    several = len({source.author for _, source in questions.values()}) > 1
     return {
         id: AskedQuestion(
             question,
             source,
             source.author if several else id,
             authors.get(id),
-            {group: dict(by) for group, by in others[id].items()},
+            {group: dict(by) for group, by in annotations[id].items()},
         )
-        for id, (question, source) in asked.items()
+        for id, (question, source) in questions.items()
     }
 
 
@@ -164,8 +164,10 @@ def group_reports(questions: Iterable[AskedQuestion]) -> tuple[GroupReport, ...]
 
 def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport:
     answers = [answer for asked in questions for answer in asked.annotators[group].values()]
-    chosen = [(asked, place) for asked in questions for place in _positions(asked, group) if place is not None]
-    right = [asked for asked, place in chosen if place == asked.truth]
+    choices = [
+        (asked, position) for asked in questions for position in _positions(asked, group) if position is not None
+    ]
+    right = [asked for asked, position in choices if position == asked.truth]
     labelled = [answer for answer in answers if answer.choice is not None]
     times = [answer.seconds for answer in answers if answer.seconds is not None]
     costs = [answer.cost_usd for answer in answers]
@@ -176,13 +178,13 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         labels=len(labelled),
         abstained=sum(answer.abstention is not None for answer in answers),
         unresolved=sum(answer.choice is None and answer.abstention is None for answer in answers),
-        accuracy=hit_share([asked for asked, _ in chosen], right),
+        accuracy=hit_share([asked for asked, _ in choices], right),
         kappa=mean_kappa([_positions(asked, group) for asked in questions], [asked.unit for asked in questions]),
         kl_meaning=_divergence(
             [normalise(asked.question.options[asked.truth or 0]) for asked in questions],
-            [normalise(asked.question.options[place]) for asked, place in chosen],
+            [normalise(asked.question.options[position]) for asked, position in choices],
         ),
-        kl_position=_divergence([asked.truth for asked in questions], [place for _, place in chosen]),
+        kl_position=_divergence([asked.truth for asked in questions], [position for _, position in choices]),
         strata=_strata(questions, group),
         seconds=mean(times) if times else None,
         cost_usd=None if None in costs or not costs else mean(cost for cost in costs if cost is not None),
@@ -204,8 +206,8 @@ def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) 
     if most < 2:
         return Estimate(None, None)
     coded = np.full((len(positions), most), -1)
-    for place, row in enumerate(positions):
-        coded[place, : len(row)] = [-1 if option is None else option for option in row]
+    for index, row in enumerate(positions):
+        coded[index, : len(row)] = [-1 if option is None else option for option in row]
 
     def coefficient(answers: npt.NDArray[Any], weights: Ratings) -> float | None:
         kappas = [cohen_kappa(first, second, weights) for first, second in combinations(answers.T, 2)]
@@ -221,10 +223,10 @@ def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ..
     strata: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
     right: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
     for asked in questions:
-        votes = Counter(place for place in _positions(asked, group) if place is not None)
+        votes = Counter(position for position in _positions(asked, group) if position is not None)
         if votes.total() > 1:
             agreeing = max(votes.values())
-            option = rng.choice(sorted(place for place, count in votes.items() if count == agreeing))
+            option = rng.choice(sorted(position for position, count in votes.items() if count == agreeing))
             strata[agreeing].append(asked)
             if option == asked.truth:
                 right[agreeing].append(asked)
@@ -234,9 +236,9 @@ def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ..
     )
 
 
-def _divergence(reference: Sequence[object], chosen: Sequence[object]) -> float | None:
-    categories = list(dict.fromkeys([*reference, *chosen]))
-    counts = [[side[category] for category in categories] for side in (Counter(reference), Counter(chosen))]
+def _divergence(reference: Sequence[object], observed: Sequence[object]) -> float | None:
+    categories = list(dict.fromkeys([*reference, *observed]))
+    counts = [[side[category] for category in categories] for side in (Counter(reference), Counter(observed))]
     nats = float(divergence(*counts))
     return None if math.isnan(nats) else nats
 
@@ -324,13 +326,13 @@ class Predictivity:
     """Ends of the 95% interval of the accuracy, None in results stored by an older version."""
 
 
-def predictivity(tasks: Sequence[PredictivityTask], chosen: Sequence[str | None]) -> tuple[Predictivity, ...]:
+def predictivity(tasks: Sequence[PredictivityTask], predicted: Sequence[str | None]) -> tuple[Predictivity, ...]:
     """Return how well the labels of each source predict, from the option predicted for each task (None unresolved).
 
     An unresolved prediction counts as wrong: no answer was predicted.
     """
     by_source: defaultdict[str, list[tuple[PredictivityTask, str | None]]] = defaultdict(list)
-    for task, option in zip(tasks, chosen, strict=True):
+    for task, option in zip(tasks, predicted, strict=True):
         by_source[task.source].append((task, option))
     return tuple(_predictivity(source, predictions) for source, predictions in by_source.items())
 

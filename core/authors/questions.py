@@ -123,9 +123,7 @@ class Question:
 
         Raises ValueError for a question without options.
         """
-        labels = tuple(
-            Label(name=option, code=place, id=str(place)) for place, option in enumerate(self.options, start=1)
-        )
+        labels = tuple(Label(name=option, code=code, id=str(code)) for code, option in enumerate(self.options, start=1))
         if not labels:
             raise ValueError("a question for one word has no options")
         return Codebook(name="Question", kind="choice", unit="conversation", guideline=self.text, labels=labels)
@@ -134,7 +132,7 @@ class Question:
         """Return the position of an option from 0, None if it is not among the options."""
         if not option:
             return None
-        return next((n for n, each in enumerate(self.options) if normalise(each) == normalise(option)), None)
+        return next((n for n, candidate in enumerate(self.options) if normalise(candidate) == normalise(option)), None)
 
 
 def make_question(

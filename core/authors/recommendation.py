@@ -59,17 +59,17 @@ def load_catalogue(text: str) -> tuple[CatalogueEntry, ...]:
 
     Raises UsageError naming the first wrong field, and for two entries with one name.
     """
-    where = "the catalogue"
-    data, _ = yaml_text.parse(text, where, UsageError)
+    source = "the catalogue"
+    data, _ = yaml_text.parse(text, source, UsageError)
     if not isinstance(data, list):
-        raise UsageError(f"{where}: expected a list of entries.", "Each has a name, a text, keywords and labels.")
+        raise UsageError(f"{source}: expected a list of entries.", "Each has a name, a text, keywords and labels.")
     try:
         entries = tuple(CatalogueEntry.model_validate(entry) for entry in data)
     except ValidationError as error:
-        raise UsageError(f"{where}: {format_problem(error)}.", "Correct it and try again.") from error
+        raise UsageError(f"{source}: {format_problem(error)}.", "Correct it and try again.") from error
     repeated = [name for name, count in Counter(entry.name for entry in entries).items() if count > 1]
     if repeated:
-        raise UsageError(f"{where}: two entries are named '{repeated[0]}'.", "Rename one.")
+        raise UsageError(f"{source}: two entries are named '{repeated[0]}'.", "Rename one.")
     return entries
 
 
@@ -150,25 +150,25 @@ def click_rates(log: Sequence[Entry]) -> tuple[ClickRate, ...]:
     """By day, arm and author."""
     clicks: Counter[tuple[str, str, str]] = Counter()
     last: dict[str, float] = {}
-    places: dict[str, tuple[str, str, str]] = {}
+    keys: dict[str, tuple[str, str, str]] = {}
     for entry in log:
-        if isinstance(entry, Impression) and entry.author not in spammers and entry.document_id not in places:
+        if isinstance(entry, Impression) and entry.author not in spammers and entry.document_id not in keys:
             day = datetime.fromtimestamp(entry.at, UTC).date().isoformat()
-            place = places[entry.document_id] = (day, entry.arm, entry.author)
-            impressions[place] += entry.at - last.get(entry.author, float("-inf")) > MERGE_SECONDS
+            key = keys[entry.document_id] = (day, entry.arm, entry.author)
+            impressions[key] += entry.at - last.get(entry.author, float("-inf")) > MERGE_SECONDS
             last[entry.author] = entry.at
-        elif isinstance(entry, Reaction) and entry.helpful is None and entry.document_id in places:
-            clicks[places[entry.document_id]] += 1
+        elif isinstance(entry, Reaction) and entry.helpful is None and entry.document_id in keys:
+            clicks[keys[entry.document_id]] += 1
     days = sorted({day for day, *_ in impressions})
     rows = []
     for day in ("", *days):
         for arm in (SELECTOR, KEYWORDS):
             shown: Counter[str] = Counter()
             clicked: Counter[str] = Counter()
-            for place, count in impressions.items():
-                if place[1] == arm and day in ("", place[0]):
-                    shown[place[2]] += count
-                    clicked[place[2]] += clicks[place]
+            for key, count in impressions.items():
+                if key[1] == arm and day in ("", key[0]):
+                    shown[key[2]] += count
+                    clicked[key[2]] += clicks[key]
             rows.append(ClickRate(day, arm, shown.total(), clicked.total(), _rate_interval(shown, clicked)))
     return tuple(rows)
 

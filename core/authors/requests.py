@@ -82,15 +82,15 @@ def write_questions(
         }  # fmt: skip
         requests.append(Request(WRITER, prompts.render(templates[WRITER], values), inputs))
     replies = yield from _ask(tuple(requests), lambda reply: _json(reply, "question"), templates)
-    made = []
+    questions = []
     for feature, reply in zip(features, replies, strict=True):
         data = _json(reply, "question")
         if data is not None and isinstance(words := data["question"], str) and words.strip():
             listed = data.get("options")
             options = [str(option)[:MAX_OPTION_CHARACTERS] for option in (listed if isinstance(listed, list) else [])]
             prediction = predictions.get(feature.item, Prediction())
-            made.append(make_question(text.document_id, feature, words, options, prediction, seed=seed))
-    return tuple(made)
+            questions.append(make_question(text.document_id, feature, words, options, prediction, seed=seed))
+    return tuple(questions)
 
 
 def prepare_questions(
@@ -117,14 +117,14 @@ def prepare_questions(
         return replace(text, relevant=items)
     if predictors_first:
         unknown = dict.fromkeys(items, Prediction("unknown", 0.5))
-        chosen = {score.item for score in learned.selector.select(unknown, k)}
-        relevant = tuple(feature for feature in relevant if feature.item in chosen)
+        chosen_items = {score.item for score in learned.selector.select(unknown, k)}
+        relevant = tuple(feature for feature in relevant if feature.item in chosen_items)
     predictions = yield from predict(text, relevant, learned.examples, templates)
     scores = learned.selector.select(predictions, k)
     selected = tuple(score.item for score in scores)
     by_item = {feature.item: feature for feature in relevant}
-    asked = [by_item[item] for item in most_uncertain(scores, m)]
-    questions = yield from write_questions(text, asked, predictions, learned.examples, templates, seed=seed)
+    asked_features = [by_item[item] for item in most_uncertain(scores, m)]
+    questions = yield from write_questions(text, asked_features, predictions, learned.examples, templates, seed=seed)
     return replace(text, relevant=items, predictions=predictions, selected=selected, questions=questions)
 
 
@@ -171,8 +171,8 @@ def annotate(
 
     def option(reply: Reply) -> str | None:
         reading = parse.read(reply.text, codebook, finish_reason=reply.finish_reason)
-        chosen = reading.values.get(CHOICE_ITEM)
-        return codebook.label(chosen).name if isinstance(chosen, str) else None
+        label_id = reading.values.get(CHOICE_ITEM)
+        return codebook.label(label_id).name if isinstance(label_id, str) else None
 
     replies = yield from _ask((request,) * copies, option, templates)
     return tuple((option(reply), reply) for reply in replies)
@@ -231,10 +231,10 @@ def _prediction(feature: Feature, reply: Reply) -> Prediction:
         return Prediction()
     text = " ".join(value.split())[:MAX_OPTION_CHARACTERS]
     if not feature.open:
-        known = next((option for option in feature.values if normalise(option) == normalise(text)), None)
-        if known is None:
+        fixed_value = next((option for option in feature.values if normalise(option) == normalise(text)), None)
+        if fixed_value is None:
             return Prediction()
-        text = known
+        text = fixed_value
     share = float(certainty) if isinstance(certainty, int | float) and not isinstance(certainty, bool) else 50.0
     share = share if isinstance(certainty, float) and share <= 1 else share / 100  # 0.8 is 80 percent
     return Prediction(text, min(1.0, max(0.0, share)))

@@ -143,8 +143,8 @@ def _phones(text: str) -> Iterator[_Span]:
 
 
 def _names(text: str, names: Collection[str]) -> Iterator[_Span]:
-    given = "|".join(re.escape(name.strip()) for name in sorted(names, key=len, reverse=True) if name.strip())
-    for match in re.finditer(rf"\b(?:{given})\b", text, re.IGNORECASE) if given else ():
+    pattern = "|".join(re.escape(name.strip()) for name in sorted(names, key=len, reverse=True) if name.strip())
+    for match in re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE) if pattern else ():
         yield match.span()
     for match in _NAME.finditer(text):
         word = match[0].removesuffix("'s").removesuffix("’s")
@@ -156,5 +156,5 @@ def passes_luhn(digits: str) -> bool:
     """Return True if the last digit is the Luhn check digit of the others; False for anything but digits."""
     if not digits.isdigit() or not digits.isascii():
         return False
-    doubled = (int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits)))
+    doubled = (int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits)))
     return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0

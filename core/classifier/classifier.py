@@ -155,9 +155,9 @@ class Classifier:
         row = _features([example], self.tfidf, self.words, self.centre).tocoo()
         names = [*vocabulary_of(self.tfidf), *self.words]
         gains: dict[str, float] = defaultdict(float)
-        for place, each in zip(row.col, row.data, strict=True):
-            if place < len(names):
-                gains[names[place]] += float(each * column[place])
+        for index, feature_value in zip(row.col, row.data, strict=True):
+            if index < len(names):
+                gains[names[index]] += float(feature_value * column[index])
         strongest = sorted(gains, key=lambda name: (-gains[name], name))[:MAX_EXPLAINED_WORDS]
         return tuple(name for name in strongest if gains[name] > 0)
 
@@ -170,7 +170,7 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
     prior = _prior(examples, task)
     grid = _check_reference(reference, len(examples), task)
     decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
-    examples = [examples[place] for place in decided.tolist()]
+    examples = [examples[index] for index in decided.tolist()]
     prior, grid = prior[decided], grid[decided]
     words = tuple(sorted({word for example in examples for word in example.words}))
     vectors = [example.vector for example in examples if example.vector is not None]
@@ -189,16 +189,16 @@ def cross_val_predict(task: Task, examples: Sequence[Example], reference: npt.Ar
     the values are those of the words alone.
     """
     grid = _check_reference(reference, len(examples), task)
-    places = np.flatnonzero(~np.isnan(grid).all(axis=1))
+    decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
     predicted = np.full(grid.shape, np.nan)
-    if len(places) < 2:
+    if len(decided) < 2:
         return predicted
-    shuffled = np.random.default_rng(0).permutation(places)
-    for fold in np.array_split(shuffled, min(FOLDS, len(places))):
-        rest = shuffled[~np.isin(shuffled, fold)]
-        rest = np.sort(rest[: math.ceil(share * len(rest))])
-        trained = train(task, [examples[place] for place in rest], grid[rest])
-        predicted[fold] = trained.predict([examples[place] for place in fold]).values
+    shuffled = np.random.default_rng(0).permutation(decided)
+    for fold in np.array_split(shuffled, min(FOLDS, len(decided))):
+        training = shuffled[~np.isin(shuffled, fold)]
+        training = np.sort(training[: math.ceil(share * len(training))])
+        trained = train(task, [examples[index] for index in training], grid[training])
+        predicted[fold] = trained.predict([examples[index] for index in fold]).values
     return predicted
 
 
@@ -235,12 +235,15 @@ def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], cen
     """
     from scipy import sparse
 
-    found = [[example.words.get(word, 0.0) for word in words] for example in examples]
-    blocks = [sparse.csr_array(np.array(found).reshape(len(examples), len(words)) * WORD_DEVIATION)]
+    word_weights = [[example.words.get(word, 0.0) for word in words] for example in examples]
+    blocks = [sparse.csr_array(np.array(word_weights).reshape(len(examples), len(words)) * WORD_DEVIATION)]
     if tfidf is not None:
         blocks.insert(0, tfidf.transform([example.text for example in examples]) * TEXT_DEVIATION)
     if len(centre):
-        vectors = (centre if one.vector is None or one.vector.shape != centre.shape else one.vector for one in examples)
+        vectors = (
+            centre if example.vector is None or example.vector.shape != centre.shape else example.vector
+            for example in examples
+        )
         centred = np.array([vector - centre for vector in vectors]).reshape(-1, len(centre))
         blocks.append(sparse.csr_array(centred * TEXT_DEVIATION))
     return sparse.hstack(blocks, format="csr")
@@ -253,9 +256,12 @@ def _with_prior(features: Any, task: Task, prior: Grid, item: int) -> Any:
     """
     from scipy import sparse
 
-    own = prior if task.kind == "choice" else prior[:, item : item + 1]
+    item_prior = prior if task.kind == "choice" else prior[:, item : item + 1]
     bias = np.full((len(prior), 1), BIAS_DEVIATION)
-    return sparse.hstack([features, sparse.csr_array(np.hstack([own * SCORE_DEVIATION, bias]))], format="csr") / 2**0.5
+    return (
+        sparse.hstack([features, sparse.csr_array(np.hstack([item_prior * SCORE_DEVIATION, bias]))], format="csr")
+        / 2**0.5
+    )
 
 
 def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Grid) -> Grid:
@@ -273,8 +279,8 @@ def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Gr
         counts = np.bincount(answers, minlength=len(values)) + 0.5
         weights[-1] = np.log(counts / counts.sum()) * 2**0.5 / BIAS_DEVIATION
     else:
-        own = np.eye(task.labels) if task.kind == "choice" else np.array([[0.0, 1.0]])
-        weights[-1 - len(own) : -1] = own * 2**0.5 / SCORE_DEVIATION
+        initial = np.eye(task.labels) if task.kind == "choice" else np.array([[0.0, 1.0]])
+        weights[-1 - len(initial) : -1] = initial * 2**0.5 / SCORE_DEVIATION
     if len(np.unique(answers)) > 1:
         weights += _fit(inputs, inputs @ weights, np.eye(len(values))[answers])
     return weights
@@ -298,8 +304,8 @@ def _fit(features: Any, offsets: Grid, answered: Grid) -> Grid:
         slope = features.T @ (np.exp(logits - total) - answered) + weights
         return float((total - (answered * logits).sum(axis=1, keepdims=True)).sum() + (flat @ flat) / 2), slope.ravel()
 
-    found = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B").x
-    return np.asarray(found.reshape(shape))
+    solution = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B").x
+    return np.asarray(solution.reshape(shape))
 
 
 def _prior(examples: Sequence[Example], task: Task) -> Grid:
@@ -372,7 +378,7 @@ def _check_contents(archive: zipfile.ZipFile, name: str) -> None:
 
     An array counts as often as the description refers to it, because skops may read it each time.
     """
-    sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+    sizes = {member.filename: member.file_size for member in archive.infolist()}
     total = sum(sizes.values())
     is_plain = True
 
@@ -395,17 +401,17 @@ def _load_tfidf(vocabulary: Sequence[str], idf: Grid) -> Any:
     if not len(vocabulary):
         return None
     tfidf = new_tfidf()
-    tfidf.vocabulary_ = {str(word): place for place, word in enumerate(vocabulary)}
+    tfidf.vocabulary_ = {str(word): index for index, word in enumerate(vocabulary)}
     tfidf.idf_ = _numbers(idf, (len(tfidf.vocabulary_),))
     return tfidf
 
 
 def _numbers(held: Any, shape: tuple[int, ...]) -> Grid:
     """Return an array of a file. InputError for another shape and for anything but numbers."""
-    found = np.asarray(held, dtype=np.float64)
-    if found.shape != shape or not np.isfinite(found).all():
+    array = np.asarray(held, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
         raise InputError("The classifier's weights do not match its vocabulary.", "It was not loaded.")
-    return found
+    return array
 
 
 def _load_classifier(held: dict[str, Any]) -> Classifier:

@@ -124,9 +124,9 @@ def demo(as_json: bool) -> None:
         console.print_json(result)
     else:
         macro, spans = report["macro"], report["intervals"]["macro"]
-        each = [f"{key} {console.format_with_interval(format_number, macro[key], spans[key])}" for key in macro]
+        formatted = [f"{key} {console.format_with_interval(format_number, macro[key], spans[key])}" for key in macro]
         console.print_line(f"{result['verdicts']} of {result['documents']} sample reviews have a verdict.")
-        console.print_line(f"Macro {', '.join(each)}, with 95% intervals".replace("f1", "F1"))
+        console.print_line(f"Macro {', '.join(formatted)}, with 95% intervals".replace("f1", "F1"))
         console.print_line(
             "The labels come from the built-in word-list baseline, not a language model. To see the debates: moot"
         )

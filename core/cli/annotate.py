@@ -121,8 +121,8 @@ def annotate_file(
         if source.rater is None and (rater := propose_mapping(to_import.draft.table, codebook).rater):
             console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
     _preflight(workspace, settings)
-    for found in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
-        console.print_message(found.sentence(settings))
+    for overflow in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
+        console.print_message(overflow.sentence(settings))
     session = workspace.open(path)
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
@@ -143,8 +143,8 @@ def start_runs(
     Raises InputError, UsageError and, before anything is stored, PromptError for one of the project's templates that
     cannot be rendered.
     """
-    own = prompt_templates.promoted_templates(session)
-    check_templates_on(preview.built.documents, planning.build_settings(plan, codebook, 0, session.models, own))
+    templates = prompt_templates.promoted_templates(session)
+    check_templates_on(preview.built.documents, planning.build_settings(plan, codebook, 0, session.models, templates))
     if conflicts := store_documents(session, preview).counts["gold_conflicts"]:
         console.print_message(
             f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
@@ -152,9 +152,9 @@ def start_runs(
         )
     session.store.codebooks.save(codebook, note=f"from {preview.draft.name}", keep_draft=True)
     settings = planning.project_settings(session, plan)
-    chosen = ambiguity.select_documents(session, plan, [document.id for document in preview.built.documents])
+    document_ids = ambiguity.select_documents(session, plan, [document.id for document in preview.built.documents])
     return planning.create_runs(
-        session, settings, chosen, iterations=plan.iterations, rejected=len(preview.built.rejected)
+        session, settings, document_ids, iterations=plan.iterations, rejected=len(preview.built.rejected)
     )
 
 
@@ -187,15 +187,15 @@ def resume_run(
 
 
 def warn_ignored_options(
-    workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given: set[str]
+    workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given_options: set[str]
 ) -> None:
-    """Warn about ``given`` options that do not apply to a resumed run, whose settings are frozen."""
+    """Warn about ``given_options`` that do not apply to a resumed run, whose settings are frozen."""
     before = console.known_run(workspace.open(path, create=False), run_id).settings
     try:
         wanted = planning.build_settings(plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models)
     except MootError:
         return  # the options are not used, so their errors do not matter
-    ignored = [option for option in rerun.differing_options(before, wanted) if option in given]
+    ignored = [option for option in rerun.differing_options(before, wanted) if option in given_options]
     if ignored:
         console.print_message(
             f"{run_id} resumes with its original settings; {join_names(ignored)} {plural(len(ignored), 'is', 'are')} "
@@ -253,9 +253,11 @@ def _require_connections(workspace: Workspace, settings: RunSettings, run_id: st
 def _note_kept_addresses(session: ProjectSession, settings: RunSettings, run_id: str) -> None:
     """Print which addresses of a run stay although its connections have other ones now, and how to use those."""
     for address in rerun.kept_addresses(run_id, settings, session.models):
-        chosen = [word for role in address.roles for word in ("--role", f"{role}={settings.role_models[role].spec}")]
-        place = ["--project", str(session.path), "--connection", f"{address.connection}={address.current_address}"]
-        command = shlex.join(["moot", "rerun", run_id, *place, *chosen])
+        role_options = [
+            word for role in address.roles for word in ("--role", f"{role}={settings.role_models[role].spec}")
+        ]
+        options = ["--project", str(session.path), "--connection", f"{address.connection}={address.current_address}"]
+        command = shlex.join(["moot", "rerun", run_id, *options, *role_options])
         console.print_message(
             f"{address.sentence} To use it and pay for new replies: {command} (with the run's --param for sampling)"
         )
@@ -347,7 +349,7 @@ def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]
     For several iterations: their sums under the first run's id, with each run under ``runs``. ``cost_usd`` is None if
     any price is unknown.
     """
-    each = [
+    run_totals = [
         ({"adaptive": savings[row.run_id]} if row.run_id in savings else {})
         | {
             "run_id": row.run_id,
@@ -357,13 +359,20 @@ def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]
         }
         for row in rows
     ]
-    if len(each) == 1:
-        return each[0]
+    if len(run_totals) == 1:
+        return run_totals[0]
     summed = {
-        name: None if any(one[name] is None for one in each) else sum(one[name] for one in each) for name in SUMMED
+        name: None if any(run[name] is None for run in run_totals) else sum(run[name] for run in run_totals)
+        for name in SUMMED
     }
     worst = next((row.state for row in rows if row.state != "done"), "done")
-    return {"run_id": each[0]["run_id"], **summed, "rejected": rows[0].rejected, "status": worst, "runs": each}
+    return {
+        "run_id": run_totals[0]["run_id"],
+        **summed,
+        "rejected": rows[0].rejected,
+        "status": worst,
+        "runs": run_totals,
+    }
 
 
 def with_status(row: RunRow, status: RunStatus) -> RunRow:
@@ -457,8 +466,8 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
             console.print_message(f"the project is {path}")
         for spec, price in options["prices"].items():
             workspace.models.prices.own[spec] = Price.parse(price)
-        given = {field.name: options[field.name] for field in fields(ImportOptions) if field.name in options}
-        source = ImportOptions(options["inputs"], **given)
+        import_options = {field.name: options[field.name] for field in fields(ImportOptions) if field.name in options}
+        source = ImportOptions(options["inputs"], **import_options)
         if resume and options["extend"]:
             extend_run(workspace, path, resume, source, options["limit"])
         if resume:
@@ -481,12 +490,12 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
 def _given_options() -> set[str]:
     """Return the options given on the command line; ``--role`` counts as ``--model``."""
     context = click.get_current_context()
-    given = {
+    names = {
         option.opts[0]
         for option in context.command.params
         if context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
     }
-    return given | ({"--model"} if "--role" in given else set())
+    return names | ({"--model"} if "--role" in names else set())
 
 
 @click.command(
@@ -557,13 +566,13 @@ def keywords_command(
     codebook = read_codebook(codebook_file)
     wanted = _label_ids(codebook, names)
     documents = preview_file(ImportOptions((input,), text=text, header=header), codebook).built.documents
-    found = propose_keywords(codebook, [document.text for document in documents])
-    found = tuple(proposal for proposal in found if not wanted or proposal.label_id in wanted)
-    without = labels_without_keywords(codebook, found)
+    proposals = propose_keywords(codebook, [document.text for document in documents])
+    proposals = tuple(proposal for proposal in proposals if not wanted or proposal.label_id in wanted)
+    without = labels_without_keywords(codebook, proposals)
     if output is not None:
-        write_yaml(with_keywords(codebook, found), output)
+        write_yaml(with_keywords(codebook, proposals), output)
     if as_json:
-        keywords = [_keyword_json(codebook, proposal) for proposal in found]
+        keywords = [_keyword_json(codebook, proposal) for proposal in proposals]
         console.print_json(
             {"documents": len(documents), "keywords": keywords, "labels_without_keywords": list(without)}
         )
@@ -573,12 +582,12 @@ def keywords_command(
             f"{codebook.label(proposal.label_id).name}: {proposal.word}", proposal.source,
             f"{proposal.documents:,}", f"{proposal.together:,}",
         )
-        for proposal in found
+        for proposal in proposals
     ]  # fmt: skip
     if rows:
         console.print_table(("Label: keyword", "source", "documents", "with another word of the label"), rows)
     console.print_message(
-        f"{format_count(len(found), 'keyword')} proposed from {format_count(len(documents), 'document')}"
+        f"{format_count(len(proposals), 'keyword')} proposed from {format_count(len(documents), 'document')}"
     )
     if without:
         console.print_message(f"no keywords for {join_names(without)}: add words that only texts with this label use")

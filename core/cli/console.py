@@ -89,7 +89,7 @@ def print_json(result: Any) -> None:
     text = orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode()
     if codecs.lookup(sys.stdout.encoding).name != "utf-8":
         text = json.dumps(orjson.loads(text), separators=(",", ":"))
-    click.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    click.echo(CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 class DollarAmount(click.FloatRange):

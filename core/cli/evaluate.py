@@ -76,20 +76,20 @@ def evaluate_command(
     from core.services.evaluation.report import full_report, role_models, save_html_report
 
     with console.open_session(project) as session:
-        chosen = [console.known_run(session, run) for run in runs] if runs else session.store.runs.all()
-        annotator = check_annotator(session, chosen, annotator)
-        found = [full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon) for row in chosen]
-        for report in found if prepass is not None else ():
+        rows = [console.known_run(session, run) for run in runs] if runs else session.store.runs.all()
+        annotator = check_annotator(session, rows, annotator)
+        reports = [full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon) for row in rows]
+        for report in reports if prepass is not None else ():
             parts = ambiguity.scores_by_ambiguity(session, report["run_id"], str(prepass), theta, annotator, reference)
             report["ambiguity"] = {"prepass": prepass, "theta": theta, **ambiguity.to_json(parts)}
-        recommended = role_models(session, chosen, reference)
-        if page is not None and chosen:
-            save_html_report(session, chosen[-1], page, reference)
+        recommended = role_models(session, rows, reference)
+        if page is not None and rows:
+            save_html_report(session, rows[-1], page, reference)
             console.print_message(f"report written to {page}")
     if as_json:
-        console.print_json({"runs": found, "role_models": recommended})
+        console.print_json({"runs": reports, "role_models": recommended})
         return
-    for report in found:
+    for report in reports:
         console.print_line(
             f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}, "
             f"coverage {format_number(report['coverage'])}"
@@ -129,14 +129,14 @@ def _with_intervals(values: Mapping[str, Any], intervals: Mapping[str, Any], key
 
 def _score_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows with the scores of a report and their 95% intervals."""
-    known = report.get("intervals", {})
+    intervals = report.get("intervals", {})
     rows: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
     if "accuracy" in report:
-        rows["overall"] = ({"accuracy": report["accuracy"]}, {"accuracy": known.get("accuracy")})
-    rows |= {name: (report[name], known.get(name, {})) for name in ("macro", "micro") if name in report}
+        rows["overall"] = ({"accuracy": report["accuracy"]}, {"accuracy": intervals.get("accuracy")})
+    rows |= {name: (report[name], intervals.get(name, {})) for name in ("macro", "micro") if name in report}
     if report["excluded"] and report["strict"]:
         rows["unresolved as wrong"] = (report["strict"]["macro"], report["strict_intervals"]["macro"])
-    rows |= {name: (own, known.get("labels", {}).get(name, {})) for name, own in report["labels"].items()}
+    rows |= {name: (scores, intervals.get("labels", {}).get(name, {})) for name, scores in report["labels"].items()}
     keys = [key for key in SHOWN if any(key in scores for scores, _ in rows.values())]
     return ["95% intervals in brackets", *keys], [
         [
@@ -244,18 +244,18 @@ def regress_command(
 
     with console.open_session(project) as session:
         formula = corrected_regression.Formula(outcome, predictors, "logistic" if family == "logistic" else "linear")
-        found = corrected_regression.analyse(session, console.known_run(session, run), formula)
+        analysis = corrected_regression.analyse(session, console.known_run(session, run), formula)
     if as_json:
-        console.print_json(corrected_regression.to_json(found))
+        console.print_json(corrected_regression.to_json(analysis))
         return
-    console.print_line(f"{formula} ({family}): {found.sentence}")
-    console.print_table(*corrected_regression.table(found))
+    console.print_line(f"{formula} ({family}): {analysis.sentence}")
+    console.print_table(*corrected_regression.table(analysis))
 
 
 def _format_part(part: dict[str, Any]) -> str:
     scores = part["scores"] or {}
     spans = scores.get("intervals", {})
-    each = {"accuracy": (scores.get("accuracy"), spans.get("accuracy"))}
-    each |= {key: (scores.get("macro", {}).get(key), spans.get("macro", {}).get(key)) for key in ("f1", "spearman")}
-    shown = "  ".join(f"{name} {_score(*one)}" for name, one in each.items() if one[0] is not None)
+    metrics = {"accuracy": (scores.get("accuracy"), spans.get("accuracy"))}
+    metrics |= {key: (scores.get("macro", {}).get(key), spans.get("macro", {}).get(key)) for key in ("f1", "spearman")}
+    shown = "  ".join(f"{name} {_score(*pair)}" for name, pair in metrics.items() if pair[0] is not None)
     return f"{format_count(part['documents'], 'document')}  {shown}"

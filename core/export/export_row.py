@@ -110,9 +110,15 @@ def source_columns(document: Document) -> Mapping[str, Any]:
 def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
     """Return the quotes by item, with their offsets into ``field`` (-1 if the quote is not in the text)."""
     result: dict[str, list[dict[str, Any]]] = {}
-    for each in row.evidence:
-        quote = {"quote": each.quote, "field": each.field, "start": each.start, "end": each.end, "match": each.match}
-        result.setdefault(each.item, []).append(quote)
+    for evidence in row.evidence:
+        quote = {
+            "quote": evidence.quote,
+            "field": evidence.field,
+            "start": evidence.start,
+            "end": evidence.end,
+            "match": evidence.match,
+        }
+        result.setdefault(evidence.item, []).append(quote)
     return result
 
 
@@ -184,8 +190,8 @@ def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> Name
     names = codebook.label_names
     match codebook.kind:
         case "choice":
-            chosen = values.get(CHOICE_ITEM)
-            return names.get(chosen) if isinstance(chosen, str) else None
+            label_id = values.get(CHOICE_ITEM)
+            return names.get(label_id) if isinstance(label_id, str) else None
         case "rating":
             rated = ((name, values.get(item)) for item, name in names.items())
             numbers = {
@@ -193,8 +199,8 @@ def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> Name
             }
             return numbers or None
         case "multilabel":
-            known = [item for item in names if values.get(item) is not None]
-            return [names[item] for item in known if values[item] is True] if known else None
+            resolved = [item for item in names if values.get(item) is not None]
+            return [names[item] for item in resolved if values[item] is True] if resolved else None
 
 
 def nearest_point(rating: float) -> int:
@@ -209,9 +215,9 @@ def evidence_spans(annotator: AnnotatorValues, row: ExportRow, codebook: Codeboo
     choice belong to the chosen label. Quotes that are not in the text, or in another field, are left out.
     """
     names = dict(codebook.label_names)
-    chosen = annotator.values.get(CHOICE_ITEM)
-    if chosen in names:
-        names[CHOICE_ITEM] = names[chosen]
+    label_id = annotator.values.get(CHOICE_ITEM)
+    if label_id in names:
+        names[CHOICE_ITEM] = names[label_id]
     first = next(iter(row.document.fields), "")
     text = row.document.text
     spans = dict.fromkeys(

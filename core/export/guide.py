@@ -50,8 +50,8 @@ def observed(rows: Iterable[ExportRow], summary: Summary, codebook: Codebook) ->
 def origin(summary: Summary, codebook: Codebook) -> list[str]:
     """Return sentences on the origin of the labels. They claim a review only for documents that have one."""
     many = len(summary.runs) > 1
-    lines = [f"- Run {run}: {escape_markdown(how)}" for run, how in summary.runs.items()]
-    baseline = any("builtin/lexical" in how for how in summary.runs.values())
+    lines = [f"- Run {run}: {escape_markdown(description)}" for run, description in summary.runs.items()]
+    baseline = any("builtin/lexical" in description for description in summary.runs.values())
     counted = format_count(summary.rows, "row") if many else format_count(summary.rows, "document")
     if summary.reviewed:
         who = format_count(len(summary.reviewers), "person", "people")

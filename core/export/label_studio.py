@@ -139,15 +139,15 @@ def _result(
         case dict():
             regions += [(controls.ratings[name], "number", {"number": value}) for name, value in values.items()]
     for span in evidence_spans(annotator, row, codebook):
-        place = {key: span[key] for key in ("start", "end", "text")}
-        regions.append((controls.evidence, "labels", {**place, "labels": [span["label"]]}))
+        offsets = {key: span[key] for key in ("start", "end", "text")}
+        regions.append((controls.evidence, "labels", {**offsets, "labels": [span["label"]]}))
     return [
         {
-            "id": digest([row.run_id, row.document.id, annotator.name, place], size=5),
+            "id": digest([row.run_id, row.document.id, annotator.name, index], size=5),
             "from_name": name,
             "to_name": TEXT,
             "type": kind,
             "value": value,
         }
-        for place, (name, kind, value) in enumerate(regions)
+        for index, (name, kind, value) in enumerate(regions)
     ]

@@ -45,7 +45,7 @@ def write_parquet(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO,
 
 def kind_of(cells: Iterable[Any]) -> Kind:
     """Return the narrowest kind for all of the cells; null for none."""
-    kinds = (_KINDS.get(each, "string") for each in {type(cell) for cell in cells})
+    kinds = (_KINDS.get(cell_type, "string") for cell_type in {type(cell) for cell in cells})
     nothing: Kind = "null"
     kind = functools.reduce(widen, kinds, nothing)
     if kind == "int64" and any(cell is not None and not -(2**63) <= cell < 2**63 for cell in cells):
@@ -53,9 +53,9 @@ def kind_of(cells: Iterable[Any]) -> Kind:
     return kind
 
 
-def widen(one: Kind, other: Kind) -> Kind:
+def widen(first: Kind, second: Kind) -> Kind:
     """Return the narrowest kind for both."""
-    kinds = {one, other} - {"null"}
+    kinds = {first, second} - {"null"}
     if len(kinds) < 2:
         return next(iter(kinds), "null")
     return "double" if kinds == {"int64", "double"} else "string"
@@ -75,8 +75,8 @@ class _WideningWriter:
         """Append one batch, given column by column in the order of the schema."""
         import pyarrow as pa
 
-        found = map(kind_of, columns[: len(self._kinds)])
-        kinds = [widen(kind, new) for kind, new in zip(self._kinds, found, strict=True)]
+        new_kinds = map(kind_of, columns[: len(self._kinds)])
+        kinds = [widen(kind, new) for kind, new in zip(self._kinds, new_kinds, strict=True)]
         if kinds != self._kinds:
             self._kinds = kinds
             if self._writer is not None:

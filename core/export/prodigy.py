@@ -24,15 +24,15 @@ def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
 
 def _task(row: ExportRow, codebook: Codebook, options: list[dict[str, str]]) -> dict[str, Any]:
     fields = text_fields(row)
-    last = max(row.reviewers, key=lambda each: (each.status == "Submitted", each.at or 0.0), default=None)
+    last = max(row.reviewers, key=lambda reviewer: (reviewer.status == "Submitted", reviewer.at or 0.0), default=None)
     by = last.name if last is not None else row.run_id
-    kept = evidence_spans(row.models[0], row, codebook) if row.models else []
+    spans = evidence_spans(row.models[0], row, codebook) if row.models else []
     task = {
         **fields,
         "options": options,
         "accept": _accepted(row, codebook),
         "answer": _answer(row, codebook, discarded=last is not None and last.status == "Discarded"),
-        "spans": [{key: span[key] for key in ("start", "end", "label")} for span in kept],
+        "spans": [{key: span[key] for key in ("start", "end", "label")} for span in spans],
         "meta": {
             "id": row.document.id,
             "run": row.run_id,

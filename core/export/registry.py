@@ -112,13 +112,13 @@ FORMATS: dict[str, Format] = {
 
 def find_format(name: str) -> Format:
     """Return the format of this name. UsageError lists all formats if there is none."""
-    found = FORMATS.get(name.strip().lower())
-    if found is None:
+    export_format = FORMATS.get(name.strip().lower())
+    if export_format is None:
         raise UsageError(
             f"Export format '{name}' does not exist.",
             f"{did_you_mean(name, FORMATS)}Formats: {', '.join(FORMATS)}, bundle, codebook and classifier.",
         )
-    return found
+    return export_format
 
 
 def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> int:
@@ -129,24 +129,25 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> 
     that is also a companion's. Raises ExportError if the disk is full or the path cannot be written; the old file is
     then unchanged. Returns the number of rows or turns.
     """
-    chosen = find_format(format)
-    place, companions = chosen.places(path)
-    if place in companions:
+    export_format = find_format(format)
+    target, companions = export_format.places(path)
+    if target in companions:
         raise UsageError(
-            f"{place.name} would be the name of two files: {chosen.name} writes a second file beside the results.",
-            f"Use a name that ends in {chosen.suffix}.",
+            f"{target.name} would be the name of two files: "
+            f"{export_format.name} writes a second file beside the results.",
+            f"Use a name that ends in {export_format.suffix}.",
         )
-    if chosen.folder_path:
+    if export_format.folder_path:
         try:
             path.mkdir(exist_ok=True)
-            place.parent.mkdir(parents=True, exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _export_error(error, path) from error
     summary = Summary()
     if companions:
         items = observed(items, summary, codebook)
-    with replacing(place) as file:
-        count = chosen.write(items, codebook, file)
+    with replacing(target) as file:
+        count = export_format.write(items, codebook, file)
     for companion, make in companions.items():
         with replacing(companion) as file:
             file.write(make(codebook, summary))

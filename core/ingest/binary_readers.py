@@ -53,7 +53,7 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     """
     name, max_rows = source.name, source.max_rows
     _check_size(source.stream, name)
-    names, chosen, rows = _open(source)
+    names, sheet_name, rows = _open(source)
     read: list[list[Any]] = []
     lines: list[int] = []
     for line, row in rows:
@@ -67,9 +67,9 @@ def read_sheet(source: TableSource, format: Format) -> Table:
             break
     if not read:
         raise InputError(f"{name} is empty.", "Choose a sheet with a header and rows.")
-    place = header_row(read[:HEADER_ROWS])
-    header = read[place]
-    first = place + 1 + further_headers(header, read[place + 1 :])
+    header_index = header_row(read[:HEADER_ROWS])
+    header = read[header_index]
+    first = header_index + 1 + further_headers(header, read[header_index + 1 :])
     log: RowLog[list[Any]] = RowLog()
     for line, row in list(zip(lines, read, strict=True))[first:][:max_rows]:
         if is_repeated_header(row, header):
@@ -77,15 +77,15 @@ def read_sheet(source: TableSource, format: Format) -> Table:
         else:
             log.keep(line, row)
     if not log.kept:
-        raise InputError(f"Sheet '{chosen}' of {name} has a header but no rows.", "Add rows below it.")
+        raise InputError(f"Sheet '{sheet_name}' of {name} has a header but no rows.", "Add rows below it.")
     check_width(len(header), name)
-    header = names_with_options(header, read[place + 1 : first])
+    header = names_with_options(header, read[header_index + 1 : first])
     data = tuple(zip(*log.kept, strict=True))
     used = [index for index, title in enumerate(header) if title != "" or any(cell != "" for cell in data[index])]
     columns, notes = clean_columns([header[index] for index in used])
-    notes = (*left_out_note(read[:place]), *left_out_note(read[place + 1 : first], BELOW_HEADER), *notes)
+    notes = (*left_out_note(read[:header_index]), *left_out_note(read[header_index + 1 : first], BELOW_HEADER), *notes)
     if len(names) > 1:
-        notes = (f"Sheet '{chosen}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
+        notes = (f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
     return Table(
         name=name,
         format=format,
@@ -114,13 +114,13 @@ def _check_size(stream: BinaryIO, name: str) -> None:
                 _refuse(f"{name} unpacks to {size >> 20:,} MB, more than {limit >> 20:,} MB.")
             for member in archive.namelist():
                 if member.startswith("xl/worksheets/") and member.endswith(".xml"):
-                    found = _dimension(archive, member)
-                    if found and (cells := _column_number(found[1]) * int(found[2])) * CELL_BYTES > memory_limit():
-                        _refuse(f"A sheet of {name} spans {cells:,} cells, up to {(found[1] + found[2]).decode()}.")
+                    last = _last_cell(archive, member)
+                    if last and (cells := _column_number(last[1]) * int(last[2])) * CELL_BYTES > memory_limit():
+                        _refuse(f"A sheet of {name} spans {cells:,} cells, up to {(last[1] + last[2]).decode()}.")
     stream.seek(0)
 
 
-def _dimension(archive: zipfile.ZipFile, member: str) -> re.Match[bytes] | None:
+def _last_cell(archive: zipfile.ZipFile, member: str) -> re.Match[bytes] | None:
     """Return the last column and row that a sheet declares, if it declares them and is not damaged."""
     try:
         with archive.open(member) as sheet:
@@ -148,13 +148,13 @@ def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int
         if sheet is not None and sheet not in names:
             hint = did_you_mean(sheet, names)
             raise UsageError(f"{name} has no sheet '{sheet}'.", f"{hint}It has: {', '.join(names)}.")
-        shown = [each.name for each in book.sheets_metadata if each.visible == SheetVisibleEnum.Visible]
-        chosen = None
-        for each in [sheet] if sheet is not None else shown or names:
-            loaded = book.get_sheet_by_name(each)
-            if chosen is None or _is_better(loaded, chosen):
-                chosen = loaded
-            if chosen.width > 1 and chosen.height > 1:
+        shown = [metadata.name for metadata in book.sheets_metadata if metadata.visible == SheetVisibleEnum.Visible]
+        best = None
+        for title in [sheet] if sheet is not None else shown or names:
+            loaded = book.get_sheet_by_name(title)
+            if best is None or _is_better(loaded, best):
+                best = loaded
+            if best.width > 1 and best.height > 1:
                 break
     except PasswordError as error:
         raise InputError(f"{name} is protected by a password.", "Save it without one.") from error
@@ -162,9 +162,9 @@ def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int
         raise InputError(f"{name} cannot be read as a workbook: {error}.", "Save it again, or as csv.") from error
     except OSError as error:
         raise InputError(f"{name} is a damaged workbook: {error}.", "Save it again, or as csv.") from error
-    if chosen is None:
+    if best is None:
         raise InputError(f"{name} has no sheets.", "Save it again, or as csv.")
-    return names, chosen.name, enumerate(chosen.iter_rows(), 1)
+    return names, best.name, enumerate(best.iter_rows(), 1)
 
 
 def _is_better(sheet: CalamineSheet, earlier: CalamineSheet) -> bool:
@@ -261,7 +261,7 @@ def _names(feature: Any) -> list[str]:
 
 def _class_name(cell: Any, names: list[str]) -> Any:
     if isinstance(cell, list):
-        return [_class_name(each, names) for each in cell]
+        return [_class_name(element, names) for element in cell]
     if isinstance(cell, int) and -1 <= cell < len(names):
         return names[cell] if cell >= 0 else None
     return cell

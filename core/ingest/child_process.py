@@ -102,13 +102,13 @@ def run(
 
 
 def _start_child(request: Mapping[str, Any], source: IO[bytes], log: IO[bytes]) -> subprocess.Popen[bytes]:
-    kept = {variable: os.environ[variable] for variable in _KEPT if variable in os.environ}
+    environment = {variable: os.environ[variable] for variable in _KEPT if variable in os.environ}
     return subprocess.Popen(
         [sys.executable, "-I", "-c", _START, _ROOT],
         stdin=source,
         stdout=subprocess.PIPE,
         stderr=log,
-        env={**kept, **_FRUGAL, "MOOT_READ": json.dumps(request)},
+        env={**environment, **_FRUGAL, "MOOT_READ": json.dumps(request)},
     )
 
 
@@ -147,13 +147,13 @@ class _Watch(threading.Thread):
     def run(self) -> None:
         """Check the child each second until ``ended`` is set or it is killed."""
         stuck, received = 0, -1
-        while (left := self._deadline - time.monotonic()) > 0 and stuck < _STUCK_SECONDS:
-            if self.ended.wait(min(1.0, left)):
+        while (remaining := self._deadline - time.monotonic()) > 0 and stuck < _STUCK_SECONDS:
+            if self.ended.wait(min(1.0, remaining)):
                 return
             is_full = _address_space(self._process.pid) > self._memory - _NEARLY
             stuck = stuck + 1 if is_full and received == self.received else 0
             received = self.received
-        self.met = "seconds" if left <= 0 else "memory"
+        self.met = "seconds" if remaining <= 0 else "memory"
         self._process.kill()
 
 
@@ -241,8 +241,8 @@ def serve() -> None:
             send(b"v", value)
         send(b"z", None)
     except MootError as error:
-        known = next(kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
-        send(b"e", [known.__name__, error.message, error.remedy])
+        error_type = next(kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+        send(b"e", [error_type.__name__, error.message, error.remedy])
 
 
 def _limit(memory: int, seconds: float, *, writes: bool) -> None:

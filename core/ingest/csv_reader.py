@@ -218,10 +218,10 @@ def _read_header(
     lines: LineReader, reader: Iterator[list[str]], first_rows: list[list[str]], dialect: Dialect, name: str
 ) -> tuple[list[list[str]], list[str], list[list[str]]]:
     """Read up to the first row of data; return the rows above the header, the header, and the headers below it."""
-    place = header_row(first_rows)
-    *titles, names = (_header(lines, reader, name) for _ in range(place + 1))
-    below = [_header(lines, reader, name) for _ in range(further_headers(names, first_rows[place + 1 :]))]
-    return titles, _as_wide_as(first_rows[place + 1 + len(below) :], names, dialect), below
+    header_index = header_row(first_rows)
+    *titles, names = (_header(lines, reader, name) for _ in range(header_index + 1))
+    below = [_header(lines, reader, name) for _ in range(further_headers(names, first_rows[header_index + 1 :]))]
+    return titles, _as_wide_as(first_rows[header_index + 1 + len(below) :], names, dialect), below
 
 
 def _is_list_of_texts(name: str, first_rows: list[list[str]]) -> bool:
@@ -241,8 +241,8 @@ def _is_data(first_rows: list[list[str]]) -> bool:
     if not any(len(cell.split()) >= SENTENCE_WORDS for cell in first):
         return False
     below = [row for row in below if row != first]
-    for place, cell in enumerate(first):
-        classes = {row[place].strip() for row in below if len(row) > place} - {""}
+    for column, cell in enumerate(first):
+        classes = {row[column].strip() for row in below if len(row) > column} - {""}
         if 0 < len(cell.split()) < SENTENCE_WORDS and cell.strip() in classes and len(classes) > 1:
             return True
     return False

@@ -90,17 +90,17 @@ def detect_utf16_or_32(head: bytes) -> str | None:
     return None
 
 
-def detect_encoding(stream: BinaryIO, chosen: str | None, name: str) -> Decoding:
+def detect_encoding(stream: BinaryIO, requested: str | None, name: str) -> Decoding:
     """Detect how to decode ``stream``, which is read once and left at its start.
 
-    A ``chosen`` encoding is used and must fit: UsageError if Python does not know it, InputError if a byte does not
+    A ``requested`` encoding is used and must fit: UsageError if Python does not know it, InputError if a byte does not
     fit. Otherwise, in this order: a byte-order mark, UTF-16 by its NULs, UTF-8 if every byte fits, UTF-8 with a few
     damaged characters if most fit, the encodings of Latin letters, and what charset-normalizer finds. If some lines
     are in UTF-8 and others in a Latin encoding, each byte is read in the one that it fits, with a note.
     """
     head = _head(stream)
-    if chosen is not None:
-        return _check_encoding(stream, chosen, name, head)
+    if requested is not None:
+        return _check_encoding(stream, requested, name, head)
     encoding = detect_utf16_or_32(head) or ("utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8")
     misfit = _first_misfit(stream, encoding)
     if misfit is None:
@@ -124,20 +124,20 @@ def _head(stream: BinaryIO) -> bytes:
     return head
 
 
-def _check_encoding(stream: BinaryIO, chosen: str, name: str, head: bytes) -> Decoding:
+def _check_encoding(stream: BinaryIO, requested: str, name: str, head: bytes) -> Decoding:
     """Return the decoding in the encoding that the user chose. Raises as ``detect_encoding``."""
     try:
-        encoding = codecs.lookup(chosen).name
-        if not codecs.lookup(chosen)._is_text_encoding:
-            raise LookupError(chosen)
+        encoding = codecs.lookup(requested).name
+        if not codecs.lookup(requested)._is_text_encoding:
+            raise LookupError(requested)
     except (LookupError, ValueError) as error:
-        raise UsageError(f"'{chosen}' is not a known encoding.", "Try utf-8, utf-16, cp1252 or latin-1.") from error
+        raise UsageError(f"'{requested}' is not a known encoding.", "Try utf-8, utf-16, cp1252 or latin-1.") from error
     if encoding == "utf-8" and head.startswith(codecs.BOM_UTF8):
         encoding = "utf-8-sig"
     misfit = _first_misfit(stream, encoding)
     if misfit is not None:
         raise InputError(
-            f"{name} is not {chosen}: byte {misfit:,} does not fit.",
+            f"{name} is not {requested}: byte {misfit:,} does not fit.",
             "Leave the encoding to be detected, or give another.",
         )
     return Decoding(encoding)

@@ -233,7 +233,7 @@ class _DocumentBuilder:
         if self._unites_lists:
             listed = {rater: {item: True for item, value in of.items() if value} for rater, of in document.gold.items()}
             merged = {rater: values | listed.get(rater, {}) for rater, values in merged.items()}
-            for column in {one.column for one in self._mapping.gold} if not self._raters else ():
+            for column in {gold_source.column for gold_source in self._mapping.gold} if not self._raters else ():
                 if names := split_list(self._table.column(column)[index]):
                     source[column] = "|".join(dict.fromkeys([*split_list(source[column]), *names]))
         elif not is_first:
@@ -343,9 +343,9 @@ def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Docu
     """Yield the documents with the texts of up to ``count`` documents before and after them in their group."""
     for position, document in enumerate(documents):
         around = range(max(0, position - count), min(len(documents), position + count + 1))
-        near = [place for place in around if document.group and documents[place].group == document.group]
+        near = [index for index in around if document.group and documents[index].group == document.group]
         if len(near) > 1:
-            lines = "\n".join(HERE if place == position else documents[place].text for place in near)
+            lines = "\n".join(HERE if index == position else documents[index].text for index in near)
             document = replace(document, fields={**document.fields, NEIGHBOURS: lines})
         yield document
 
@@ -463,7 +463,7 @@ def codebook_from_gold(table: Table, mapping: ColumnMapping, *, name: str = "Fro
     else:
         data["kind"] = "choice" if kind == "choice" else "multilabel"
         data["labels"] = _labels(table, mapping, data["kind"])
-    return parse_codebook(data, where=f"the gold columns of {table.name}")
+    return parse_codebook(data, source=f"the gold columns of {table.name}")
 
 
 def _scales(columns: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
@@ -475,13 +475,13 @@ def _scales(columns: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
     only that one.
     """
     filled = {name: [cell for cell in cells if not is_blank(cell)] for name, cells in columns.items()}
-    found = {
+    ratings = {
         name: [number for cell in cells if (number := parse_rating(cell)) is not None] for name, cells in filled.items()
     }
-    every = [number for numbers in found.values() for number in numbers]
+    every = [number for numbers in ratings.values() for number in numbers]
     if len(every) < 0.5 * sum(map(len, filled.values())) or set(every) <= {0, 1}:
         return {}
-    spans = {name: _span(numbers if len(numbers) >= _ENOUGH else every) for name, numbers in found.items()}
+    spans = {name: _span(numbers if len(numbers) >= _ENOUGH else every) for name, numbers in ratings.items()}
     scales = {}
     for name, (first, high) in spans.items():
         low = 0 if first == 1 and (0, high) in spans.values() else first
@@ -545,5 +545,5 @@ def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, 
         if (number := parse_rating(folded)) is not None and _number(folded) is not None
     }
     if counts and len(set(codes.values())) == len(counts):
-        return [{"name": spelling[each], "code": codes[each]} for each in sorted(counts, key=codes.__getitem__)]
-    return [{"name": spelling[each]} for each in sorted(counts, key=lambda each: (-counts[each], each))]
+        return [{"name": spelling[folded], "code": codes[folded]} for folded in sorted(counts, key=codes.__getitem__)]
+    return [{"name": spelling[folded]} for folded in sorted(counts, key=lambda folded: (-counts[folded], folded))]

@@ -202,7 +202,7 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
             return tuple(name.strip() for name, value in cell.items() if value >= _PRESENT)
         return (as_text(cell),)
     if isinstance(cell, list | tuple):
-        return tuple(dict.fromkeys(text for text in (_entry_name(each).strip() for each in cell) if text))
+        return tuple(dict.fromkeys(text for text in (_entry_name(entry).strip() for entry in cell) if text))
     text = as_text(cell).strip()
     if not text or normalise(text) == "none":
         return ()

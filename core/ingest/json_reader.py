@@ -64,20 +64,20 @@ def parse_json(text: str) -> Any:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, " if error.lineno > 1 else ""
-        raise ValueError(f"{error.msg[:1].lower()}{error.msg[1:]} ({place}character {error.colno})") from None
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise ValueError(f"{error.msg[:1].lower()}{error.msg[1:]} ({line}character {error.colno})") from None
 
 
 def parse_objects(text: str) -> list[Any]:
     """Parse JSON objects that follow each other, with or without commas and line breaks; ValueError for other texts."""
     decoder, values = json.JSONDecoder(), []
-    place = 0
-    while found := _NEXT_OBJECT.search(text, place):
-        place = found.start()
-        if text[place] != "{":
-            raise ValueError(f"no object at character {place + 1}")
+    position = 0
+    while match := _NEXT_OBJECT.search(text, position):
+        position = match.start()
+        if text[position] != "{":
+            raise ValueError(f"no object at character {position + 1}")
         try:
-            value, place = decoder.raw_decode(text, place)
+            value, position = decoder.raw_decode(text, position)
             values.append(clean_value(value))  # from Python 3.12 on, only this may be nested too deeply
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
@@ -86,12 +86,12 @@ def parse_objects(text: str) -> list[Any]:
 
 def _rounded(value: Any) -> bool:
     """Return True if the value may contain a whole number beyond 64 bits that orjson turned into a float."""
-    for each in value.values() if type(value) is dict else value if type(value) is list else (value,):
-        kind = type(each)
+    for child in value.values() if type(value) is dict else value if type(value) is list else (value,):
+        kind = type(child)
         if kind is float:
-            if abs(each) >= 2**63:
+            if abs(child) >= 2**63:
                 return True
-        elif (kind is dict or kind is list) and _rounded(each):
+        elif (kind is dict or kind is list) and _rounded(child):
             return True
     return False
 
@@ -253,15 +253,17 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
     if person is None or not all(isinstance(entry, dict) and person in entry for entry in entries):
         return {}
     names = dict.fromkeys(key for entry in entries for key in entry)
-    keys = [key for key in names if key not in (person, "status") and _may_be_labels([one.get(key) for one in entries])]
+    keys = [
+        key for key in names if key not in (person, "status") and _may_be_labels([entry.get(key) for entry in entries])
+    ]
     people = dict.fromkeys(str(entry[person]) for entry in entries)
-    order = {one: one if all(map(str.isdecimal, people)) else number for number, one in enumerate(people, 1)}
+    order = {rater: rater if all(map(str.isdecimal, people)) else number for number, rater in enumerate(people, 1)}
     columns: dict[str, dict[int, list[Any]]] = {}
     for row, entries_of_row in enumerate(lists):
-        for place, entry in enumerate(entries_of_row, 1):
+        for index, entry in enumerate(entries_of_row, 1):
             if entry.get("status") in ("draft", "discarded"):
                 continue
-            number = place if len(people) > MAX_INNER else order[str(entry[person])]
+            number = index if len(people) > MAX_INNER else order[str(entry[person])]
             own_name = entry.get("question_name") or name.rpartition(".")[2]
             for key in keys if "question_name" not in entry else ("value",):
                 column = f"{own_name if key == 'value' else f'{name}.{key}'}_r{number}"
@@ -314,12 +316,12 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
 def _moot_columns(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     """Return the final values of a run that Moot exported, by label: columns as in its csv; none for other objects."""
     labels = data.get("labels", ())
-    if "review_status" not in data or not all(isinstance(own, dict) for own in labels):
+    if "review_status" not in data or not all(isinstance(row_labels, dict) for row_labels in labels):
         return {}
-    names = dict.fromkeys(name for own in labels for name in own)
+    names = dict.fromkeys(name for row_labels in labels for name in row_labels)
     columns: dict[str, tuple[Any, ...]] = {}
     for name in names:
-        cells = [cell if isinstance(cell, dict) else {} for cell in (own.get(name) for own in labels)]
+        cells = [cell if isinstance(cell, dict) else {} for cell in (row_labels.get(name) for row_labels in labels)]
         for column, source in (("pred", "verdict"), ("reviewed", "review")):
             values = (cell.get("value") if cell.get("source") == source else None for cell in cells)
             columns[f"{column}_{name}"] = tuple(values)
@@ -395,19 +397,19 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
     not tasks stay unchanged.
     """
     answers = [[*_annotations(task)] if is_task(task) else [] for task in tasks]
-    given = [answer for own in answers for _, answer in own]
-    controls = {control: None for answer in given for control in answer}
+    all_answers = [answer for task_answers in answers for _, answer in task_answers]
+    controls = {control: None for answer in all_answers for control in answer}
     several = {
-        control: [*dict.fromkeys(choice for answer in given for choice in answer.get(control, []))]
+        control: [*dict.fromkeys(choice for answer in all_answers for choice in answer.get(control, []))]
         for control in controls
-        if control[1] == "choices" and any(len(answer.get(control, [])) != 1 for answer in given)
+        if control[1] == "choices" and any(len(answer.get(control, [])) != 1 for answer in all_answers)
     }
     common = {choice for choice, count in Counter(chain.from_iterable(several.values())).items() if count > 1}
-    people = {person for own in answers for person, _ in own}
-    taken = {name for task in tasks if is_task(task) for name in task["data"]}
+    people = {person for task_answers in answers for person, _ in task_answers}
+    data_names = {name for task in tasks if is_task(task) for name in task["data"]}
     return [
-        _row(task, own, several, common, taken, numbered=len(people) > 1) if is_task(task) else task
-        for task, own in zip(tasks, answers, strict=True)
+        _row(task, task_answers, several, common, data_names, numbered=len(people) > 1) if is_task(task) else task
+        for task, task_answers in zip(tasks, answers, strict=True)
     ]
 
 
@@ -427,10 +429,10 @@ def _annotations(task: Mapping[str, Any]) -> Iterator[tuple[str, Choices]]:
             if not isinstance(value, dict) or "start" in value:
                 continue
             if kind in ("choices", "number", "rating") and kind in value:
-                given = value[kind]
+                content = value[kind]
                 answers[str(result.get("from_name", kind)), kind] = [
-                    one if isinstance(one, int | float) else str(one)
-                    for one in (given if isinstance(given, list) else [given])
+                    item if isinstance(item, int | float) else str(item)
+                    for item in (content if isinstance(content, list) else [content])
                 ]
         yield str(number if person is None else person), answers
 
@@ -440,7 +442,7 @@ def _row(
     answers: Sequence[tuple[str, Choices]],
     several: Mapping[tuple[str, str], Sequence[str]],
     common: Set[str],
-    taken: Set[str],
+    data_names: Set[str],
     *,
     numbered: bool,
 ) -> dict[str, Any]:
@@ -453,7 +455,9 @@ def _row(
                 name = f"{control[0]}_{choice}" if choice in common else choice
                 gold[f"{name}{end}"] = int(choice in answer.get(control, []))
         gold |= {
-            f"{control[0]}{end}": given[0] for control, given in answer.items() if control not in several and given
+            f"{control[0]}{end}": selected[0]
+            for control, selected in answer.items()
+            if control not in several and selected
         }
-        row |= {f"{name}_annotated" if name in taken else name: value for name, value in gold.items()}
+        row |= {f"{name}_annotated" if name in data_names else name: value for name, value in gold.items()}
     return row

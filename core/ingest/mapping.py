@@ -86,10 +86,10 @@ class ImportOptions:
     """Number of documents that are needed; more rows are read only if some are rejected."""
 
 
-def require_column(table: Table, name: str, what: str) -> str:
+def require_column(table: Table, name: str, purpose: str) -> str:
     """Return ``name`` if it is a column.
 
-    UsageError with the nearest and the available columns otherwise. ``what`` names the purpose of the column.
+    UsageError with the nearest and the available columns otherwise. ``purpose`` is what the column is for.
     """
     if name in table.columns:
         return name
@@ -97,7 +97,7 @@ def require_column(table: Table, name: str, what: str) -> str:
     similar = did_you_mean(name, table.columns)
     may_lack_header = table.format in ("csv", "tsv") and table.header == "first line" and not similar
     no_header = " If its first line is not a header, add --no-header." if may_lack_header else ""
-    raise UsageError(f"{table.name} has no column '{name}' for {what}.", f"{similar}It has: {shown}.{no_header}")
+    raise UsageError(f"{table.name} has no column '{name}' for {purpose}.", f"{similar}It has: {shown}.{no_header}")
 
 
 def check_mapping(table: Table, mapping: ColumnMapping, codebook: Codebook | None) -> None:
@@ -113,9 +113,9 @@ def check_mapping(table: Table, mapping: ColumnMapping, codebook: Codebook | Non
     if len({mapping.text, *mapping.context}) != 1 + len(mapping.context):
         raise UsageError("A column is given twice as text or context.", "Name each once.")
     optional = {"id": mapping.id, "rater": mapping.rater, "group": mapping.group, "order": mapping.order}
-    for what, name in optional.items():
+    for purpose, name in optional.items():
         if name is not None:
-            require_column(table, name, f"the {what}")
+            require_column(table, name, f"the {purpose}")
     if mapping.order is not None and mapping.group is None:
         raise UsageError("An order column needs a group column.", "Choose the group column as well.")
     if mapping.neighbours and mapping.group is None:
@@ -182,7 +182,7 @@ def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook | N
 
 
 def _parse_gold_text(text: str, table: Table, codebook: Codebook | None) -> GoldSource:
-    equals_signs = [place for place, character in enumerate(text) if character == "=" and text[:place].strip()]
+    equals_signs = [position for position, character in enumerate(text) if character == "=" and text[:position].strip()]
     if not equals_signs or not text[equals_signs[0] + 1 :].strip():
         raise UsageError(f"'{text}' is not a gold column.", _GOLD_SYNTAX)
     equals = next((equals for equals in equals_signs if _is_label(text[:equals], codebook)), equals_signs[0])
@@ -257,8 +257,8 @@ def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
     for column in table.columns:
         columns.setdefault(normalise(column), column)
     if codebook.kind == "choice":
-        found = next((columns[name] for name in _ALL_LABELS if name in columns), None)
-        sources = [GoldSource(found, "choice")] if found else []
+        label_column = next((columns[name] for name in _ALL_LABELS if name in columns), None)
+        sources = [GoldSource(label_column, "choice")] if label_column else []
     else:
         pairs = [(name, name if name in table.columns else columns.get(normalise(name))) for name in codebook.names]
         sources = [GoldSource(column, "label", name) for name, column in pairs if column is not None]
@@ -327,10 +327,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     if codebook is not None and not codebook.labels:
         codebook = None
     # not every n-th row, as files have periods
-    chosen = sorted(random.Random(0).sample(range(len(table)), min(SAMPLE, len(table))))
-    cells = {
-        name: tuple(map(column.__getitem__, chosen)) for name, column in zip(table.columns, table.data, strict=True)
-    }
+    rows = sorted(random.Random(0).sample(range(len(table)), min(SAMPLE, len(table))))
+    cells = {name: tuple(map(column.__getitem__, rows)) for name, column in zip(table.columns, table.data, strict=True)}
     text, why_text = _suggest_text(table, cells)
     id, why_id = _suggest_id(table, text)
     rater = None
@@ -338,21 +336,21 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
         id, rater = by_raters
         same = "text" if id is None else f"'{id}'"
         why_id = f"Rows with the same {same} are one document, labelled by each '{rater}'."
-    rest = {name: column for name, column in cells.items() if name not in (text, id, rater)}
+    candidates = {name: column for name, column in cells.items() if name not in (text, id, rater)}
     exported: tuple[GoldSource, ...] = ()
-    if {"run_id", "review_status"} <= rest.keys():
-        exported = _gold_of_export(rest, codebook)
+    if {"run_id", "review_status"} <= candidates.keys():
+        exported = _gold_of_export(candidates, codebook)
         results = _results(table.columns)
-        rest = {name: column for name, column in rest.items() if name not in results}
+        candidates = {name: column for name, column in candidates.items() if name not in results}
     if exported:
         gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
         repeated = (name for name, _ in _ids_of_several_rows(table, text) if name is not None)
         if id is None and (id := next(repeated, None)) is not None:
             why_id = f"'{id}' is the id: rows of further runs with the same '{id}' are not imported again."
     elif codebook is not None:
-        gold, why_gold = _suggest_gold(rest, codebook)
+        gold, why_gold = _suggest_gold(candidates, codebook)
     else:
-        gold, why_gold = _suggest_gold_without_codebook(rest)
+        gold, why_gold = _suggest_gold_without_codebook(candidates)
     may_list = codebook is None or codebook.kind == "multilabel"
     if rater is None and may_list and (united := _suggest_united(table, text, gold)) is not None:
         id, gold = united, (replace(gold[0], kind="list"),)
@@ -398,8 +396,8 @@ def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
             continue
         ids = [as_text(column[index]).strip() for index in rows]
         if ids and all(ids) and len(set(zip(files, ids, strict=True))) == len(ids):
-            where = "each file" if len(set(ids)) < len(ids) else f"all {len(ids):,} rows"
-            return name, f"'{name}' is the id: filled and unique in {where}."
+            scope = "each file" if len(set(ids)) < len(ids) else f"all {len(ids):,} rows"
+            return name, f"'{name}' is the id: filled and unique in {scope}."
         repeated = repeated or f"'{name}' is named like an id but has empty or repeated cells: row numbers are the ids."
     return None, repeated or "No column is named like an id: row numbers are the ids."
 
@@ -483,17 +481,17 @@ def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None
     With a codebook, only those that suit it.
     """
     parts = {column: column.partition("_") for column in cells}
-    found = {
+    gold_columns = {
         column: (label, rater, guess_kind(cells[column]))
         for column, (rater, _, label) in parts.items()
         if rater in (GOLD_RATER, "reviewed") and f"pred_{label}" in cells
     }
-    is_choice = any(kind in ("names", "list") for _, _, kind in found.values())
+    is_choice = any(kind in ("names", "list") for _, _, kind in gold_columns.values())
     if codebook is not None and is_choice != (codebook.kind == "choice"):
         return ()
     return tuple(
         GoldSource(column, "choice" if is_choice else "label", "" if is_choice else label, rater)
-        for column, (label, rater, kind) in found.items()
+        for column, (label, rater, kind) in gold_columns.items()
         if kind != "empty" and (codebook is None or is_choice or codebook.find(label) is not None)
     )
 
@@ -503,7 +501,7 @@ def _results(columns: Sequence[str]) -> frozenset[str]:
 
     They follow the document id, or in a file for Hugging Face the status of the review.
     """
-    ids = [place for place, name in enumerate(columns) if name.startswith("document_id")]
+    ids = [index for index, name in enumerate(columns) if name.startswith("document_id")]
     first = ids[-1] if ids else columns.index("review_status")
     return frozenset((*columns[first:], *_ABOUT_EXPORT))
 
@@ -520,10 +518,10 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
             continue
         folded = normalise(column)
         for key, label in names:
-            rest = folded.removeprefix(key)
-            if rest == folded or (rest and rest[0] not in "_-@. :"):
+            suffix = folded.removeprefix(key)
+            if suffix == folded or (suffix and suffix[0] not in "_-@. :"):
                 continue
-            rater = column[len(column) - len(rest) :].lstrip("_-@. :") or GOLD_RATER
+            rater = column[len(column) - len(suffix) :].lstrip("_-@. :") or GOLD_RATER
             sources.setdefault((label, rater), GoldSource(column, "label", label, rater))
             break
     plain = [source for source in sources.values() if source.rater == GOLD_RATER]
@@ -594,9 +592,9 @@ def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
     Labels that most raters have in common are kept, and each has a column by every rater. A single label needs raters
     whose names are not mere numbers, as ``year_1`` and ``year_2`` may be two labels.
     """
-    found = [match for column in columns if (match := _BY_RATER.fullmatch(column))]
+    matches = [match for column in columns if (match := _BY_RATER.fullmatch(column))]
     raters: dict[str, tuple[str, ...]] = {}
-    for match in found:
+    for match in matches:
         raters[match["label"]] = (*raters.get(match["label"], ()), match["rater"])
     common = Counter(frozenset(of) for of in raters.values() if len(of) > 1).most_common(1)
     if not common:
@@ -604,8 +602,8 @@ def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
     labels = {label for label, of in raters.items() if frozenset(of) == common[0][0]}
     if len(labels) < 2 and any(rater.isdigit() for rater in common[0][0]):
         return ()
-    kept = [match for match in found if match["label"] in labels]
-    return tuple(GoldSource(match[0], "label", match["label"], match["rater"]) for match in kept)
+    common_matches = [match for match in matches if match["label"] in labels]
+    return tuple(GoldSource(match[0], "label", match["label"], match["rater"]) for match in common_matches)
 
 
 def _columns_are(gold: Sequence[GoldSource]) -> str:
@@ -616,10 +614,10 @@ def _columns_are(gold: Sequence[GoldSource]) -> str:
 
 def _first_by_rater(columns: Sequence[str], kind: GoldKind) -> tuple[GoldSource, ...]:
     """Return the gold in the first of some columns with labels, and in those with the same name and another rater."""
-    found = {source.column: source for source in _by_rater(columns)}
-    if (first := found.get(columns[0])) is None:
+    sources = {source.column: source for source in _by_rater(columns)}
+    if (first := sources.get(columns[0])) is None:
         return (GoldSource(columns[0], kind),)
-    return tuple(replace(source, kind=kind, label="") for source in found.values() if source.label == first.label)
+    return tuple(replace(source, kind=kind, label="") for source in sources.values() if source.label == first.label)
 
 
 def _mostly_numbers(column: Sequence[Any]) -> bool:
@@ -640,11 +638,11 @@ def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
     A column named like a single label may list them if its parts recur. Repeated names in a JSON list are the votes of
     several people. What Prodigy's users did not accept is no gold.
     """
-    names = {each for cell in column for each in split_list(cell)}
-    lists = [cell for cell in column if isinstance(cell, list) and all(isinstance(each, str) for each in cell)]
+    names = {label for cell in column for label in split_list(cell)}
+    lists = [cell for cell in column if isinstance(cell, list) and all(isinstance(element, str) for element in cell)]
     if name.endswith(NOT_ACCEPTED) or any(len(set(cell)) < len(cell) for cell in lists):
         return False
-    if any(each.startswith(("{", "[")) for each in names):
+    if any(label.startswith(("{", "[")) for label in names):
         return False
     first = next((cell for cell in column if as_text(cell).strip()), "")
     is_json = isinstance(first, list) or as_text(first).strip().startswith("[")
@@ -656,7 +654,7 @@ def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
 
 def _parts_recur(column: Sequence[Any]) -> bool:
     """Return True for lists, whose names are in several cells; False for label names with a comma or semicolon."""
-    names = {each for cell in column for each in split_list(cell)}
+    names = {label for cell in column for label in split_list(cell)}
     return len(names) <= len({as_text(cell) for cell in column if not is_blank(cell)})
 
 

@@ -126,7 +126,7 @@ def _opened(source: Path | bytes, name: str) -> Iterator[BinaryIO | bytes]:
         raise InputError(f"{name} cannot be read: {error.strerror or error}.", "Check its permissions.") from error
 
 
-def _format(promised: Format | None, found: FileType | None, name: str, head: bytes) -> Format:
+def _format(promised: Format | None, detected: FileType | None, name: str, head: bytes) -> Format:
     """Return the format to read: ``promised`` by the file name if the content allows it.
 
     Text that is called a workbook is csv, as many programs write it. InputError for other content that does not match
@@ -134,15 +134,15 @@ def _format(promised: Format | None, found: FileType | None, name: str, head: by
     """
     is_spreadsheet, is_parquet = promised in _SPREADSHEETS, promised == "parquet"
     promised_type = "a workbook" if is_spreadsheet else "a Parquet file" if is_parquet else "a table in text form"
-    if found is None:
+    if detected is None:
         if is_parquet or (is_spreadsheet and _is_binary(head)):
             raise InputError(f"{name} is not {promised_type}.", "If it is text, rename it to end in .csv or .jsonl.")
         return "csv" if is_spreadsheet else promised or "csv"
-    if found.format in _SPREADSHEETS and (is_spreadsheet or promised is None):
-        return promised or found.format
-    if found.format in ("parquet", "xml") and promised in (found.format, None):
-        return found.format
-    raise InputError(f"{name} is not {promised_type} but {found.description}.", found.remedy)
+    if detected.format in _SPREADSHEETS and (is_spreadsheet or promised is None):
+        return promised or detected.format
+    if detected.format in ("parquet", "xml") and promised in (detected.format, None):
+        return detected.format
+    raise InputError(f"{name} is not {promised_type} but {detected.description}.", detected.remedy)
 
 
 def _read_text(source: TableSource, head: bytes, format: Format, promised: Format | None) -> Table:
@@ -157,18 +157,18 @@ def _read_text(source: TableSource, head: bytes, format: Format, promised: Forma
         format = "json"
     if format not in ("json", "jsonl"):
         return read_delimited(source, decoding, format)
-    whole: NotJson | None = None
+    not_json: NotJson | None = None
     if format == "json" or start == "[":
         try:
             return read_json(source, decoding)
         except NotJson as error:
-            whole = error
+            not_json = error
     try:
         table = read_jsonl(source, decoding)
     except InputError as error:
         with suppress(InputError):
             return read_json(source, decoding, parse_objects)
-        raise whole or error from None
+        raise not_json or error from None
     if len(table.rejected) > len(table):  # perhaps objects of several lines
         with suppress(InputError):
             return read_json(source, decoding, parse_objects)
@@ -256,7 +256,7 @@ def detect_file_type(head: bytes, stream: BinaryIO) -> FileType | None:
 
 
 def _zip_type(stream: BinaryIO) -> FileType:
-    place = stream.tell()
+    position = stream.tell()
     try:
         with zipfile.ZipFile(stream) as archive:
             names = archive.namelist()
@@ -267,7 +267,7 @@ def _zip_type(stream: BinaryIO) -> FileType:
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError):
         return FileType(None, "a damaged zip archive", "Get the file again.")
     finally:
-        stream.seek(place)
+        stream.seek(position)
     if any(name.startswith("xl/") for name in names):
         return FileType("xlsx", "an Excel file", "Rename it to end in .xlsx, or save it as csv in Excel.")
     if b"spreadsheet" in kind:

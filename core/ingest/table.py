@@ -189,10 +189,10 @@ def join_tables(tables: Sequence[Table]) -> Table:
 
 def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
     """Return the wanted names, with ``_2``, ``_3`` ... if a column or an earlier name is the same."""
-    taken, names = set(columns), []
+    used_names, names = set(columns), []
     for name in wanted:
-        names.append(_free(name, taken))
-        taken.add(names[-1])
+        names.append(_free(name, used_names))
+        used_names.add(names[-1])
     return names
 
 
@@ -217,11 +217,11 @@ def header_row(rows: Sequence[Sequence[Any]]) -> int:
     comments = sum(1 for _ in itertools.takewhile(lambda cells: _is_comment(cells, width), filled))
     if comments:
         return comments if comments < len(rows) else 0
-    for place, cells in enumerate(filled):
-        if place and len(cells) >= max(3, width - 1):
+    for index, cells in enumerate(filled):
+        if index and len(cells) >= max(3, width - 1):
             named = [cell for cell in cells if len(cell) <= _LONGEST_NAME and not NUMBER.fullmatch(cell)]
-            return place if len(set(named)) == len(cells) else 0
-        if 3 * len(cells) > width or len(as_text(rows[place][0]).split()) == 1:
+            return index if len(set(named)) == len(cells) else 0
+        if 3 * len(cells) > width or len(as_text(rows[index][0]).split()) == 1:
             return 0
     return 0
 
@@ -246,10 +246,10 @@ def further_headers(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> int
     Qualtrics writes question texts and import ids. SurveyMonkey writes the options of a question, which name the
     columns that have no name, below a first column without an option.
     """
-    for place, row in enumerate(rows[:2], 1):
+    for count, row in enumerate(rows[:2], 1):
         cells = [text for cell in row if (text := as_text(cell).strip())]
         if cells and all(cell.startswith('{"ImportId":') for cell in cells):
-            return place
+            return count
     names, options = ([as_text(cell).strip() for cell in row] for row in (header, rows[0] if rows else ()))
     unnamed = [option for name, option in zip(names, options, strict=False) if not name]
     if unnamed and all(unnamed) and names[0] and not options[0] and not any(map(NUMBER.fullmatch, unnamed)):
@@ -278,10 +278,10 @@ def is_repeated_header(row: Sequence[Any], header: Sequence[Any]) -> bool:
 REPEATED_HEADER = "it repeats the header"
 
 
-def left_out_note(rows: Sequence[Sequence[Any]], where: str = "Above the header") -> tuple[str, ...]:
+def left_out_note(rows: Sequence[Sequence[Any]], location: str = "Above the header") -> tuple[str, ...]:
     """Return the note on rows above or below a header that are no data; none without such rows."""
     titles = [" ".join(filter(None, (_SPACE.sub(" ", as_text(cell)).strip() for cell in row))) for row in rows]
-    return (f"{where}, and left out: {clip('; '.join(titles), 200)}.",) if titles else ()
+    return (f"{location}, and left out: {clip('; '.join(titles), 200)}.",) if titles else ()
 
 
 def clean_columns(names: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -291,28 +291,28 @@ def clean_columns(names: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...
     gets ``_2``, ``_3`` and so on. The names are unique.
     """
     wanted = [_SPACE.sub(" ", storable(as_text(name))).strip().strip("\ufeff") for name in names]
-    taken = {name for name in wanted if name}
+    used_names = {name for name in wanted if name}
     seen: set[str] = set()
     result: list[str] = []
     notes: list[str] = []
     for position, name in enumerate(wanted, 1):
-        fresh = name or _free(f"column_{position}", taken)
+        fresh = name or _free(f"column_{position}", used_names)
         if not name:
             notes.append(f"Column {position} has no name: it is called '{fresh}'.")
         elif name in seen:
-            fresh = _free(name, taken)
+            fresh = _free(name, used_names)
             notes.append(f"The column name '{name}' is repeated: column {position} is called '{fresh}'.")
         seen.add(name)
-        taken.add(fresh)
+        used_names.add(fresh)
         result.append(fresh)
     if any(map(NUMBER.fullmatch, wanted)) and any(len(name.split()) >= SENTENCE_WORDS for name in wanted):
         notes.append("The first row looks like data. If it is, add a row with the names of the columns above it.")
     return tuple(result), tuple(notes)
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free(name: str, used_names: set[str]) -> str:
     candidate, number = name, 1
-    while candidate in taken:
+    while candidate in used_names:
         number += 1
         candidate = f"{name}_{number}"
     return candidate

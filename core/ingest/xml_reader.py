@@ -59,21 +59,21 @@ def _records(root: Element) -> list[tuple[Element, dict[str, Any]]]:
 
 
 def _around(element: Element, root: Element, parents: dict[Element, Element]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     while (element := parents[element]) is not root:
-        found |= {f"{_name(element)}.{key}": value for key, value in _attributes(element).items()}
-    return found
+        attributes |= {f"{_name(element)}.{key}": value for key, value in _attributes(element).items()}
+    return attributes
 
 
 def _object(element: Element) -> dict[str, Any]:
     """Return the attributes of an element, and the values of the elements in it by name."""
     values: dict[str, list[Any]] = {}
-    found: dict[str, Any] = _attributes(element)
+    attributes: dict[str, Any] = _attributes(element)
     for child in element:
         values.setdefault(_name(child), []).append(_value(child))
         if child.attrib and _has_text(child):
-            found |= {f"{_name(child)}.{key}": value for key, value in _attributes(child).items()}
-    return found | {name: own[0] if len(own) == 1 else own for name, own in values.items()}
+            attributes |= {f"{_name(child)}.{key}": value for key, value in _attributes(child).items()}
+    return attributes | {name: children[0] if len(children) == 1 else children for name, children in values.items()}
 
 
 def _value(element: Element) -> Any:

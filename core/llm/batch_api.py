@@ -91,14 +91,14 @@ class OpenAIBatches:
 
     async def rows(self, output: str) -> AsyncIterator[bytes]:
         """Download a file line by line."""
-        rest = b""
+        remainder = b""
         with self._translated("send a file of replies"):
             async with self._client.files.with_streaming_response.content(output) as response:
                 async for chunk in response.iter_bytes():
-                    *lines, rest = (rest + chunk).split(b"\n")
+                    *lines, remainder = (remainder + chunk).split(b"\n")
                     for line in lines:
                         yield line
-        yield rest
+        yield remainder
 
     async def cancel(self, batch: str) -> None:
         """Cancel a batch; a finished batch stays unchanged."""
@@ -154,25 +154,25 @@ class HandBatches:
     async def look(self, batch: str, keys: Iterable[str]) -> BatchState:
         """Count the keys of the batch that have a row in the outputs."""
         source, wanted = self._folder / batch, frozenset(keys)
-        own = [path for path in sorted(self._folder.glob(f"{source.stem}.*jsonl")) if path != source]
+        batch_outputs = [path for path in sorted(self._folder.glob(f"{source.stem}.*jsonl")) if path != source]
         if not source.exists():
-            return BatchState(ended=True, outputs=tuple(path.name for path in own))
+            return BatchState(ended=True, outputs=tuple(path.name for path in batch_outputs))
         written = source.stat().st_mtime
         later = [path for path in sorted(self._folder.glob("*.jsonl")) if path.stat().st_mtime >= written]
-        found = {
-            path: wanted & await asyncio.to_thread(self._keys_in, path, replies_only=path not in own)
-            for path in (*own, *later)
+        keys_by_path = {
+            path: wanted & await asyncio.to_thread(self._keys_in, path, replies_only=path not in batch_outputs)
+            for path in (*batch_outputs, *later)
             if path != source
         }
-        outputs = [path for path in found if found[path] or path in own]
-        answered = len(frozenset().union(*found.values()))
+        outputs = [path for path in keys_by_path if keys_by_path[path] or path in batch_outputs]
+        answered = len(frozenset().union(*keys_by_path.values()))
         still = answered > 0 and time.time() - max(path.stat().st_mtime for path in outputs) > self.SETTLED
         return BatchState(answered == len(wanted) or still, answered, tuple(path.name for path in outputs))
 
     def _keys_in(self, path: Path, *, replies_only: bool) -> frozenset[str]:
         """Return the keys of the output lines in a file, or of those with a reply. Read only a file that changed."""
-        found, file_key = path.stat(), (path, replies_only)
-        state = found.st_mtime_ns, found.st_size
+        file_stat, file_key = path.stat(), (path, replies_only)
+        state = file_stat.st_mtime_ns, file_stat.st_size
         if file_key not in self._read or self._read[file_key][0] != state:
             with path.open("rb") as file:
                 rows = (row for row in map(read_row, file) if row is not None)

@@ -108,10 +108,10 @@ class ModelCapabilities:
         if not self.no_system:
             return plain
         head = "\n\n".join(message["content"] for message in plain if message["role"] == "system")
-        rest = [message for message in plain if message["role"] != "system"]
-        if head and rest:
-            rest[0] = {**rest[0], "content": f"{head}\n\n{rest[0]['content']}"}
-        return rest
+        conversation = [message for message in plain if message["role"] != "system"]
+        if head and conversation:
+            conversation[0] = {**conversation[0], "content": f"{head}\n\n{conversation[0]['content']}"}
+        return conversation
 
     def learn(self, message: str, sent: Mapping[str, Any]) -> bool:
         """Learn from a refusal of ``sent`` (parameters by name); return True if the next attempt will differ.
@@ -140,8 +140,8 @@ class ModelCapabilities:
 
         Return True if the next attempt has a lower limit.
         """
-        found = _CONTEXT_SIZE.search(message)
-        context = int(found[found.lastindex or 0]) if found else 0
+        match = _CONTEXT_SIZE.search(message)
+        context = int(match[match.lastindex or 0]) if match else 0
         if not context or (self.context is not None and self.context <= context):
             return False
         self.context, self.at = context, time.time()
@@ -168,11 +168,11 @@ class ModelCapabilities:
         return True
 
     def _learn_limit(self, message: str, sent: Mapping[str, Any]) -> bool:
-        name = next((one for one in _LIMIT_NAMES if one in sent), None)
+        name = next((candidate for candidate in _LIMIT_NAMES if candidate in sent), None)
         if name is None or not _LIMIT.search(message):
             return False
-        found = _MOST.search(message)
-        most = int(found[1]) - bool(found["exclusive"]) if found else 0
+        match = _MOST.search(message)
+        most = int(match[1]) - bool(match["exclusive"]) if match else 0
         if 0 < most < int(sent[name]):
             self.most_tokens = min(self.most_tokens or most, most)
             return True
@@ -226,10 +226,17 @@ class Capabilities:
     def to_json(self) -> list[dict[str, Any]]:
         """Return everything learned as plain data."""
         with self._guard:
-            known = [(url, model, one) for (url, model), one in self._known.items() if one.at]
+            learned = [
+                (url, model, capabilities) for (url, model), capabilities in self._known.items() if capabilities.at
+            ]
         return [
-            {"base_url": url, "model": model, **asdict(one), "refused_params": sorted(one.refused_params)}
-            for url, model, one in known
+            {
+                "base_url": url,
+                "model": model,
+                **asdict(capabilities),
+                "refused_params": sorted(capabilities.refused_params),
+            }
+            for url, model, capabilities in learned
         ]
 
     def recall(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -238,7 +245,7 @@ class Capabilities:
         For servers on this machine refusals are not loaded. Another server may use the same port now, and repeating a
         refused request costs nothing there.
         """
-        names = {one.name for one in fields(ModelCapabilities)}
+        names = {field.name for field in fields(ModelCapabilities)}
         for row in rows:
             if time.time() - row["at"] > REMEMBERED_SECONDS:
                 continue

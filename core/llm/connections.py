@@ -49,11 +49,11 @@ class Connection(_Frozen):
 
         The provider's customary variable is only for the provider's own address.
         """
-        own = f"MOOT_{re.sub(r'[^A-Z0-9]', '_', self.name.upper())}_API_KEY"
+        variable = f"MOOT_{re.sub(r'[^A-Z0-9]', '_', self.name.upper())}_API_KEY"
         provider = next((preset for preset in PRESETS if preset.name == self.name), None)
         if provider is None or provider.origin != self.origin or self.name not in _CUSTOMARY:
-            return (own,)
-        return own, _CUSTOMARY[self.name]
+            return (variable,)
+        return variable, _CUSTOMARY[self.name]
 
     @property
     def key_remedy(self) -> str:
@@ -187,5 +187,5 @@ class Limits(_Frozen):
         return self == Limits()
 
 
-def _tighter(one: int | None, other: int | None) -> int | None:
-    return min((limit for limit in (one, other) if limit is not None), default=None)
+def _tighter(first: int | None, second: int | None) -> int | None:
+    return min((limit for limit in (first, second) if limit is not None), default=None)

@@ -75,13 +75,13 @@ def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
         rows: list[Sequence[float]] = []
         for start in range(0, len(texts), BATCH):
             chunk = texts[start : start + BATCH]
-            found = ask(chunk)
-            if len(found) != len(chunk):
+            vectors = ask(chunk)
+            if len(vectors) != len(chunk):
                 raise errors.MalformedStream(
-                    f"{connection.name} sent {len(found)} vectors for {len(chunk)} texts.",
+                    f"{connection.name} sent {len(vectors)} vectors for {len(chunk)} texts.",
                     "Is it a model for embeddings?",
                 )
-            rows += found
+            rows += vectors
         return _vectors(rows, connection.name)
 
     return embed
@@ -102,7 +102,7 @@ def _vectors(rows: Sequence[Sequence[float]], name: str) -> npt.NDArray[np.float
 def _openai(connection: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
     async def ask(client: openai.AsyncOpenAI) -> list[Sequence[float]]:
         answer = await client.embeddings.create(model=model, input=texts, encoding_format="float")
-        return [each.embedding for each in sorted(answer.data, key=lambda each: each.index)]
+        return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
 
     return ask_openai(connection, SECONDS, MOST_BYTES, ask, retries=2)
 
@@ -182,8 +182,8 @@ class MiniLM:
 
     def _encode(self, texts: Sequence[str]) -> Array:
         encodings = self._tokenizer.encode_batch(list(texts))
-        ids = np.array([each.ids for each in encodings])
-        mask = np.array([each.attention_mask for each in encodings], np.float32)
+        ids = np.array([encoding.ids for encoding in encodings])
+        mask = np.array([encoding.attention_mask for encoding in encodings], np.float32)
         hidden = self._embedded(ids)
         ignored = (1.0 - mask)[:, None, None, :] * np.float32(-1e9)
         for layer in range(LAYERS):
@@ -192,9 +192,11 @@ class MiniLM:
         return np.asarray(pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12), np.float32)
 
     def _embedded(self, ids: npt.NDArray[np.int64]) -> Array:
-        places = self._weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
-        whole = self._weights["embeddings.word_embeddings.weight"][ids] + places
-        return self._norm("embeddings.LayerNorm", whole + self._weights["embeddings.token_type_embeddings.weight"][0])
+        positions = self._weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
+        embedded = self._weights["embeddings.word_embeddings.weight"][ids] + positions
+        return self._norm(
+            "embeddings.LayerNorm", embedded + self._weights["embeddings.token_type_embeddings.weight"][0]
+        )
 
     def _layer(self, name: str, hidden: Array, ignored: Array) -> Array:
         query, key, value = (

@@ -105,9 +105,9 @@ def redacted(text: str, key: str | None) -> str:
         return text
     start, parts, position = key[:_TELLING], [], 0
     while (at := text.find(start, position)) >= 0:
-        said = text[at : at + len(key)]
+        excerpt = text[at : at + len(key)]
         parts += [text[position:at], "[key]"]
-        position = at + next((i for i, (a, b) in enumerate(zip(said, key, strict=False)) if a != b), len(said))
+        position = at + next((i for i, (a, b) in enumerate(zip(excerpt, key, strict=False)) if a != b), len(excerpt))
     return "".join([*parts, text[position:]])
 
 
@@ -169,8 +169,8 @@ def _stated_wait(headers: Mapping[str, str], message: str) -> float | None:
         return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
     if (reset := _number(headers.get("x-ratelimit-reset", ""))) is not None:
         return reset if reset < _EPOCHS[0] else reset / (1 if reset < _EPOCHS[1] else 1000) - now.timestamp()
-    found = _WAIT.search(message)
-    parts = re.findall(r"([\d.]+) ?(ms|mi|[hms])", found[1].casefold().replace("milli", "ms")) if found else []
+    match = _WAIT.search(message)
+    parts = re.findall(r"([\d.]+) ?(ms|mi|[hms])", match[1].casefold().replace("milli", "ms")) if match else []
     return sum((_number(number) or 0.0) * _UNITS[unit] for number, unit in parts) if parts else None
 
 
@@ -195,10 +195,10 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model
     return error
 
 
-def _error(status: int, what: str, text: str, code: str, wait: float | None = None) -> ModelError:
-    """Return the error for a status: ``what`` happened, the server's text and code, and the wait that it asks for."""
+def _error(status: int, problem: str, text: str, code: str, wait: float | None = None) -> ModelError:
+    """Return the error for a status: ``problem``, the server's text and code, and the wait that it asks for."""
     server_text = f"{text} {code}".strip()
-    error = _classify(status, as_sentence(f"{what}: {text}" if text else what), server_text, wait)
+    error = _classify(status, as_sentence(f"{problem}: {text}" if text else problem), server_text, wait)
     error.server_text = server_text
     return error
 

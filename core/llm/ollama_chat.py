@@ -37,13 +37,13 @@ def optional(request: ModelRequest) -> dict[str, Any]:
     sampling = request.role_model.sampling
     effort = sampling.reasoning_effort
     think = None if effort is None else False if effort == "minimal" else effort
-    chosen = {
+    params = {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "seed": request.seed,
         "think": think,
     }
-    return {name: value for name, value in chosen.items() if value is not None} | dict(request.more)
+    return {name: value for name, value in params.items() if value is not None} | dict(request.more)
 
 
 def body(

@@ -22,13 +22,13 @@ PATH = "/chat/completions"
 def optional(request: ModelRequest) -> dict[str, Any]:
     """Return the parameters that a server may refuse."""
     sampling = request.role_model.sampling
-    chosen = {
+    params = {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "seed": request.seed,
         "reasoning_effort": sampling.reasoning_effort,
     }
-    sampling_params = {name: value for name, value in chosen.items() if value is not None}
+    sampling_params = {name: value for name, value in params.items() if value is not None}
     return {**sampling_params, **request.more, "stream": True, "stream_options": {"include_usage": True}}
 
 

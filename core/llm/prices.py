@@ -66,8 +66,8 @@ class Prices:
 
     def rates(self, connection: Connection, model: str) -> tuple[float, float, float] | None:
         """Return dollars per token: (prompt, cached prompt, completion); None if unknown."""
-        own = self.own_price(connection, model)
-        return list_rates(connection, model) if own is None else own.per_token
+        price = self.own_price(connection, model)
+        return list_rates(connection, model) if price is None else price.per_token
 
     def cost(self, connection: Connection, model: str, usage: Usage) -> float | None:
         """Return the price of these tokens in dollars, None if unknown."""

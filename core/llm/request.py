@@ -139,8 +139,8 @@ def instruction(schema: Schema) -> str:
 def without_bounds(schema: Any) -> Any:
     """Return the schema without lengths and counts, which some servers refuse."""
     if isinstance(schema, Mapping):
-        kept = {key: value for key, value in schema.items() if not (key in _BOUNDS and isinstance(value, int))}
-        return {key: without_bounds(value) for key, value in kept.items()}
+        unbounded = {key: value for key, value in schema.items() if not (key in _BOUNDS and isinstance(value, int))}
+        return {key: without_bounds(value) for key, value in unbounded.items()}
     return [without_bounds(value) for value in schema] if isinstance(schema, list) else schema
 
 

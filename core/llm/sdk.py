@@ -87,22 +87,22 @@ def _limited_to(most_bytes: int) -> dict[str, list[Any]]:
     async def limit(response: Any) -> None:
         if response.headers.get("content-encoding", "identity") != "identity":
             raise ValueError("the response is compressed although that was not asked for")
-        whole, read = response.stream, 0
+        stream, read = response.stream, 0
 
-        class Limited(type(whole)):  # type: ignore[misc]
+        class Limited(type(stream)):  # type: ignore[misc]
             def __init__(self) -> None:
                 pass
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
                 nonlocal read
-                async for piece in whole:
+                async for piece in stream:
                     read += len(piece)
                     if read > most_bytes:
                         raise ValueError(f"the response has more than {most_bytes:,} bytes")
                     yield piece
 
             async def aclose(self) -> None:
-                await whole.aclose()
+                await stream.aclose()
 
         response.stream = Limited()
 

@@ -247,10 +247,10 @@ class ReplyBuilder:
         if not isinstance(tokens, list):
             return
         self.logprobs = True
-        for entry in tokens:
-            logprob = entry.get("logprob") if isinstance(entry, dict) else None
+        for token in tokens:
+            logprob = token.get("logprob") if isinstance(token, dict) else None
             if isinstance(logprob, int | float) and not isinstance(logprob, bool):
-                piece = _token_bytes(entry)
+                piece = _token_bytes(token)
                 self._tokens.append((piece, min(float(logprob), 0.0)))
                 self._spelt += len(piece) + 1
         if self._spelt > BYTES_PER_CHARACTER * (1 + REASONING_FACTOR) * self._most_characters:
@@ -499,11 +499,11 @@ OnDelta: TypeAlias = Callable[[str, bool], None]
 """Receiver of (text, is_reasoning) for every piece of a streamed reply."""
 
 
-def _token_bytes(entry: Mapping[str, Any]) -> bytes:
-    reported = entry.get("bytes")
+def _token_bytes(token: Mapping[str, Any]) -> bytes:
+    reported = token.get("bytes")
     if isinstance(reported, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in reported):
         return bytes(reported)
-    return str(entry.get("token", "")).encode("utf-8", "replace")
+    return str(token.get("token", "")).encode("utf-8", "replace")
 
 
 def estimate_usage(prompt_characters: int, reply_characters: int) -> Usage:

@@ -57,10 +57,10 @@ def shipped_templates(protocol: str, variant: str = "") -> dict[str, FrozenTempl
     Templates in the folder of a ``variant`` (``prompts/ecj/paper``) replace those of the same name. Raises PromptError
     if there are none.
     """
-    own = _latest_versions(protocol)
-    if not own:
+    templates = _latest_versions(protocol)
+    if not templates:
         raise PromptError(f"The prompts of the protocol '{protocol}' are missing.", "Install Moot again.")
-    return shared_templates() | own | (_latest_versions(f"{protocol}/{variant}") if variant else {})
+    return shared_templates() | templates | (_latest_versions(f"{protocol}/{variant}") if variant else {})
 
 
 def shared_templates() -> dict[str, FrozenTemplate]:
@@ -77,10 +77,10 @@ def slot_name(name: str) -> str:
 
 
 def replace_templates(
-    templates: Mapping[str, FrozenTemplate], own: Mapping[str, FrozenTemplate]
+    templates: Mapping[str, FrozenTemplate], replacements: Mapping[str, FrozenTemplate]
 ) -> dict[str, FrozenTemplate]:
-    """Return the templates with those of ``own`` (by slot) in place of the versions with the same slot."""
-    return {key: own.get(slot_name(template.name), template) for key, template in templates.items()}
+    """Return the templates with the ``replacements`` (by slot) in place of the versions with the same slot."""
+    return {key: replacements.get(slot_name(template.name), template) for key, template in templates.items()}
 
 
 def delimit(text: str, tag: str = "document") -> str:
@@ -143,9 +143,9 @@ def _render(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool)
     try:
         return fill(template.text, values, parts=parts)
     except RenderError as trouble:
-        where = f"{template.name}, line {trouble.line}" if trouble.line else template.name
+        location = f"{template.name}, line {trouble.line}" if trouble.line else template.name
         raise PromptError(
-            f"{where}: {trouble.message.rstrip('.')}.",
+            f"{location}: {trouble.message.rstrip('.')}.",
             "Fix it in the Lab, or restore the shipped version.",
             line=trouble.line,
         ) from trouble
@@ -173,7 +173,7 @@ def _shipped_texts() -> frozenset[str]:
 def _constant_variables(codebook: Codebook, blocks: tuple[tuple[str, FrozenTemplate], ...]) -> dict[str, Any]:
     """Return the variables that are the same for every document of a run."""
     thing, things = _THINGS[codebook.kind]
-    own = {
+    variables = {
         "labels": codebook.labels,
         "kind": codebook.kind,
         "thing": thing,
@@ -184,4 +184,4 @@ def _constant_variables(codebook: Codebook, blocks: tuple[tuple[str, FrozenTempl
         "guideline": codebook.guideline,
         "scale": codebook.scale,
     }
-    return own | {name: render_text(template, own) for name, template in blocks}
+    return variables | {name: render_text(template, variables) for name, template in blocks}

@@ -59,44 +59,49 @@ def used_variables(text: str, *, parts: bool = True) -> frozenset[str]:
 
 
 def check(
-    text: str, known: Collection[str], *, wanted: Collection[str] = (), needed: Collection[str] = (), parts: bool = True
+    text: str,
+    variables: Collection[str],
+    *,
+    wanted: Collection[str] = (),
+    needed: Collection[str] = (),
+    parts: bool = True,
 ) -> tuple[Problem, ...]:
     """Return the problems of a template in the order of its lines.
 
-    ``known`` are the existing variables. A missing variable of ``needed`` is an error, one of ``wanted`` a warning.
+    ``variables`` are the existing ones. A missing variable of ``needed`` is an error, one of ``wanted`` a warning.
     Only the text is checked; problems that depend on values show when the template is rendered.
     """
     if len(text) > MAX_TEMPLATE_CHARACTERS:
         return (Problem(0, f"a template may have {MAX_TEMPLATE_CHARACTERS:,} characters, this one has {len(text):,}"),)
-    found: list[Problem] = []
+    problems: list[Problem] = []
     bodies = split(text) if parts else [("", text)]
     if len(bodies) > MAX_PARTS:
         return (Problem(0, f"a template may have {MAX_PARTS} parts, this one has {len(bodies):,}"),)
     if parts and not any(speaker == "user" and body.strip() for speaker, body in bodies):
-        found.append(Problem(0, "the '## user' part is missing or empty"))
+        problems.append(Problem(0, "the '## user' part is missing or empty"))
     if parts and bodies and (before := text[: text.index("## ")].strip()):
-        found.append(Problem(1, f"'{before[:40]}' stands before the first part and is not sent", "warning"))
-    seen: set[str] = set()
+        problems.append(Problem(1, f"'{before[:40]}' stands before the first part and is not sent", "warning"))
+    mentioned: set[str] = set()
     for _, body in bodies:
         try:
             tree = environment().parse(body)
             used = _undeclared_variables(tree)
-            seen |= used
-            found += _unknown_variables(tree, used - set(known))
+            mentioned |= used
+            problems += _unknown_variables(tree, used - set(variables))
         except TemplateSyntaxError as error:
-            found.append(Problem(error.lineno, error.message or "this cannot be read"))
+            problems.append(Problem(error.lineno, error.message or "this cannot be read"))
         except RecursionError:
-            found.append(Problem(0, "it is nested too deeply"))
+            problems.append(Problem(0, "it is nested too deeply"))
         except ValueError:
-            found.append(Problem(0, "a number is too long"))
-    if not any(problem.severity == "error" for problem in found):
-        found += [Problem(0, f"{{{{ {name} }}}} is missing") for name in needed if name not in seen]
-        found += [
+            problems.append(Problem(0, "a number is too long"))
+    if not any(problem.severity == "error" for problem in problems):
+        problems += [Problem(0, f"{{{{ {name} }}}} is missing") for name in needed if name not in mentioned]
+        problems += [
             Problem(0, f"{{{{ {name} }}}} is left out", "warning")
             for name in wanted
-            if name not in seen and name not in needed
+            if name not in mentioned and name not in needed
         ]
-    return tuple(sorted(found, key=lambda problem: (problem.line == 0, problem.line)))
+    return tuple(sorted(problems, key=lambda problem: (problem.line == 0, problem.line)))
 
 
 def _unknown_variables(tree: nodes.Template, unknown: Collection[str]) -> Iterator[Problem]:

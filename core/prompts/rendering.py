@@ -66,22 +66,22 @@ def split(text: str) -> list[tuple[str, str]]:
 
     Each body keeps the line numbers of the file, so that errors name the right line.
     """
-    found = list(_PART.finditer(text))
-    ends = [match.start() for match in found[1:]] + [len(text)] * bool(found)
+    matches = list(_PART.finditer(text))
+    ends = [match.start() for match in matches[1:]] + [len(text)] * bool(matches)
     return [
         (match[1], "\n" * text.count("\n", 0, match.end()) + text[match.end() : end])
-        for match, end in zip(found, ends, strict=True)
+        for match, end in zip(matches, ends, strict=True)
     ]
 
 
 @lru_cache(maxsize=1)
 def environment() -> ImmutableSandboxedEnvironment:
     """Return the Jinja environment: no Python attributes, no changes to values, no unknown variables."""
-    made = ImmutableSandboxedEnvironment(
+    env = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
     )
-    made.globals = {name: made.globals[name] for name in _GLOBALS}
-    return made
+    env.globals = {name: env.globals[name] for name in _GLOBALS}
+    return env
 
 
 class _Part:
@@ -100,8 +100,8 @@ class _Part:
         used = [values.get(name, _ABSENT) for name in self._names]
         last, text = self._last
         if len(used) != len(last) or not all(map(is_, used, last)):
-            given = {name: value for name, value in zip(self._names, used, strict=True) if value is not _ABSENT}
-            text = _render_within(self._template, given)
+            variables = {name: value for name, value in zip(self._names, used, strict=True) if value is not _ABSENT}
+            text = _render_within(self._template, variables)
             if not any(isinstance(value, list | dict) for value in used):
                 self._last = used, text
         return text

@@ -103,9 +103,9 @@ class Workers:
         """Render in a worker. Raises RenderError, also for a template that had to be stopped."""
         name = digest(text)
         with self._lock:
-            known = self._rejected.get(name)
-        if known is not None:
-            raise RenderError(known)
+            rejection = self._rejected.get(name)
+        if rejection is not None:
+            raise RenderError(rejection)
         request = json.dumps({"text": text, "values": dict(values), "parts": parts}, default=_plain).encode()
         answer, spent = self._ask(request)
         if not answer and not spent:

@@ -119,7 +119,7 @@ class Versions(Repository, Generic[C, V]):
         """Return content as JSON text, and its hash."""
 
     @abstractmethod
-    def _parse(self, data: Any, where: str) -> C:
+    def _parse(self, data: Any, source: str) -> C:
         """Return content from its plain data."""
 
 
@@ -139,8 +139,8 @@ class Codebooks(Versions[Codebook, CodebookVersion]):
     def _pack(self, content: Codebook) -> tuple[str, str]:
         return dump(content.model_dump(mode="json")), content.hash
 
-    def _parse(self, data: Any, where: str) -> Codebook:
-        return parse_codebook(data, where=where)
+    def _parse(self, data: Any, source: str) -> Codebook:
+        return parse_codebook(data, source=source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ HOTEL = parse_codebook(
 def test_codebook_survives_the_round_trip() -> None:
     content = dump_qdc(HOTEL)
     check_schema(xml.fromstring(content))
-    assert parse_qdc(content, where="x.qdc") == HOTEL
+    assert parse_qdc(content, source="x.qdc") == HOTEL
 
 
 def test_kind_codes_and_scales_survive_the_round_trip() -> None:
@@ -71,7 +71,7 @@ def test_kind_codes_and_scales_survive_the_round_trip() -> None:
     rating = parse_codebook({"kind": "rating", "labels": scales})
     open_one = parse_codebook({"labels": [{"name": "mood", "open": "word"}]})
     for codebook in (choice, rating, open_one):
-        assert parse_qdc(dump_qdc(codebook), where="x.qdc") == codebook
+        assert parse_qdc(dump_qdc(codebook), source="x.qdc") == codebook
 
 
 printable = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cn")), max_size=30)
@@ -87,7 +87,7 @@ def test_any_text_makes_a_valid_file_with_the_same_labels(names: list[str], desc
         return
     content = dump_qdc(codebook)
     check_schema(xml.fromstring(content))
-    assert parse_qdc(content, where="x.qdc").names == codebook.names
+    assert parse_qdc(content, source="x.qdc").names == codebook.names
 
 
 FOREIGN = """<?xml version="1.0" encoding="utf-8"?>
@@ -112,7 +112,7 @@ Kind: of noise</Description>
 
 
 def test_nested_codes_of_another_program_become_labels() -> None:
-    codebook = parse_qdc(FOREIGN.encode(), where="x.qdc")
+    codebook = parse_qdc(FOREIGN.encode(), source="x.qdc")
     assert codebook.names == ("Noise", "Room / Other", "Staff", "Staff / Other")
     assert codebook.labels[0].description == "Note: loud.\nKind: of noise"
     assert (codebook.kind, codebook.name) == ("multilabel", "Codebook")
@@ -124,7 +124,7 @@ def test_other_encodings_and_a_project_file_are_read() -> None:
         FOREIGN.replace("<CodeBook ", "<Project><CodeBook ").replace("</CodeBook>", "</CodeBook></Project>").encode()
     )
     for content in (utf16, project, b"\xef\xbb\xbf" + FOREIGN.encode()):
-        assert len(parse_qdc(content, where="x.qdc").labels) == 4
+        assert len(parse_qdc(content, source="x.qdc").labels) == 4
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,13 @@ def test_other_encodings_and_a_project_file_are_read() -> None:
 )
 def test_error_explains_why_a_file_cannot_be_used(content: bytes, message: str) -> None:
     with pytest.raises(CodebookError, match=message):
-        parse_qdc(content, where="x.qdc")
+        parse_qdc(content, source="x.qdc")
 
 
 def test_deeply_nested_codes_are_read() -> None:
     depth = 90
     nested = "<Code name='c' isCodable='false' guid='1'>" * depth + "<Code name='leaf' guid='2'/>" + "</Code>" * depth
-    assert parse_qdc(f"<CodeBook><Codes>{nested}</Codes></CodeBook>".encode(), where="x").names == ("leaf",)
+    assert parse_qdc(f"<CodeBook><Codes>{nested}</Codes></CodeBook>".encode(), source="x").names == ("leaf",)
 
 
 def test_codebook_without_labels_cannot_be_exported() -> None:
@@ -162,4 +162,4 @@ CODE = '<Code guid="g" name="x" isCodable="true">'
 )
 def test_huge_codebook_is_refused(codes):
     with pytest.raises(CodebookError, match="at most"):
-        parse_qdc(f"<CodeBook><Codes>{codes}</Codes></CodeBook>".encode(), where="a.qdc")
+        parse_qdc(f"<CodeBook><Codes>{codes}</Codes></CodeBook>".encode(), source="a.qdc")

@@ -281,9 +281,9 @@ def import_file(content: bytes | str, name: str, before: Codebook | None = None)
     """
     content = content.encode() if isinstance(content, str) else content
     if name.lower().endswith(refi_qda.SUFFIX):
-        read = refi_qda.parse_qdc(content, where=name)
+        read = refi_qda.parse_qdc(content, source=name)
     else:
-        read = load_yaml(decode_text(content, name, CodebookError), where=name).require_labels()
+        read = load_yaml(decode_text(content, name, CodebookError), source=name).require_labels()
     return adopt(read, before) if before is not None else read
 
 
@@ -333,7 +333,7 @@ def templates() -> tuple[Template, ...]:
     folder = shipped_folder("sample_data")
     paths = [*(folder / sample.codebook for sample in SAMPLES), *(folder / "templates").glob("*.yaml")]
     loaded = [
-        Template(path.stem, load_yaml(path.read_text(encoding="utf-8"), where=path.name))
+        Template(path.stem, load_yaml(path.read_text(encoding="utf-8"), source=path.name))
         for path in paths
         if path.is_file()
     ]
