@@ -97,14 +97,14 @@ def format_number(value: float | None, digits: int = 3) -> str:
     """Return a number with a fixed number of decimals: "0.864", "−0.120", "1,204.000"."""
     if value is None:
         return MISSING
-    shown = f"{abs(value):,.{digits}f}"
-    return f"{_MINUS}{shown}" if value < 0 and _nonzero(shown) else shown
+    text = f"{abs(value):,.{digits}f}"
+    return f"{_MINUS}{text}" if value < 0 and _nonzero(text) else text
 
 
 def format_signed(value: float | None, digits: int = 3) -> str:
     """Return a difference with its sign: "+0.120", "−0.120", and "0.000" for one that rounds to zero."""
-    shown = format_number(value, digits)
-    return f"+{shown}" if value is not None and value > 0 and _nonzero(shown) else shown
+    text = format_number(value, digits)
+    return f"+{text}" if value is not None and value > 0 and _nonzero(text) else text
 
 
 def format_rating(value: float) -> str:
@@ -229,5 +229,5 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"[\\`*_\[\]<>|$~&]|^(?=[#+-])", r"\\\g<0>", " ".join(text.split()))
 
 
-def _nonzero(shown: str) -> bool:
-    return any(digit in shown for digit in "123456789")
+def _nonzero(text: str) -> bool:
+    return any(digit in text for digit in "123456789")

@@ -43,10 +43,10 @@ def dump_qdc(codebook: Codebook) -> bytes:
     code_set = xml.SubElement(sets, "Set", guid=_guid(codebook.name), name=_text(codebook.name))
     _describe(code_set, codebook.guideline, _codebook_lines(codebook))
     for label in codebook.labels:
-        about = {"guid": _guid(label.id), "name": _text(label.name), "isCodable": "true"}
-        code = xml.SubElement(codes, "Code", about, color=COLOUR_HEX[label.colour - 1])
+        attributes = {"guid": _guid(label.id), "name": _text(label.name), "isCodable": "true"}
+        code = xml.SubElement(codes, "Code", attributes, color=COLOUR_HEX[label.colour - 1])
         _describe(code, label.description, _label_lines(label, codebook))
-        xml.SubElement(code_set, "MemberCode", guid=about["guid"])
+        xml.SubElement(code_set, "MemberCode", guid=attributes["guid"])
     xml.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{xml.tostring(root, encoding="unicode")}\n'.encode()
 
@@ -145,13 +145,13 @@ def _colour(color: str) -> int:
 def _codes(root: xml.Element) -> Iterator[tuple[xml.Element, tuple[str, ...]]]:
     """Yield the codes that can be assigned, in the order of the file, with their names from the top."""
     tag = _TAG.format("Code")
-    waiting: list[tuple[xml.Element, tuple[str, ...]]]
-    waiting = [(code, (_name(code),)) for code in reversed(root.findall(f"{_TAG.format('Codes')}/{tag}"))]
-    while waiting:
-        code, path = waiting.pop()
+    stack: list[tuple[xml.Element, tuple[str, ...]]]
+    stack = [(code, (_name(code),)) for code in reversed(root.findall(f"{_TAG.format('Codes')}/{tag}"))]
+    while stack:
+        code, path = stack.pop()
         if code.get("isCodable", "true") in ("true", "1"):
             yield code, path
-        waiting += [(below, (*path, _name(below))) for below in reversed(code.findall(tag))]
+        stack += [(child, (*path, _name(child))) for child in reversed(code.findall(tag))]
 
 
 def _name(code: xml.Element) -> str:

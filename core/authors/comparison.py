@@ -70,12 +70,12 @@ def asked_questions(log: Iterable[Entry]) -> dict[str, AskedQuestion]:
             authors.setdefault(entry.question_id, entry)
         elif isinstance(entry, Answer):
             annotations[entry.question_id][entry.group][entry.by] = entry
-    several = len({source.author for _, source in questions.values()}) > 1
+    several_authors = len({source.author for _, source in questions.values()}) > 1
     return {
         id: AskedQuestion(
             question,
             source,
-            source.author if several else id,
+            source.author if several_authors else id,
             authors.get(id),
             {group: dict(by) for group, by in annotations[id].items()},
         )
@@ -167,7 +167,7 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
     choices = [
         (asked, position) for asked in questions for position in _positions(asked, group) if position is not None
     ]
-    right = [asked for asked, position in choices if position == asked.truth]
+    correct = [asked for asked, position in choices if position == asked.truth]
     labelled = [answer for answer in answers if answer.choice is not None]
     times = [answer.seconds for answer in answers if answer.seconds is not None]
     costs = [answer.cost_usd for answer in answers]
@@ -178,7 +178,7 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         labels=len(labelled),
         abstained=sum(answer.abstention is not None for answer in answers),
         unresolved=sum(answer.choice is None and answer.abstention is None for answer in answers),
-        accuracy=hit_share([asked for asked, _ in choices], right),
+        accuracy=hit_share([asked for asked, _ in choices], correct),
         kappa=mean_kappa([_positions(asked, group) for asked in questions], [asked.unit for asked in questions]),
         kl_meaning=_divergence(
             [normalise(asked.question.options[asked.truth or 0]) for asked in questions],
@@ -221,7 +221,7 @@ def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ..
     """Return accuracy by number of agreeing annotators; without a majority one of the options is drawn (table 2)."""
     rng = random.Random(SEED)
     strata: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
-    right: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
+    correct: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
     for asked in questions:
         votes = Counter(position for position in _positions(asked, group) if position is not None)
         if votes.total() > 1:
@@ -229,9 +229,9 @@ def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ..
             option = rng.choice(sorted(position for position, count in votes.items() if count == agreeing))
             strata[agreeing].append(asked)
             if option == asked.truth:
-                right[agreeing].append(asked)
+                correct[agreeing].append(asked)
     return tuple(
-        Stratum(agreeing, len(stratum), hit_share(stratum, right[agreeing]))
+        Stratum(agreeing, len(stratum), hit_share(stratum, correct[agreeing]))
         for agreeing, stratum in sorted(strata.items(), reverse=True)
     )
 

@@ -96,18 +96,18 @@ def recommend(
             sum(keyword in words for keyword in map(_spaced_words, entry.keywords) if keyword.strip())
             for entry in catalogue
         ]
-        best = max(range(len(hits)), key=hits.__getitem__, default=0)
-        return (catalogue[best], ()) if hits and hits[best] else None
+        best_index = max(range(len(hits)), key=hits.__getitem__, default=0)
+        return (catalogue[best_index], ()) if hits and hits[best_index] else None
     names = {feature.item: feature.name for feature in features}
     best_weight = -1.0
     choice: tuple[CatalogueEntry, tuple[str, ...]] | None = None
     for entry in catalogue:
-        wanted = {normalise(name): set(map(normalise, values)) for name, values in entry.labels.items()}
+        entry_labels = {normalise(name): set(map(normalise, values)) for name, values in entry.labels.items()}
         matches = tuple(
             item
             for item in submission.selected
             if (prediction := submission.predictions.get(item)) is not None and prediction.value is not None
-            if normalise(prediction.value) in wanted.get(normalise(names.get(item, "")), ())
+            if normalise(prediction.value) in entry_labels.get(normalise(names.get(item, "")), ())
         )
         weight = sum(max(0.0, selector.score(item, submission.predictions[item]).relevance) for item in matches)
         if matches and weight > best_weight:

@@ -242,9 +242,9 @@ def _prediction(feature: Feature, reply: Reply) -> Prediction:
 
 def _relevant(reply: Reply) -> tuple[int, ...] | None:
     data = _json(reply, "relevant")
-    listed = data["relevant"] if data else None
-    if isinstance(listed, list) and all(isinstance(n, int) and not isinstance(n, bool) for n in listed):
-        return tuple(listed)
+    numbers = data["relevant"] if data else None
+    if isinstance(numbers, list) and all(isinstance(n, int) and not isinstance(n, bool) for n in numbers):
+        return tuple(numbers)
     return None
 
 

@@ -133,7 +133,7 @@ def _choose(question: Question, text: str, earlier: Sequence[EarlierAnswer]) -> 
     scores = scores + np.array(find_evidence(lexicon_of(question.codebook), text).scores)
     if earlier:
         space = TextSpace([f"{previous.question} {previous.text}" for previous in earlier])
-        near = space.similarities([f"{question.text} {text}"])[0]
+        similarity = space.similarities([f"{question.text} {text}"])[0]
         answers = TextSpace(options).similarities([previous.answer for previous in earlier])
-        scores = scores + (answers * near[:, None]).sum(axis=0) * 2
+        scores = scores + (answers * similarity[:, None]).sum(axis=0) * 2
     return int(np.argmax(scores))

@@ -79,8 +79,8 @@ def _line(name: str, prediction: Prediction, text: str) -> str:
     """Return a list item with a prediction, the words that count most, and the clause with the first of them."""
     words = f", by {', '.join(prediction.words)}" if prediction.words else ""
     value = prediction.value
-    shown = "present" if value is True else "absent" if value is False else value
-    stance = "" if isinstance(value, str) else f"{shown}, "
+    value_text = "present" if value is True else "absent" if value is False else value
+    stance = "" if isinstance(value, str) else f"{value_text}, "
     return f"- {name}: {stance}certainty {prediction.certainty:.2f}{words}{_quoted(text, prediction.words)}"
 
 

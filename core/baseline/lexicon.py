@@ -55,8 +55,8 @@ def fold(word: str) -> str:
     """Return a word casefolded and without accents."""
     if word.isascii():
         return word.lower()
-    plain = "".join(mark for mark in unicodedata.normalize("NFKD", word) if not unicodedata.combining(mark))
-    return (plain or word).casefold()
+    stripped = "".join(mark for mark in unicodedata.normalize("NFKD", word) if not unicodedata.combining(mark))
+    return (stripped or word).casefold()
 
 
 @lru_cache(maxsize=4096)
@@ -300,23 +300,24 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     labels, numbers = codebook.labels, range(len(codebook.labels))
     everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokenise(f"{codebook.unit} {codebook.domain}")))
     rest_label = next((number for number in numbers if is_rest(codebook, labels[number])), None)
-    listed = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
+    listed_terms = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
     derived = [
         term
         for number in numbers
         for term in (*_common(number, codebook.names, labels[number], codebook.kind), *_derived(number, labels[number]))
     ]
     defining = [term for term in derived if term.carries and term.source != "example"]
-    label_words, several = _words_by_label(listed, len(labels)), _in_several(_words_by_label(defining, len(labels)))
-    contested, every = _in_several(label_words), set[str]().union(*label_words)
-    elsewhere = [contested.union(every - words) for words in label_words]
-    better = {(term.label, term.key) for term in (*listed, *defining) if term.source != "name"}
-    word_counts, terms = Counter(number for number, _ in better), list(listed)
+    label_words = _words_by_label(listed_terms, len(labels))
+    shared_words = _in_several(_words_by_label(defining, len(labels)))
+    contested, all_words = _in_several(label_words), set[str]().union(*label_words)
+    elsewhere = [contested.union(all_words - words) for words in label_words]
+    better = {(term.label, term.key) for term in (*listed_terms, *defining) if term.source != "name"}
+    word_counts, terms = Counter(number for number, _ in better), list(listed_terms)
     for term in derived:
         # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
         if term.key.isdisjoint(everywhere) and term.key.isdisjoint(elsewhere[term.label]):
             spare = term.label == rest_label or (term.source == "example" and word_counts[term.label] >= FEW_WORDS)
-            decides = term.key.isdisjoint(several)  # a word of several definitions decides for none
+            decides = term.key.isdisjoint(shared_words)  # a word of several definitions decides for none
             carries = term.carries and decides and not spare
             terms.append(term if carries == term.carries else replace(term, carries=carries))
     searchable = {term.label for term in terms}
@@ -392,8 +393,8 @@ def _common(number: int, names: tuple[str, ...], label: Label, kind: Kind) -> tu
 
     None if the label lists half of them or more: its author took over the list, and what was deleted stays deleted.
     """
-    words, listed = starters(label.name, (*names[:number], *names[number + 1 :])), set(map(normalise, label.keywords))
-    if kind == "rating" or 2 * sum(normalise(word) in listed for word in words) >= len(words):
+    words, keywords = starters(label.name, (*names[:number], *names[number + 1 :])), set(map(normalise, label.keywords))
+    if kind == "rating" or 2 * sum(normalise(word) in keywords for word in words) >= len(words):
         return ()
     counted, full_text = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
     denied = {word for word, _, _ in tokenise(full_text)}.difference(word for word, _, _ in tokenise(counted))

@@ -104,8 +104,8 @@ def decision(
         return [*lines, "Final ratings:", *ratings] if ratings else lines
     if final:
         return [*lines, f"Final Decision: The present aspects are: {', '.join(present) or 'none'}"]
-    listed = ", ".join(f"#{name}" for name in present) or "none"
-    return [*lines, f"The aspects present in this {_unit(codebook)} are: {listed}"]
+    name_list = ", ".join(f"#{name}" for name in present) or "none"
+    return [*lines, f"The aspects present in this {_unit(codebook)} are: {name_list}"]
 
 
 def _replies(inputs: Mapping[str, Any]) -> Iterator[Reply]:
@@ -135,8 +135,8 @@ class _Roles:
 
     def support(self, number: int, most: int = 1) -> tuple[str, str]:
         """Return (quotes, words) of a label: the clauses of its strongest hits, quoted, and the words hit in them."""
-        best = self.evidence.best(number)
-        hits = [hit for hit in best if hit.term.carries and not hit.doubt] or best[:1]
+        best_hits = self.evidence.best(number)
+        hits = [hit for hit in best_hits if hit.term.carries and not hit.doubt] or best_hits[:1]
         quoted: dict[str, None] = {}
         words: dict[str, None] = {}
         for hit in hits:
@@ -154,8 +154,8 @@ class _Roles:
 
     def objection(self, number: int) -> tuple[str, str]:
         """Return the quote around a label's strongest doubted hit, and its doubt as the end of a sentence."""
-        best = self.evidence.best(number)
-        hit = next((hit for hit in best if hit.doubt), best[0])
+        best_hits = self.evidence.best(number)
+        hit = next((hit for hit in best_hits if hit.doubt), best_hits[0])
         return f'"{self.evidence.quote(hit)}"', f"{self.evidence.word(hit)} is {hit.doubt or 'weak support'}"
 
     def argue(self, position: str) -> str:
@@ -232,8 +232,8 @@ class _LabelRoles(_Roles):
             upheld = [n for n in disputed if self.evidence.scores[n] >= THRESHOLD]
         lines = []
         if uncontested:
-            bare = [self.name(n) for n in uncontested if not self.evidence.hits[n]]
-            without = f", but the text has no word of {join_names(bare)}" if bare else ""
+            without_words = [self.name(n) for n in uncontested if not self.evidence.hits[n]]
+            without = f", but the text has no word of {join_names(without_words)}" if without_words else ""
             both = {1: "Nobody contests", 2: "Both sides name"}.get(len(lists), "All name")
             lines.append(f"- {both} {join_names([self.name(n) for n in uncontested])}{without}.")
         lines += [self.ground(n, "is kept" if n in upheld else "is removed", holds=n in upheld) for n in disputed]
@@ -279,8 +279,8 @@ class _LabelRoles(_Roles):
     def conclude(self, opening: str, lines: Iterable[str], present: Sequence[int], *, final: bool = False) -> str:
         """Return the reply. A choice without a label stays undecided."""
         if self.is_choice and not present:
-            bare = [label.name for label in self.codebook.labels if not label.keywords]
-            missing = [f"These labels have no keywords: {join_names(bare)}."] if bare else []
+            without_keywords = [label.name for label in self.codebook.labels if not label.keywords]
+            missing = [f"These labels have no keywords: {join_names(without_keywords)}."] if without_keywords else []
             return self.reply("no word of the codebook occurs in this text.", missing, decision(self.codebook, {}))
         undecided = [number for number, usable in enumerate(self.evidence.lexicon.usable) if not usable]
         return self.reply(opening, lines, decision(self.codebook, dict.fromkeys(present, True), undecided, final=final))
@@ -376,9 +376,9 @@ def _persona_reply(request: Request, roles: _LabelRoles | _RatingRoles) -> str:
         return roles.propose(final=True)
     own_reply = next((turn.reply for turn in history if turn.role == request.role), None)
     last = {turn.role: turn for turn in history if turn.role != request.role and turn.reply.reading.readable}
-    against = [turn for turn in last.values() if own_reply is not None and _differ(own_reply, turn.reply)]
-    if against and sum(turn.role == request.role for turn in history) <= 1:
-        return f"I disagree with {against[0].speaker}.\n{roles.challenge(against[0].reply)}"
+    differing = [turn for turn in last.values() if own_reply is not None and _differ(own_reply, turn.reply)]
+    if differing and sum(turn.role == request.role for turn in history) <= 1:
+        return f"I disagree with {differing[0].speaker}.\n{roles.challenge(differing[0].reply)}"
     return f"{NO_MORE}\n{roles.propose(final=True)}"
 
 
@@ -396,10 +396,10 @@ def _aggregator_reply(request: Request) -> str | None:
     if request.role != "aggregator" or not isinstance(averages, Sequence):
         return None
     finals = [turn for turn in request.inputs.get("finals", ()) if isinstance(turn, AttributedReply)]
-    apart = [turn.speaker for turn in finals if any(_differ(turn.reply, other.reply) for other in finals)]
+    dissenters = [turn.speaker for turn in finals if any(_differ(turn.reply, other.reply) for other in finals)]
     agreement = "all of them end with the same decision."
-    if apart:
-        agreement = f"these end with a decision that differs from another: {', '.join(dict.fromkeys(apart))}."
+    if dissenters:
+        agreement = f"these end with a decision that differs from another: {', '.join(dict.fromkeys(dissenters))}."
     lines = (f"- {line}" for line in averages)
     return "\n".join([f"{BASELINE_NAME}, which only lists the results: {agreement}", *lines])
 

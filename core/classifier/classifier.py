@@ -124,14 +124,14 @@ class Classifier:
         """Return values and certainties for documents. ValueError for a wrong number of labels."""
         probabilities = self.predict_proba(examples)
         if self.task.kind == "multilabel":
-            best = (probabilities[:, :, 1] >= PRESENT).astype(np.int64)
+            offsets = (probabilities[:, :, 1] >= PRESENT).astype(np.int64)
         elif self.task.kind == "rating":  # the median: a mode may jump over the middle of an ordinal scale
-            best = (probabilities.cumsum(axis=2) >= 0.5 - 1e-9).argmax(axis=2)
+            offsets = (probabilities.cumsum(axis=2) >= 0.5 - 1e-9).argmax(axis=2)
         else:
-            best = probabilities.argmax(axis=2)
-        certainty = np.take_along_axis(probabilities, best[:, :, None], axis=2)[:, :, 0]
+            offsets = probabilities.argmax(axis=2)
+        certainty = np.take_along_axis(probabilities, offsets[:, :, None], axis=2)[:, :, 0]
         lowest = np.array([self.task.ends(item)[0] for item in range(self.task.items)], dtype=np.float64)
-        return Predictions(best + lowest, certainty)
+        return Predictions(offsets + lowest, certainty)
 
     def predict_proba(self, examples: Sequence[Example]) -> npt.NDArray[np.float64]:
         """Return the probability of each value as ``[document, item, value]``, summing to 1 over the last axis.
@@ -340,7 +340,7 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
     import skops.io
 
     task, tfidf = classifier.task, classifier.tfidf
-    held = {
+    data = {
         "facts": facts,
         "task": {"kind": task.kind, "labels": task.labels, "scales": [list(scale) for scale in task.scales]},
         "vocabulary": vocabulary_of(tfidf),
@@ -349,7 +349,7 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
         "centre": classifier.centre,
         "models": list(classifier.models),
     }
-    return bytes(skops.io.dumps(held))
+    return bytes(skops.io.dumps(data))
 
 
 def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str, Any]]:
@@ -363,8 +363,8 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_contents(archive, name)
-        held = skops.io.loads(data, trusted=[])
-        return _load_classifier(held), dict(held["facts"])
+        contents = skops.io.loads(data, trusted=[])
+        return _load_classifier(contents), dict(contents["facts"])
     except InputError:
         raise
     except Exception as error:  # a hostile or broken file fails in skops in whatever way it likes
@@ -406,25 +406,25 @@ def _load_tfidf(vocabulary: Sequence[str], idf: Grid) -> Any:
     return tfidf
 
 
-def _numbers(held: Any, shape: tuple[int, ...]) -> Grid:
+def _numbers(stored: Any, shape: tuple[int, ...]) -> Grid:
     """Return an array of a file. InputError for another shape and for anything but numbers."""
-    array = np.asarray(held, dtype=np.float64)
+    array = np.asarray(stored, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
         raise InputError("The classifier's weights do not match its vocabulary.", "It was not loaded.")
     return array
 
 
-def _load_classifier(held: dict[str, Any]) -> Classifier:
-    labels = int(held["task"]["labels"])
-    scales = tuple((int(low), int(high)) for low, high in held["task"]["scales"])
+def _load_classifier(contents: dict[str, Any]) -> Classifier:
+    labels = int(contents["task"]["labels"])
+    scales = tuple((int(low), int(high)) for low, high in contents["task"]["scales"])
     if labels > MAX_LABELS or any(high - low >= MAX_STEPS for low, high in scales):
         raise InputError("The classifier has too many labels, or too long a scale.", "It was not loaded.")
-    task = Task(held["task"]["kind"], labels, scales)
-    tfidf = _load_tfidf(held["vocabulary"], held["idf"])
-    words = tuple(map(str, held["words"]))
-    centre = _numbers(held["centre"], (len(held["centre"]),))
-    size = len(held["vocabulary"]) + len(words) + len(centre) + (task.labels if task.kind == "choice" else 1) + 1
-    if len(held["models"]) != task.items:
+    task = Task(contents["task"]["kind"], labels, scales)
+    tfidf = _load_tfidf(contents["vocabulary"], contents["idf"])
+    words = tuple(map(str, contents["words"]))
+    centre = _numbers(contents["centre"], (len(contents["centre"]),))
+    size = len(contents["vocabulary"]) + len(words) + len(centre) + (task.labels if task.kind == "choice" else 1) + 1
+    if len(contents["models"]) != task.items:
         raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
-    models = [_numbers(weights, (size, len(task.values(item)))) for item, weights in enumerate(held["models"])]
+    models = [_numbers(weights, (size, len(task.values(item)))) for item, weights in enumerate(contents["models"])]
     return Classifier(task, tfidf, words, centre, tuple(models))

@@ -176,8 +176,8 @@ def resume_run(
     row = console.known_run(session, run_id)
     _require_connections(workspace, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
-    again = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
-    if row.ended - again < row.documents:
+    retried = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
+    if row.ended - retried < row.documents:
         if budget is not None and budget != row.budget_usd:
             control.set_budget(session, run_id, budget)
         control.check_budget(session, run_id)
@@ -192,10 +192,12 @@ def warn_ignored_options(
     """Warn about ``given_options`` that do not apply to a resumed run, whose settings are frozen."""
     before = console.known_run(workspace.open(path, create=False), run_id).settings
     try:
-        wanted = planning.build_settings(plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models)
+        new_settings = planning.build_settings(
+            plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models
+        )
     except MootError:
         return  # the options are not used, so their errors do not matter
-    ignored = [option for option in rerun.differing_options(before, wanted) if option in given_options]
+    ignored = [option for option in rerun.differing_options(before, new_settings) if option in given_options]
     if ignored:
         console.print_message(
             f"{run_id} resumes with its original settings; {join_names(ignored)} {plural(len(ignored), 'is', 'are')} "
@@ -465,7 +467,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
         if project is None:
             console.print_message(f"the project is {path}")
         for spec, price in options["prices"].items():
-            workspace.models.prices.own[spec] = Price.parse(price)
+            workspace.models.prices.user_prices[spec] = Price.parse(price)
         import_options = {field.name: options[field.name] for field in fields(ImportOptions) if field.name in options}
         source = ImportOptions(options["inputs"], **import_options)
         if resume and options["extend"]:

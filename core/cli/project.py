@@ -100,14 +100,14 @@ def models_command(connections: dict[str, str], probe: bool, as_json: bool) -> N
     from core.services import models
 
     with console.open_workspace(connections) as workspace:
-        listed = [
+        reports = [
             models.connection_report(workspace, name, probe=probe)
             for name in list(connections) or models.likely_connections(workspace)
         ]
     if as_json:
-        console.print_json({"connections": listed})
+        console.print_json({"connections": reports})
         return
-    for report in listed:
+    for report in reports:
         console.print_line(
             f"{report['connection']}  {report['base_url'] or 'built in'}  {report['error'] or 'reachable'}"
         )

@@ -128,16 +128,16 @@ def _raise_file_limit() -> None:
     if sys.platform != "win32":
         import resource
 
-        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
-        if now != resource.RLIM_INFINITY and now < wanted:
+        current, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        new_limit = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
+        if current != resource.RLIM_INFINITY and current < new_limit:
             with contextlib.suppress(ValueError, OSError):  # macOS allows fewer than its hard limit
-                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+                resource.setrlimit(resource.RLIMIT_NOFILE, (new_limit, most))
 
 
-def _listen(wanted: int | None) -> socket.socket:
+def _listen(requested: int | None) -> socket.socket:
     """Return a socket that listens at a port of this machine, by default at the first free one."""
-    for port in (wanted,) if wanted is not None else range(FIRST_PORT, LAST_PORT + 1):
+    for port in (requested,) if requested is not None else range(FIRST_PORT, LAST_PORT + 1):
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if os.name == "posix":  # elsewhere it would let two servers have one port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -148,8 +148,8 @@ def _listen(wanted: int | None) -> socket.socket:
             listener.close()
             continue
         return listener
-    if wanted is not None:
-        raise UsageError(f"Port {wanted} is in use.", "Omit --port to use the next free port.")
+    if requested is not None:
+        raise UsageError(f"Port {requested} is in use.", "Omit --port to use the next free port.")
     raise UsageError(f"No port from {FIRST_PORT} to {LAST_PORT} is free.", "Choose another port with --port.")
 
 
@@ -196,8 +196,8 @@ def _answer(listener: socket.socket, access: Access, page: str) -> None:
 
         def do_POST(self) -> None:
             nonlocal answered
-            sent = self.rfile.read(min(int(self.headers.get("Content-Length", 0)), 1024)).decode(errors="replace")
-            answered = access.is_token(parse_qs(sent).get("token", [""])[0])
+            body = self.rfile.read(min(int(self.headers.get("Content-Length", 0)), 1024)).decode(errors="replace")
+            answered = access.is_token(parse_qs(body).get("token", [""])[0])
             self.send_response(200 if answered else 403)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Cache-Control", "no-store")

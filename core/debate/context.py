@@ -271,10 +271,10 @@ def ask_with_retry(
         return ()
     replies = list((yield sent))
     problems = {index: problem_of(sent[index], reply) for index, reply in enumerate(replies)}
-    again = [index for index, problem in problems.items() if problem or _is_cut(sent[index], replies[index])]
-    if again:
-        second_replies = yield tuple(_retry(sent[i], replies[i], problems[i], template) for i in again)
-        for index, reply in zip(again, second_replies, strict=True):
+    retried = [index for index, problem in problems.items() if problem or _is_cut(sent[index], replies[index])]
+    if retried:
+        second_replies = yield tuple(_retry(sent[i], replies[i], problems[i], template) for i in retried)
+        for index, reply in zip(retried, second_replies, strict=True):
             if problems[index]:
                 is_worse = bool(replies[index].reading.values) and not reply.readable
             else:

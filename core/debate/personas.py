@@ -306,14 +306,14 @@ def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Request:
 def _merger(
     findings: Sequence[FoundDimension], task: str, templates: Mapping[str, Template], groups: int, dimensions: int
 ) -> Request:
-    listed = "\n".join(
+    listing = "\n".join(
         f"{number}. {finding.stakeholder}: {finding.dimension}"
         + (f" ({finding.characteristics})" if finding.characteristics else "")
         for number, finding in enumerate(findings, 1)
     )
     values = {
         "assignment": prompts.delimit(task, "task"),
-        "found": prompts.delimit(listed),
+        "found": prompts.delimit(listing),
         "most_groups": 0 if (groups, dimensions) == (MOST, MOST) else groups,
         "most_dimensions": dimensions,
     }
@@ -341,13 +341,13 @@ def _personas(
     """Request a persona for each dimension, with unique names; an unreadable persona has a plain name."""
     first = yield from _ask_for_json(tuple(_author(finding, task, (), templates) for finding in findings), templates)
     personas = [_persona(finding, reply) for finding, reply in zip(findings, first, strict=True)]
-    twice = [
+    duplicates = [
         n for n, persona in enumerate(personas) if normalise(persona.name) in {normalise(o.name) for o in personas[:n]}
     ]
-    if twice:
+    if duplicates:
         used_names = list(dict.fromkeys(persona.name for persona in personas))
-        requests = tuple(_author(findings[n], task, used_names, templates) for n in twice)
-        for n, reply in zip(twice, (yield from _ask_for_json(requests, templates)), strict=True):
+        requests = tuple(_author(findings[n], task, used_names, templates) for n in duplicates)
+        for n, reply in zip(duplicates, (yield from _ask_for_json(requests, templates)), strict=True):
             personas[n] = _persona(findings[n], reply)
     return tuple(_with_unique_names(personas))
 
@@ -383,12 +383,12 @@ def _with_unique_names(personas: Iterable[Persona]) -> Iterator[Persona]:
 
 def _grouped(findings: Sequence[FoundDimension], personas: Sequence[Persona]) -> Iterator[Group]:
     groups: dict[str, list[Persona]] = {}
-    about: dict[str, str] = {}
+    characteristics: dict[str, str] = {}
     for finding, persona in zip(findings, personas, strict=True):
         groups.setdefault(finding.stakeholder, []).append(persona)
-        about.setdefault(finding.stakeholder, finding.characteristics)
+        characteristics.setdefault(finding.stakeholder, finding.characteristics)
     for name, members in groups.items():
-        yield Group(name=name, characteristics=about[name], personas=tuple(members))
+        yield Group(name=name, characteristics=characteristics[name], personas=tuple(members))
 
 
 def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[FoundDimension]:
@@ -396,7 +396,7 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
     for entry in entries:
         if not isinstance(entry, dict):
             continue
-        name, about = _line(entry.get("name"))[:80], _line(entry.get("characteristics"))
+        name, characteristics = _line(entry.get("name"))[:80], _line(entry.get("characteristics"))
         dimensions = lookup(entry, "dimensions")
         for raw in dimensions if isinstance(dimensions, list) else ():
             dimension = _line(raw.get("dimension") if isinstance(raw, dict) else raw)
@@ -404,7 +404,7 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
             if normalise(name) and dimension:
                 _, start, end, match = haystack.locate(words)
                 quote = Quote(words=words, source=source.name, start=start, end=end, match=match)
-                yield FoundDimension(name, about, dimension, (quote,) if words else ())
+                yield FoundDimension(name, characteristics, dimension, (quote,) if words else ())
 
 
 def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[FoundDimension]:
@@ -414,7 +414,7 @@ def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[
     for group in _entries(reply, "groups") or ():
         if not isinstance(group, dict):
             continue
-        name, about = _line(group.get("name"))[:80], _line(group.get("characteristics"))
+        name, characteristics = _line(group.get("name"))[:80], _line(group.get("characteristics"))
         name = spelt.setdefault(normalise(name), name)  # "Parents" and "parents" are one group
         dimensions = lookup(group, "dimensions")
         for raw in dimensions if isinstance(dimensions, list) else ():
@@ -427,7 +427,7 @@ def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[
                 first = findings[merged_numbers[0] - 1]
                 quotes = tuple(quote for n in merged_numbers for quote in findings[n - 1].evidence)
                 dimension = _line(raw.get("dimension")) or first.dimension
-                yield FoundDimension(name, about or first.characteristics, dimension, quotes)
+                yield FoundDimension(name, characteristics or first.characteristics, dimension, quotes)
 
 
 def _limited(findings: Sequence[FoundDimension], groups: int, dimensions: int) -> list[FoundDimension]:
@@ -444,8 +444,8 @@ def _entries(reply: Reply, key: str) -> list[Any] | None:
     data = _json(reply)
     if isinstance(data, list):
         return data
-    listed = lookup(data, key) if data is not None else None
-    return listed if isinstance(listed, list) else None
+    entries = lookup(data, key) if data is not None else None
+    return entries if isinstance(entries, list) else None
 
 
 def _json(reply: Reply) -> Any:

@@ -341,11 +341,11 @@ class Haystack:
         words = fold(quote, _SWAP).text.strip()
         bare = _bare(words)
         parts = [part for part in map(_bare, _ELLIPSIS.split(words)) if len(part) >= _PART_SHORTEST]
-        for wanted in dict.fromkeys(filter(None, (words, bare))):
+        for phrase in dict.fromkeys(filter(None, (words, bare))):
             for name, folded in self._folded.items():
-                at = _whole_words(folded.text, wanted)
+                at = _whole_words(folded.text, phrase)
                 if at >= 0:
-                    return name, *folded.source(at, at + len(wanted)), "fuzzy"
+                    return name, *folded.source(at, at + len(phrase)), "fuzzy"
         if len(parts) > 1:
             for name, folded in self._folded.items():
                 span = _in_order(folded.text, parts)
@@ -379,13 +379,13 @@ class Haystack:
         return name, *_to_words(self._fields[name], start, stop), "fuzzy"
 
 
-def _whole_words(text: str, wanted: str) -> int:
-    """Return the position of ``wanted`` as whole words, else of any occurrence, else -1."""
-    first = at = text.find(wanted)
+def _whole_words(text: str, phrase: str) -> int:
+    """Return the position of ``phrase`` as whole words, else of any occurrence, else -1."""
+    first = at = text.find(phrase)
     for _ in range(_STARTS):
-        if at < 0 or not (joined(text, at) or joined(text, at + len(wanted))):
+        if at < 0 or not (joined(text, at) or joined(text, at + len(phrase))):
             break
-        at = text.find(wanted, at + 1)
+        at = text.find(phrase, at + 1)
     else:
         return first
     return at if at >= 0 else first

@@ -110,10 +110,10 @@ def _result(
         totals[value] += weight  # type: ignore[assignment]  # a Counter adds up floats as well
     counts = totals.most_common()
     most = counts[0][1]
-    best = [value for value, count in counts if abs(count - most) < 1e-9]
-    if len(best) > 1:
-        return None, f"a tie: {' and '.join(f'{most:g} for {_name(value, codebook)}' for value in best)}"
-    return best[0], ""
+    winners = [value for value, count in counts if abs(count - most) < 1e-9]
+    if len(winners) > 1:
+        return None, f"a tie: {' and '.join(f'{most:g} for {_name(value, codebook)}' for value in winners)}"
+    return winners[0], ""
 
 
 def _name(value: Value, codebook: Codebook) -> str:

@@ -53,7 +53,7 @@ class RayEngine(ReplayingEngine):
         self._connections = [
             connection for name, connection in models.connections.items() if name in used and name != BUILTIN
         ]
-        self._prices = models.prices.own
+        self._prices = models.prices.user_prices
         self._folder = folder
         self._reader = ReplyLogReader(folder / "replies")
         self._to_share: list[Reply] = []

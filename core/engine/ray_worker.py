@@ -114,7 +114,7 @@ class DebateWorker:
 
         sink = _WorkerSink(self._folder / ATTEMPTS)
         models = ModelLibrary(self._connections)
-        models.prices.own |= self._prices
+        models.prices.user_prices |= self._prices
         dependencies = Dependencies(load, models, self._store, sink, lambda _event: None, precedents)
         run = self._run.model_copy(update={"documents": len(documents)})
         try:

@@ -90,8 +90,10 @@ ABOUT = ("run_id", "protocol", "codebook_version", "status", "review_status")
 def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:
     """Return the columns for documents with these source columns under this codebook, with a column for each role."""
     columns = tuple(source)
-    wanted = [f"{annotator}_{name}" for name in codebook.item_names for annotator in (*ANNOTATORS, *roles, "evidence")]
-    document, *results = unique_names(["document_id", *ABOUT, *wanted], columns)
+    value_names = [
+        f"{annotator}_{name}" for name in codebook.item_names for annotator in (*ANNOTATORS, *roles, "evidence")
+    ]
+    document, *results = unique_names(["document_id", *ABOUT, *value_names], columns)
     about, values = results[: len(ABOUT)], results[len(ABOUT) :]
     return ResultColumns(
         source=columns,

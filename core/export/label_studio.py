@@ -103,8 +103,10 @@ def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
             }
             xml.SubElement(view, "Number", number)
     else:
-        several = "multiple" if codebook.kind == "multilabel" else "single"
-        choices = xml.SubElement(view, "Choices", name=controls.choices, toName=TEXT, choice=several, showInLine="true")
+        choice_mode = "multiple" if codebook.kind == "multilabel" else "single"
+        choices = xml.SubElement(
+            view, "Choices", name=controls.choices, toName=TEXT, choice=choice_mode, showInLine="true"
+        )
         for label in codebook.labels:
             xml.SubElement(choices, "Choice", value=label.name, hint=label.description)
     marks = xml.SubElement(view, "Labels", name=controls.evidence, toName=TEXT)

@@ -148,9 +148,9 @@ def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int
         if sheet is not None and sheet not in names:
             hint = did_you_mean(sheet, names)
             raise UsageError(f"{name} has no sheet '{sheet}'.", f"{hint}It has: {', '.join(names)}.")
-        shown = [metadata.name for metadata in book.sheets_metadata if metadata.visible == SheetVisibleEnum.Visible]
+        visible = [metadata.name for metadata in book.sheets_metadata if metadata.visible == SheetVisibleEnum.Visible]
         best = None
-        for title in [sheet] if sheet is not None else shown or names:
+        for title in [sheet] if sheet is not None else visible or names:
             loaded = book.get_sheet_by_name(title)
             if best is None or _is_better(loaded, best):
                 best = loaded

@@ -342,10 +342,10 @@ NEIGHBOURS, HERE = "neighbours", "[the text to label]"
 def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Document]:
     """Yield the documents with the texts of up to ``count`` documents before and after them in their group."""
     for position, document in enumerate(documents):
-        around = range(max(0, position - count), min(len(documents), position + count + 1))
-        near = [index for index in around if document.group and documents[index].group == document.group]
-        if len(near) > 1:
-            lines = "\n".join(HERE if index == position else documents[index].text for index in near)
+        window = range(max(0, position - count), min(len(documents), position + count + 1))
+        neighbours = [index for index in window if document.group and documents[index].group == document.group]
+        if len(neighbours) > 1:
+            lines = "\n".join(HERE if index == position else documents[index].text for index in neighbours)
             document = replace(document, fields={**document.fields, NEIGHBOURS: lines})
         yield document
 
@@ -478,10 +478,10 @@ def _scales(columns: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
     ratings = {
         name: [number for cell in cells if (number := parse_rating(cell)) is not None] for name, cells in filled.items()
     }
-    every = [number for numbers in ratings.values() for number in numbers]
-    if len(every) < 0.5 * sum(map(len, filled.values())) or set(every) <= {0, 1}:
+    all_numbers = [number for numbers in ratings.values() for number in numbers]
+    if len(all_numbers) < 0.5 * sum(map(len, filled.values())) or set(all_numbers) <= {0, 1}:
         return {}
-    spans = {name: _span(numbers if len(numbers) >= _ENOUGH else every) for name, numbers in ratings.items()}
+    spans = {name: _span(numbers if len(numbers) >= _ENOUGH else all_numbers) for name, numbers in ratings.items()}
     scales = {}
     for name, (first, high) in spans.items():
         low = 0 if first == 1 and (0, high) in spans.values() else first
@@ -510,15 +510,15 @@ def _split_lists(cells: Sequence[Any]) -> list[tuple[str, ...]]:
     If none has a separator, ``#``, ``/``, ``+`` or ``&`` separates names if it does so next to a name that is a cell of
     its own.
     """
-    listed = [split_list(cell) for cell in cells]
-    if any(len(names) > 1 for names in listed):
-        return listed
-    alone = {normalise(name) for names in listed for name in names}
+    name_lists = [split_list(cell) for cell in cells]
+    if any(len(names) > 1 for names in name_lists):
+        return name_lists
+    single_names = {normalise(name) for names in name_lists for name in names}
     for sign in "#/+&":
-        split = [tuple(part.strip() for name in names for part in name.split(sign)) for names in listed]
-        if any(len(parts) > 1 and any(normalise(part) in alone for part in parts) for parts in split):
+        split = [tuple(part.strip() for name in names for part in name.split(sign)) for names in name_lists]
+        if any(len(parts) > 1 and any(normalise(part) in single_names for part in parts) for parts in split):
             return split
-    return listed
+    return name_lists
 
 
 def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, Any]]:
@@ -526,8 +526,8 @@ def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, 
     spelling: dict[str, str] = {}
     for source in mapping.gold:
         cells = _gold_cells(table, mapping, source)
-        listed = _split_lists(cells) if source.kind == "list" else [(choice_name(cell),) for cell in cells]
-        for names in listed:
+        name_lists = _split_lists(cells) if source.kind == "list" else [(choice_name(cell),) for cell in cells]
+        for names in name_lists:
             for name in names:
                 folded = normalise(name)
                 if folded and not is_reserved(folded, kind) and not is_blank(name):

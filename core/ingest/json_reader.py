@@ -399,16 +399,16 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
     answers = [[*_annotations(task)] if is_task(task) else [] for task in tasks]
     all_answers = [answer for task_answers in answers for _, answer in task_answers]
     controls = {control: None for answer in all_answers for control in answer}
-    several = {
+    multiple = {
         control: [*dict.fromkeys(choice for answer in all_answers for choice in answer.get(control, []))]
         for control in controls
         if control[1] == "choices" and any(len(answer.get(control, [])) != 1 for answer in all_answers)
     }
-    common = {choice for choice, count in Counter(chain.from_iterable(several.values())).items() if count > 1}
+    common = {choice for choice, count in Counter(chain.from_iterable(multiple.values())).items() if count > 1}
     people = {person for task_answers in answers for person, _ in task_answers}
     data_names = {name for task in tasks if is_task(task) for name in task["data"]}
     return [
-        _row(task, task_answers, several, common, data_names, numbered=len(people) > 1) if is_task(task) else task
+        _row(task, task_answers, multiple, common, data_names, numbered=len(people) > 1) if is_task(task) else task
         for task, task_answers in zip(tasks, answers, strict=True)
     ]
 
@@ -440,7 +440,7 @@ def _annotations(task: Mapping[str, Any]) -> Iterator[tuple[str, Choices]]:
 def _row(
     task: Mapping[str, Any],
     answers: Sequence[tuple[str, Choices]],
-    several: Mapping[tuple[str, str], Sequence[str]],
+    multiple: Mapping[tuple[str, str], Sequence[str]],
     common: Set[str],
     data_names: Set[str],
     *,
@@ -450,14 +450,14 @@ def _row(
     for person, answer in answers:
         end = f"_r{person}" if numbered else ""
         gold: dict[str, Any] = {}
-        for control, choices in several.items():
+        for control, choices in multiple.items():
             for choice in choices:
                 name = f"{control[0]}_{choice}" if choice in common else choice
                 gold[f"{name}{end}"] = int(choice in answer.get(control, []))
         gold |= {
             f"{control[0]}{end}": selected[0]
             for control, selected in answer.items()
-            if control not in several and selected
+            if control not in multiple and selected
         }
         row |= {f"{name}_annotated" if name in data_names else name: value for name, value in gold.items()}
     return row

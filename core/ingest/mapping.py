@@ -93,11 +93,13 @@ def require_column(table: Table, name: str, purpose: str) -> str:
     """
     if name in table.columns:
         return name
-    shown = ", ".join(table.columns[:50]) + (", ..." if len(table.columns) > 50 else "")
+    column_list = ", ".join(table.columns[:50]) + (", ..." if len(table.columns) > 50 else "")
     similar = did_you_mean(name, table.columns)
     may_lack_header = table.format in ("csv", "tsv") and table.header == "first line" and not similar
     no_header = " If its first line is not a header, add --no-header." if may_lack_header else ""
-    raise UsageError(f"{table.name} has no column '{name}' for {purpose}.", f"{similar}It has: {shown}.{no_header}")
+    raise UsageError(
+        f"{table.name} has no column '{name}' for {purpose}.", f"{similar}It has: {column_list}.{no_header}"
+    )
 
 
 def check_mapping(table: Table, mapping: ColumnMapping, codebook: Codebook | None) -> None:
@@ -146,14 +148,14 @@ def check_gold(source: GoldSource, codebook: Codebook) -> None:
     if (source.kind == "choice") != (codebook.kind == "choice") or (
         source.kind == "list" and codebook.kind == "rating"
     ):
-        wanted = {
+        requirement = {
             "choice": "one column that holds the label of each document (label=COLUMN)",
             "rating": "a column of numbers for each dimension (DIMENSION=COLUMN)",
             "multilabel": "a column for each label (LABEL=COLUMN) or one that lists them (label=COLUMN)",
         }[codebook.kind]
         raise UsageError(
             f"Column '{source.column}' cannot be gold of kind '{source.kind}' for the codebook '{codebook.name}'.",
-            f"A {codebook.kind} codebook takes {wanted}.",
+            f"A {codebook.kind} codebook takes {requirement}.",
         )
     if source.kind == "label":
         require_label(codebook, source.name)
@@ -268,11 +270,11 @@ def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
             "Add such a column, or use a codebook of the kind multilabel.",
         )
     if not sources:
-        wanted = "label" if codebook.kind == "choice" else ", ".join(codebook.names[:20])
+        expected = "label" if codebook.kind == "choice" else ", ".join(codebook.names[:20])
         holding, _ = _suggest_gold(dict(zip(table.columns, table.data, strict=True)), codebook)
         remedy = f"'{holding[0].column}' holds labels: use --gold label={holding[0].column}. " if holding else ""
         raise UsageError(
-            f"No column of {table.name} is named like a label ({wanted}).",
+            f"No column of {table.name} is named like a label ({expected}).",
             f"{remedy}Name the columns one by one with --gold LABEL=COLUMN. It has: {', '.join(table.columns[:50])}.",
         )
     return tuple(sources)
@@ -459,8 +461,8 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
         kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
         shares: dict[str, float] = {}
         for column_name, column in cells.items():
-            listed = (split_list(cell, index) if kind == "list" else (choice_name(cell),) for cell in column)
-            listed_names = [name for cell_names in listed for name in cell_names if not is_blank(name)]
+            name_lists = (split_list(cell, index) if kind == "list" else (choice_name(cell),) for cell in column)
+            listed_names = [name for cell_names in name_lists for name in cell_names if not is_blank(name)]
             matching = sum(index.find(name) is not None for name in listed_names)
             if listed_names and matching >= 0.8 * len(listed_names):
                 shares[column_name] = matching / len(listed_names)
@@ -524,11 +526,11 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
             rater = column[len(column) - len(suffix) :].lstrip("_-@. :") or GOLD_RATER
             sources.setdefault((label, rater), GoldSource(column, "label", label, rater))
             break
-    plain = [source for source in sources.values() if source.rater == GOLD_RATER]
+    without_rater = [source for source in sources.values() if source.rater == GOLD_RATER]
     rated = Counter(source.rater for source in sources.values())
     # a suffix of only one label is not a rater
     least = max(2 if len(codebook.labels) > 1 else 1, max(rated.values(), default=0) / 2)
-    return plain or [source for source in sources.values() if rated[source.rater] >= least]
+    return without_rater or [source for source in sources.values() if rated[source.rater] >= least]
 
 
 def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...], str]:

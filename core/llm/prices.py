@@ -55,18 +55,19 @@ ANY_MODEL = "*"
 
 
 class Prices:
-    """Prices of tokens. ``own`` maps ``connection/model`` or ``connection/*`` to the user's prices."""
+    """Prices of tokens. ``user_prices`` maps ``connection/model`` or ``connection/*`` to the user's prices."""
 
     def __init__(self) -> None:
-        self.own: dict[str, Price] = {}
+        self.user_prices: dict[str, Price] = {}
 
-    def own_price(self, connection: Connection, model: str) -> Price | None:
+    def user_price(self, connection: Connection, model: str) -> Price | None:
         """Return the user's price for this model or its connection."""
-        return self.own.get(f"{connection.name}/{model}") or self.own.get(f"{connection.name}/{ANY_MODEL}")
+        prices, name = self.user_prices, connection.name
+        return prices.get(f"{name}/{model}") or prices.get(f"{name}/{ANY_MODEL}")
 
     def rates(self, connection: Connection, model: str) -> tuple[float, float, float] | None:
         """Return dollars per token: (prompt, cached prompt, completion); None if unknown."""
-        price = self.own_price(connection, model)
+        price = self.user_price(connection, model)
         return list_rates(connection, model) if price is None else price.per_token
 
     def cost(self, connection: Connection, model: str, usage: Usage) -> float | None:

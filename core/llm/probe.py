@@ -145,15 +145,15 @@ async def _of_openai(
     return ModelInfo(context=context)
 
 
-def model_entries(listed: Any) -> list[dict[str, Any]]:
+def model_entries(response: Any) -> list[dict[str, Any]]:
     """Return the models in a response of ``/models``; Together sends the bare list."""
-    entries = listed.get("data") if isinstance(listed, dict) else listed
+    entries = response.get("data") if isinstance(response, dict) else response
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
-def _of_ollama(shown: Any) -> ModelInfo:
-    info = shown.get("model_info") if isinstance(shown, dict) else None
-    abilities = shown.get("capabilities") if isinstance(shown, dict) else None
+def _of_ollama(response: Any) -> ModelInfo:
+    info = response.get("model_info") if isinstance(response, dict) else None
+    abilities = response.get("capabilities") if isinstance(response, dict) else None
     details = info if isinstance(info, dict) else {}
     context = next((_count(value) for name, value in details.items() if str(name).endswith(".context_length")), None)
     return ModelInfo(context=context, reasons="thinking" in abilities if isinstance(abilities, list) else None)
@@ -163,10 +163,10 @@ def _context_window(provider: str, model: str) -> int | None:
     from genai_prices import data_snapshot
 
     try:
-        _, listed = data_snapshot.get_snapshot().find_provider_model(model, None, provider, None)
+        _, priced_model = data_snapshot.get_snapshot().find_provider_model(model, None, provider, None)
     except LookupError:
         return None
-    return _count(listed.context_window)
+    return _count(priced_model.context_window)
 
 
 async def _json(
@@ -179,9 +179,9 @@ async def _json(
         return orjson.loads(await beginning(response, _MOST_BYTES))
 
 
-def _count(reported: Any) -> int | None:
-    is_count = isinstance(reported, int) and not isinstance(reported, bool) and 0 < reported < _MOST_CONTEXT
-    return reported if is_count else None
+def _count(value: Any) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST_CONTEXT
+    return value if is_count else None
 
 
 LIST_SECONDS = 10.0
@@ -214,10 +214,10 @@ def list_models(connection: Connection) -> tuple[ModelCard, ...]:
             ModelCard("lexical", family="word lists"),
             ModelCard(classifier_replies.NAME, family="learns from your review"),
         )
-    listed = _from_ollama if connection.dialect == "ollama" else _from_openai
+    list_cards = _from_ollama if connection.dialect == "ollama" else _from_openai
     remedy = "If the address is correct, type the model's name yourself."
     with translated_errors(connection, "list its models", "its models", remedy):
-        return tuple(sorted(listed(connection), key=lambda card: card.name))
+        return tuple(sorted(list_cards(connection), key=lambda card: card.name))
 
 
 def _from_openai(connection: Connection) -> list[ModelCard]:

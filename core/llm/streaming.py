@@ -515,9 +515,9 @@ def estimate_usage(prompt_characters: int, reply_characters: int) -> Usage:
     )
 
 
-def parse_token_count(reported: Any) -> int:
+def parse_token_count(value: Any) -> int:
     """Return a token count that a server reported, also as 12.0 or "12"; 0 for an impossible value."""
-    if isinstance(reported, str) and reported.isdecimal() and len(reported) <= len(str(_MAX_TOKENS)):
-        reported = int(reported)
-    valid = isinstance(reported, int | float) and not isinstance(reported, bool) and 0 < reported <= _MAX_TOKENS
-    return int(reported) if valid else 0
+    if isinstance(value, str) and value.isdecimal() and len(value) <= len(str(_MAX_TOKENS)):
+        value = int(value)
+    valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MAX_TOKENS
+    return int(value) if valid else 0

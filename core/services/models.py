@@ -378,7 +378,7 @@ def _is_in_keyring(connection: Connection) -> bool:
 
 def own_prices(workspace: Workspace) -> dict[str, Price]:
     """Return all of the user's own prices by ``connection/model``."""
-    return dict(sorted(workspace.models.prices.own.items()))
+    return dict(sorted(workspace.models.prices.user_prices.items()))
 
 
 def set_price(workspace: Workspace, connection: str, model: str, price: Price | None) -> None:
@@ -389,9 +389,9 @@ def set_price(workspace: Workspace, connection: str, model: str, price: Price | 
     if not model.strip():
         raise UsageError("A price needs a model.", f"Enter a name, or {ANY_MODEL} for all models of the connection.")
     spec = f"{connection}/{model.strip()}"
-    prices = {other: stored for other, stored in workspace.models.prices.own.items() if other != spec}
-    workspace.models.prices.own = prices if price is None else {**prices, spec: price}
-    preferences.change(prices=workspace.models.prices.own)
+    prices = {other: stored for other, stored in workspace.models.prices.user_prices.items() if other != spec}
+    workspace.models.prices.user_prices = prices if price is None else {**prices, spec: price}
+    preferences.change(prices=workspace.models.prices.user_prices)
 
 
 def connection_limits(workspace: Workspace, connection: str) -> Limits:

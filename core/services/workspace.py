@@ -28,7 +28,7 @@ class Workspace:
         saved = preferences.load()
         self.models = ModelLibrary(saved.connections)
         self.models.own_limits.update(saved.limits)
-        self.models.prices.own.update(saved.prices)
+        self.models.prices.user_prices.update(saved.prices)
         default = embeddings.MINILM if embeddings.available() else ""
         self.models.vectors = default if saved.vectors is None else saved.vectors
         preferences.recall_capabilities(self.models)

@@ -201,8 +201,8 @@ def _within_length(context: DebateContext, requests: Sequence[Request], replies:
     maximum = context.params["sentences"]
     arguments = list(replies)
     long = [index for index, reply in enumerate(arguments) if not fits(reply.text, maximum)]
-    again = yield from context.ask_all(_shorten(context, requests[index], arguments[index]) for index in long)
-    for index, reply in zip(long, again, strict=True):
+    retries = yield from context.ask_all(_shorten(context, requests[index], arguments[index]) for index in long)
+    for index, reply in zip(long, retries, strict=True):
         text = context.require(reply).text
         arguments[index] = reply if fits(text, maximum) else replace(reply, text=cut(text, maximum))
     return arguments
@@ -268,10 +268,10 @@ def _roles(params: Params) -> tuple[Role, ...]:
 def _request_counts(params: Params, codebook: Codebook) -> Mapping[str, RequestCount]:
     """Return the counts by role. A multilabel codebook has between no trial and one trial per label."""
     multi = codebook.kind == "multilabel"
-    every = params["trials"] == ALL
-    hearing = exactly(1) if (multi and every) or (not multi and len(codebook.labels) <= 2) else exactly(2)
+    tries_all = params["trials"] == ALL
+    hearing = exactly(1) if (multi and tries_all) or (not multi and len(codebook.labels) <= 2) else exactly(2)
     most_trials = len(codebook.labels) if multi else min(1, len(codebook.labels) - 1)
-    trials = RequestCount(most_trials if every or not multi else 0, most_trials)
+    trials = RequestCount(most_trials if tries_all or not multi else 0, most_trials)
     counts = {"magistrate": hearing, "prosecutor": trials, "defender": trials}
     if params["shots"]:
         answers = len(codebook.labels) if params["precedents_for"] == LABELS and not multi else 2

@@ -87,14 +87,14 @@ def _group(context: DebateContext, persona_set: PersonaSet, group: Group) -> Ste
         return tuple(replace(speaker, final=reply) for speaker, reply in zip(speakers, first, strict=True))
     history = [_attribute(speaker, reply) for speaker, reply in zip(speakers, first, strict=True)]
     for turn in range(1, turns + 1):
-        waiting = _speaking_order(context, speakers)
-        if not waiting:
+        candidates = _speaking_order(context, speakers)
+        if not candidates:
             break
-        speaker = waiting[0]
-        if len(waiting) > 1 and context.params["coordinator"] == "model":
-            request = _coordinator_request(context, group, waiting, speakers, history, turn)
+        speaker = candidates[0]
+        if len(candidates) > 1 and context.params["coordinator"] == "model":
+            request = _coordinator_request(context, group, candidates, speakers, history, turn)
             (choice,) = yield from context.ask_all((request,))
-            speaker = _chosen_speaker(choice, waiting)
+            speaker = _chosen_speaker(choice, candidates)
         (reply,) = yield from context.ask_all((ask(speaker.member, "turn", round=turn, history=history),))
         is_decision = not context.decision_problem(context.form, context.require(reply))
         speaker.take_turn(reply, is_decision=is_decision)
@@ -122,18 +122,18 @@ def _speaking_order(context: DebateContext, speakers: Sequence[_Speaker]) -> lis
     return sorted((speaker for speaker in speakers if not speaker.done), key=priority)
 
 
-def _chosen_speaker(reply: Reply, waiting: Sequence[_Speaker]) -> _Speaker:
+def _chosen_speaker(reply: Reply, candidates: Sequence[_Speaker]) -> _Speaker:
     """Return the speaker that the coordinator names by the whole name; the first in order if it names none.
 
     It is the first name after the last "Next:", or else the last name in the reply.
     """
-    by_role = {speaker.member.role: speaker for speaker in waiting}
+    by_role = {speaker.member.role: speaker for speaker in candidates}
     names = Names(tuple((role, speaker.member.persona.name, None) for role, speaker in by_role.items()))
     text = without_reasoning(reply.text)
     start = max((match.end() for match in _NEXT.finditer(text)), default=len(text))
     mentions = names.mentions(text)
     named = [mention for mention in mentions if mention.start >= start][:1] or mentions[-1:]
-    return by_role[named[0].item] if named else waiting[0]
+    return by_role[named[0].item] if named else candidates[0]
 
 
 def _persona_request(
@@ -165,7 +165,7 @@ def _persona_request(
 def _coordinator_request(
     context: DebateContext,
     group: Group,
-    waiting: Sequence[_Speaker],
+    candidates: Sequence[_Speaker],
     speakers: Sequence[_Speaker],
     history: Sequence[AttributedReply],
     turn: int,
@@ -176,8 +176,8 @@ def _coordinator_request(
         replies_to=[speaker.member.role for speaker in speakers],
         extra={
             "group": group.name,
-            "waiting": tuple(speaker.member.persona.name for speaker in waiting),
-            "silent": tuple(speaker.member.persona.name for speaker in waiting if not speaker.turns),
+            "waiting": tuple(speaker.member.persona.name for speaker in candidates),
+            "silent": tuple(speaker.member.persona.name for speaker in candidates if not speaker.turns),
         },
         history=tuple(history),
     )

@@ -200,10 +200,10 @@ def outside_codebook(names: Iterable[str]) -> Unreadable:
 
 def unwrapped(text: str) -> str:
     """Return a body without a quotation mark, bracket or emphasis around the whole of it."""
-    bare = text.strip().strip("*_`").strip()
-    inner = bare.rstrip(".")
+    stripped = text.strip().strip("*_`").strip()
+    inner = stripped.rstrip(".")
     for opening, closing in ('""', "''", "“”", "‘’", "«»", "„“", "()", "[]", "{}"):
-        around = len(inner) > 2 and bare[0] == opening and inner[-1] == closing
-        if around and bare.count(closing) == (2 if opening == closing else 1):
+        is_wrapped = len(inner) > 2 and stripped[0] == opening and inner[-1] == closing
+        if is_wrapped and stripped.count(closing) == (2 if opening == closing else 1):
             return inner[1:-1]
     return text

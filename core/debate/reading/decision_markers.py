@@ -320,10 +320,10 @@ def _without_other_speakers(lines: str, markers: list[Marker], names: Names) -> 
     """
     announced = [marker.end for marker in markers]
     speakers = [_speaker(lines, marker.start, announced) for marker in markers]
-    several = {speaker for speaker in speakers if speaker and names.find(speaker) is None}
-    if len(several) < 2:
+    own_speakers = {speaker for speaker in speakers if speaker and names.find(speaker) is None}
+    if len(own_speakers) < 2:
         return markers
-    other_speakers = {speaker for speaker in several if not _OWN_PART.search(speaker)}
+    other_speakers = {speaker for speaker in own_speakers if not _OWN_PART.search(speaker)}
     return [marker for marker, speaker in zip(markers, speakers, strict=True) if speaker not in other_speakers]
 
 
@@ -417,8 +417,8 @@ def is_inside(position: int, spans: Sequence[Span]) -> bool:
 
 
 def _is_quoted(block: Block, lines: str, quoted: Sequence[Span]) -> bool:
-    around = lines[max(block.start - 1, 0) : block.start] + lines[block.end : block.end + 1]
-    return is_inside(block.start, quoted) or around in ("''", "‘’")
+    neighbours = lines[max(block.start - 1, 0) : block.start] + lines[block.end : block.end + 1]
+    return is_inside(block.start, quoted) or neighbours in ("''", "‘’")
 
 
 def _torn_marker(lines: str) -> int:

@@ -53,7 +53,7 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
         return (), -1
     blocks: list[Block] = []
     keys = [match.start() for match in _KEY.finditer(text)]
-    written = len(text.rstrip())
+    text_end = len(text.rstrip())
     position, failures, repairs, unclosed = 0, 0, 0, -1
     while match := _START.search(text, position):
         start = match.start()
@@ -71,7 +71,7 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
             error, stop = str(failure), start + 1
         except json.JSONDecodeError as failure:
             error, stop = f"{failure.msg} at its character {failure.pos - start + 1}", max(failure.pos, start + 1)
-            if failure.msg.startswith("Unterminated") or failure.pos >= written:
+            if failure.msg.startswith("Unterminated") or failure.pos >= text_end:
                 unclosed = start
         failures += 1
         end, closed = _region(text, start)
@@ -101,20 +101,20 @@ def last_json(text: str, *keys: str) -> Any:
     return values[-1] if values else None
 
 
-def _repair(written: str) -> Any:
+def _repair(source: str) -> Any:
     """Return the data of a broken object, None if the repair would add, drop or reorder any word."""
     import json_repair
 
-    if len(written) > _REPAIRED_CHARACTERS or len(_BRACKETS.findall(written)) > _REPAIRED_BRACKETS:
+    if len(source) > _REPAIRED_CHARACTERS or len(_BRACKETS.findall(source)) > _REPAIRED_BRACKETS:
         return None
     try:
-        data: Any = json_repair.loads(written)
+        data: Any = json_repair.loads(source)
         if not isinstance(data, dict | list) or not data:
             return None
         repaired = json.dumps(data, ensure_ascii=False)
     except (ValueError, RecursionError):
         return None
-    return data if _words(repaired) == _words(written) else None
+    return data if _words(repaired) == _words(source) else None
 
 
 def _words(text: str) -> list[str]:
@@ -166,8 +166,8 @@ def entries(value: Any) -> list[tuple[Any, Any]]:
     """Return (name, what is said of it) for an object {name: ...}, for a list of names or objects, or for one name."""
     if isinstance(value, dict) and entry_name(value) is None:
         return list(value.items())
-    listed = value if isinstance(value, list) else [] if value is None else [value]
-    named = ((entry_name(entry), entry) for entry in listed)
+    elements = value if isinstance(value, list) else [] if value is None else [value]
+    named = ((entry_name(entry), entry) for entry in elements)
     return [(entry if name is None else name, entry if isinstance(entry, dict) else True) for name, entry in named]
 
 

@@ -71,18 +71,18 @@ class LabelsReader(Reader):
             if missing := self._missing(answers):
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
             return self._read_json_labels(named_answers, None, block.end)
-        listed = lookup(block.data, *PRESENT, *CHOSEN)
-        if self._is_answer(listed):
-            return self._read_json_labels({self.codebook.labels[0].name: listed}, None, block.end)
-        if isinstance(listed, dict):
-            listed = lookup(listed, *PRESENT)
-        if isinstance(listed, str):
-            if stated := self._stated_in(listed):
+        present = lookup(block.data, *PRESENT, *CHOSEN)
+        if self._is_answer(present):
+            return self._read_json_labels({self.codebook.labels[0].name: present}, None, block.end)
+        if isinstance(present, dict):
+            present = lookup(present, *PRESENT)
+        if isinstance(present, str):
+            if stated := self._stated_in(present):
                 return self._read_json_labels(stated, lookup(block.data, *ABSENT), block.end)
-            listed = [] if listed == "none" else re.split(r"\s*[,;]\s*", listed.strip())
-        if not isinstance(listed, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in listed):
+            present = [] if present == "none" else re.split(r"\s*[,;]\s*", present.strip())
+        if not isinstance(present, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in present):
             return None
-        return self._read_json_labels(listed, lookup(block.data, *ABSENT), block.end)
+        return self._read_json_labels(present, lookup(block.data, *ABSENT), block.end)
 
     def _read_unmarked(self) -> Reading | None:
         headings = [
@@ -301,9 +301,9 @@ class LabelsReader(Reader):
         reading = reader.read_announced()
         return [] if reading is None else [self.names.written(item) for item in reading.present]
 
-    def _read_json_labels(self, listed: Any, absent: Any, end: int) -> Reading:
+    def _read_json_labels(self, present: Any, absent: Any, end: int) -> Reading:
         statements, foreign_names, none = Statements(self.names), [], False
-        sides = [(side, *entry) for side, value in ((True, listed), (False, absent)) for entry in entries(value)]
+        sides = [(side, *entry) for side, value in ((True, present), (False, absent)) for entry in entries(value)]
         for side, name, answer_data in sides:
             answer = answer_of(answer_data, self.names)
             if answer == NO_ANSWER and isinstance(name, str):

@@ -89,8 +89,8 @@ def residue(words: str, unknown: Iterable[str] = ()) -> Unreadable:
 
 def quoted_names(names: Iterable[str]) -> str:
     """Return the first five names in quotation marks, and the number of the others."""
-    shown = [f'"{storable(" ".join(name.split())[:80])}"' for name in dict.fromkeys(names)]
-    return ", ".join(shown[:5]) + (f" and {len(shown) - 5} more" if len(shown) > 5 else "")
+    quoted = [f'"{storable(" ".join(name.split())[:80])}"' for name in dict.fromkeys(names)]
+    return ", ".join(quoted[:5]) + (f" and {len(quoted) - 5} more" if len(quoted) > 5 else "")
 
 
 class Statements:
@@ -245,7 +245,7 @@ class _Sentence:
         self.single = _is_single(tokens)
         self.pending: list[str] = []
         self.only = any(token.text.startswith(("only", "the only")) for token in (tokens[0], tokens[-1]))
-        self.answered = self.prefixed = self.inline_heading = self.rest = False
+        self.answered = self.prefixed = self.inline_heading = self.after_rest = False
         self.position = 0
 
     def states_something(self) -> bool:
@@ -286,7 +286,7 @@ class _Sentence:
                     self._struck(token)
                 case "rest":
                     self._flush()
-                    self.rest = True
+                    self.after_rest = True
                     self.position += 1
                 case "all":
                     self._all(token)
@@ -299,14 +299,14 @@ class _Sentence:
                     self.position += 1
                 case "bracket" if not _name_labels(token.inner):
                     self.position += 1
-                case "link" | "verb" if self.rest or self._kind(1) in ANSWERS:
+                case "link" | "verb" if self.after_rest or self._kind(1) in ANSWERS:
                     self.position += 1
                     if token.kind == "verb" and self.pending:
                         self._answer(token)
                 case _:
                     self._fail()
         self._flush()
-        if self.rest:
+        if self.after_rest:
             self._fail()
 
     def _runs_on(self, token: Token) -> bool:
@@ -414,14 +414,14 @@ class _Sentence:
         self._comment(subject, implicit=False)
 
     def _resolve(self, value: Answer, *, plural: bool) -> None:
-        if (len(self.pending) > 1 and not plural) or not self.pending or (self.rest and value is not False):
+        if (len(self.pending) > 1 and not plural) or not self.pending or (self.after_rest and value is not False):
             self._fail()
         if self.only and value is not True:
             self._fail()  # "Only Food is absent"
         for item in self.pending:
             self.out._state(item, value, explicit=not self.only)
         self.out.answered = self.out.answered or not (self.only or len(self.pending) > 1)
-        self.pending, self.answered, self.rest = [], True, False
+        self.pending, self.answered, self.after_rest = [], True, False
 
     def _comment(self, subject: str, *, implicit: bool) -> None:
         """Skip a comment. It may not name another label or take the answer back; an ``implicit`` yes, nor deny it."""
@@ -445,13 +445,13 @@ class _Sentence:
 
     def _answer_or_heading(self, token: Token) -> None:
         """Read a heading ("Absent: A"), or the predicate after "the rest"."""
-        if self.rest:
+        if self.after_rest:
             if token.value is not False:
                 self._fail()
             self.position += 1
             if self.pending:
                 self._resolve(False, plural=True)
-            self.rest = False
+            self.after_rest = False
             self._comment("", implicit=False)
             return
         if self.pending and not self.prefixed and self.tokens[self.position - 1].kind in ("name", "and"):

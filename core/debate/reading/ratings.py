@@ -410,12 +410,12 @@ class _Collected:
     def reading(self) -> Reading:
         values = {item: ratings[0] for item, ratings in self.ratings.items() if len(set(ratings)) == 1}
         reasons = {item: reason for item, reason in self.reasons.items() if item not in values}
-        twice = {
+        conflicts = {
             item: f"rated {ratings[0]} and {ratings[1]}"
             for item, ratings in self.ratings.items()
             if len(set(ratings)) > 1
         }
-        return Reading(values, reasons | twice, tuple(self.unknown))
+        return Reading(values, reasons | conflicts, tuple(self.unknown))
 
 
 def _unwrapped(line: str) -> str:

@@ -119,7 +119,7 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
     if unpriced:
         return f"Price unknown for {', '.join(unpriced)}. Tokens: {source}."
     own_prices = [
-        models.prices.own_price(models.connection(role.role_model.connection), role.role_model.model) for role in roles
+        models.prices.user_price(models.connection(role.role_model.connection), role.role_model.model) for role in roles
     ]
     if any(own_prices):
         kind = "Your own prices" if all(own_prices) else "Your own prices and list prices"
