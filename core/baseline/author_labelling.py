@@ -101,12 +101,12 @@ def _ranked(feature: Feature, text: str, examples: Sequence[Example]) -> list[tu
         texts_by_answer.setdefault(normalise(instance.value), []).append(instance.text)
     if not answers:
         return []
-    named = set(map(normalise, feature.suggestions))
+    suggested = set(map(normalise, feature.suggestions))
     texts = [*answers.values(), *(source for sources in texts_by_answer.values() for source in sources)]
     alike = dict(zip(texts, TextSpace(texts).similarities([text])[0].tolist(), strict=True))
     scores = {
         key: OWN_WEIGHT * alike[answer]
-        + NAMED_BONUS * (key in named)
+        + NAMED_BONUS * (key in suggested)
         + max((alike[source] for source in texts_by_answer[key]), default=0)
         for key, answer in answers.items()
     }

@@ -263,8 +263,8 @@ def _score(hits: Iterable[Hit]) -> float:
     strengths: dict[frozenset[str], float] = defaultdict(float)
     for hit in hits:
         strengths[hit.term.key] = max(strengths[hit.term.key], hit.strength)
-    best, *further = sorted(strengths.values(), reverse=True) or [0.0]
-    return best + FURTHER_FACTOR * sum(strength for strength in further if strength >= THRESHOLD)
+    strongest, *further = sorted(strengths.values(), reverse=True) or [0.0]
+    return strongest + FURTHER_FACTOR * sum(strength for strength in further if strength >= THRESHOLD)
 
 
 def _beside_vectors(score: float, chance: float) -> float:
@@ -536,7 +536,7 @@ def definition_probabilities(embed: Embed) -> Near:
 
 
 def _definition(codebook: Codebook, label: Label) -> list[str]:
-    common = starters(label.name, (other.name for other in codebook.labels if other.id != label.id))
+    common_words = starters(label.name, (other.name for other in codebook.labels if other.id != label.id))
     described = f"{label.name}: {label.description}" if label.description else ""
-    texts = (label.name, described, *label.include, *label.keywords, *common)
+    texts = (label.name, described, *label.include, *label.keywords, *common_words)
     return list(dict.fromkeys(text for text in texts if text.strip()))

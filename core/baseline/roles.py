@@ -137,14 +137,14 @@ class _Roles:
         """Return (quotes, words) of a label: the clauses of its strongest hits, quoted, and the words hit in them."""
         best_hits = self.evidence.best(number)
         hits = [hit for hit in best_hits if hit.term.carries and not hit.doubt] or best_hits[:1]
-        quoted: dict[str, None] = {}
+        quotes: dict[str, None] = {}
         words: dict[str, None] = {}
         for hit in hits:
             quote = f'"{self.evidence.quote(hit)}"'
-            if quote in quoted or len(quoted) < most:
-                quoted[quote] = words[self.evidence.word(hit)] = None
+            if quote in quotes or len(quotes) < most:
+                quotes[quote] = words[self.evidence.word(hit)] = None
         more = f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else ""
-        return " and ".join(quoted), ", ".join(list(words)[:MAX_WORDS]) + more
+        return " and ".join(quotes), ", ".join(list(words)[:MAX_WORDS]) + more
 
     def fallback(self, number: int) -> str:
         """Return why a label without a word in the text is present, as the end of a sentence."""
@@ -160,8 +160,8 @@ class _Roles:
 
     def argue(self, position: str) -> str:
         """Return one sentence for the stated position."""
-        named = parse.mentions(position, self.codebook)
-        number = next((n for n, label in enumerate(self.codebook.labels) if label.id in named), None)
+        mentioned = parse.mentions(position, self.codebook)
+        number = next((n for n, label in enumerate(self.codebook.labels) if label.id in mentioned), None)
         if number is None:
             return "The word-list baseline has no words for that answer."
         name, denied = self.name(number), position.rstrip(" .").endswith((" not present", " absent", " not there"))
@@ -451,16 +451,16 @@ def write_persona_reply(request: Request) -> str | None:
 def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
     """Yield the people who are said to want something, the most frequent first, with their sentences."""
     sought: dict[str, list[str]] = {}
-    named: Counter[str] = Counter()
+    mention_counts: Counter[str] = Counter()
     paragraphs = re.split(r"\n\s*\n", _HEADING.sub("", text))
     parts = (" ".join(part.split()) for paragraph in paragraphs for part in _SENTENCE.findall(paragraph))
     for sentence in (part for part in parts if _LEAST <= len(part) <= _LONGEST):
         people = [word for word in map(str.lower, _WORD.findall(sentence)) if word in PEOPLE]
-        named.update(set(people))
+        mention_counts.update(set(people))
         if people and _SOUGHT.search(sentence):
             sought.setdefault(people[0], []).append(sentence)
     for who, sentences in sorted(sought.items(), key=lambda pair: -len(pair[1])):
-        times = named[who]
+        times = mention_counts[who]
         yield {
             "name": who.capitalize(),
             "characteristics": f"Named in {times} sentence{'' if times == 1 else 's'} of the document.",

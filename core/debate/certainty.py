@@ -29,15 +29,15 @@ def certainties(reply: Reply, reading: Reading, codebook: Codebook) -> Mapping[s
     if not reply.token_logprobs:
         return {}
     starts = [start for start, _ in reply.token_logprobs]
-    named: dict[str, tuple[int, int]] = {}
+    name_spans: dict[str, tuple[int, int]] = {}
     for mention in names_of(codebook).mentions(reply.text[reading.start :]):
-        named.setdefault(mention.item, (reading.start + mention.start, reading.start + mention.end))
+        name_spans.setdefault(mention.item, (reading.start + mention.start, reading.start + mention.end))
     probabilities = {}
     for item, value in reading.values.items():
         if item == CHOICE_ITEM:
-            span = named.get(str(value)) or _code(reply.text, reading.start, str(value), codebook)
+            span = name_spans.get(str(value)) or _code(reply.text, reading.start, str(value), codebook)
         else:
-            span = _answer_span(reply.text, named.get(item), value)
+            span = _answer_span(reply.text, name_spans.get(item), value)
         if span is not None:
             first, last = bisect_right(starts, span[0]) - 1, bisect_left(starts, span[1])
             total = sum(logprob for _, logprob in reply.token_logprobs[max(first, 0) : last])

@@ -179,8 +179,8 @@ class DebateContext:
         }
         notes = [f"'{name}' is not in the codebook" for name in reading.unknown]
         if among and among[0].reading.readable:
-            named = frozenset().union(*(self._named_labels(reply) for reply in among))
-            self._restrict_to(named, values, reasons, notes)
+            named_labels = frozenset().union(*(self._named_labels(reply) for reply in among))
+            self._restrict_to(named_labels, values, reasons, notes)
         return Verdict(values=values, reasons=reasons, notes=tuple(notes))
 
     def merged(self, parts: Mapping[str, Verdict]) -> Verdict:
@@ -203,16 +203,16 @@ class DebateContext:
         return replace(self.unresolved(error.message), error=error)
 
     def _restrict_to(
-        self, named: frozenset[str], values: dict[str, Value | None], reasons: dict[str, str], notes: list[str]
+        self, named_labels: frozenset[str], values: dict[str, Value | None], reasons: dict[str, str], notes: list[str]
     ) -> None:
         match self.codebook.kind:
             case "multilabel":
-                for item in [item for item, value in values.items() if value is True and item not in named]:
+                for item in [item for item, value in values.items() if value is True and item not in named_labels]:
                     values[item] = False
                     notes.append(f"'{self.codebook.label(item).name}' was named by neither analysis, left out")
             case "choice":
                 label_id = values[CHOICE_ITEM]
-                if isinstance(label_id, str) and label_id not in named:
+                if isinstance(label_id, str) and label_id not in named_labels:
                     values[CHOICE_ITEM] = None
                     reasons[CHOICE_ITEM] = f"'{self.codebook.label(label_id).name}' was named by neither analysis"
 

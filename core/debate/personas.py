@@ -419,8 +419,8 @@ def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[
         dimensions = lookup(group, "dimensions")
         for raw in dimensions if isinstance(dimensions, list) else ():
             numbers = raw.get("from") if isinstance(raw, dict) else None
-            listed = numbers if isinstance(numbers, list) else [numbers]
-            numbered = [n for n in listed if isinstance(n, int) and 0 < n <= len(findings) and n not in used]
+            number_list = numbers if isinstance(numbers, list) else [numbers]
+            numbered = [n for n in number_list if isinstance(n, int) and 0 < n <= len(findings) and n not in used]
             merged_numbers = list(dict.fromkeys(numbered))
             used.update(merged_numbers)
             if merged_numbers and normalise(name):

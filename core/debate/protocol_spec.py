@@ -120,8 +120,8 @@ class Param:
         except ValueError:
             kind = "a whole number" if isinstance(self.default, int) else "a number"
             raise UsageError(f"{owner}: {self.name} is {kind}, not '{text}'.", f"{self.allowed_values}.") from None
-        below = self.minimum is not None and not number >= self.minimum
-        if below or (self.maximum is not None and not number <= self.maximum):
+        too_low = self.minimum is not None and not number >= self.minimum
+        if too_low or (self.maximum is not None and not number <= self.maximum):
             raise UsageError(f"{owner}: {self.name} cannot be {text}.", f"{self.allowed_values}.")
         return number
 

@@ -186,18 +186,18 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, 
             current.above = None
         if _HEADING.match(marked.text, position, end):
             current = _CurrentLabel()
-        named = [
+        line_names = [
             name
             for name in _names_in(marked, names, position, end)
             if not _within(name.start, decided) and not _within(name.start, inside)
         ]
-        if len(named) == 1 and not inside and _stands_alone(marked, named[0], position, end):
-            current.section = named[0].item
-        pointed = _spoken_for(marked.text, named, inside, end)
+        if len(line_names) == 1 and not inside and _stands_alone(marked, line_names[0], position, end):
+            current.section = line_names[0].item
+        pointed = _spoken_for(marked.text, line_names, inside, end)
         pointed_starts = {name.start for name in pointed.values()}
-        noted = [(name.start, name.end, name) for name in named if name.start not in pointed_starts]
-        if named and marked.lines.count("|", position, end) > 1:  # in a row of a table the label may follow the quote
-            current = _CurrentLabel(above=named[0].item if len({name.item for name in named}) == 1 else None)
+        noted = [(name.start, name.end, name) for name in line_names if name.start not in pointed_starts]
+        if line_names and marked.lines.count("|", position, end) > 1:  # in a table row the label may follow the quote
+            current = _CurrentLabel(above=line_names[0].item if len({name.item for name in line_names}) == 1 else None)
         for start, stop, name in sorted([*noted, *((*span, None) for span in inside)], key=itemgetter(0)):
             if name is not None:
                 current.note(name)
@@ -216,21 +216,23 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, 
         position = end + 1
 
 
-def _spoken_for(text: str, named: Sequence[_Name], spans: Sequence[tuple[int, int]], line_end: int) -> dict[int, _Name]:
+def _spoken_for(
+    text: str, line_names: Sequence[_Name], spans: Sequence[tuple[int, int]], line_end: int
+) -> dict[int, _Name]:
     """Return the label after each quote of a line that speaks for it, by the start of the quote.
 
     In ``"tasty soup" and "good eggs" support #Food`` both do. A word that is also the name of a label does not count
     after a marked label: ``#Service: "kind and quick" (food)``.
     """
     by_start: dict[int, _Name] = {}
-    starts = [name.start for name in named]
-    first_strong = next((name.start for name in named if name.strong), line_end)
+    starts = [name.start for name in line_names]
+    first_strong = next((name.start for name in line_names if name.strong), line_end)
     following = line_end
     name = None
     for start, stop in reversed(spans):
         index = bisect_left(starts, stop)
         if index < len(starts) and starts[index] < following:
-            ahead = named[index]
+            ahead = line_names[index]
             speaks = _SPEAKS_FOR.fullmatch(text, stop, ahead.start)
             ends = _ENDS_CLAUSE.match(text, ahead.end, line_end)
             name = ahead if speaks and ends and (ahead.strong or first_strong > start) else None
@@ -259,11 +261,11 @@ def _names_in(marked: MarkedReply, names: Names, position: int, end: int) -> Ite
     first = head.end() if head else position
     for mention in names.mentions(text[position:end]):
         start, stop = position + mention.start, position + mention.end
-        written = names.written(mention.item)
+        spelling = names.written(mention.item)
         strong = (
             start <= first
             or text[start - 1] in _MARKED
-            or (text[start:stop] == written and written != written.lower())
+            or (text[start:stop] == spelling and spelling != spelling.lower())
             or _AFTER_NAME.match(text, stop, end) is not None
         )
         yield _Name(mention.item, start, stop, strong)
@@ -339,9 +341,9 @@ class Haystack:
 
     def _normalised(self, quote: str) -> tuple[str, int, int, str] | None:
         words = fold(quote, _SWAP).text.strip()
-        bare = _bare(words)
+        bare_quote = _bare(words)
         parts = [part for part in map(_bare, _ELLIPSIS.split(words)) if len(part) >= _PART_SHORTEST]
-        for phrase in dict.fromkeys(filter(None, (words, bare))):
+        for phrase in dict.fromkeys(filter(None, (words, bare_quote))):
             for name, folded in self._folded.items():
                 at = _whole_words(folded.text, phrase)
                 if at >= 0:
@@ -351,31 +353,31 @@ class Haystack:
                 span = _in_order(folded.text, parts)
                 if span is not None:
                     return name, *folded.source(*span), "fuzzy"
-        if FUZZY_SHORTEST <= len(bare) <= FUZZY_LONGEST:
-            return self._aligned(bare)
+        if FUZZY_SHORTEST <= len(bare_quote) <= FUZZY_LONGEST:
+            return self._aligned(bare_quote)
         return None
 
-    def _aligned(self, bare: str) -> tuple[str, int, int, str] | None:
-        best: tuple[float, str, int, int] | None = None
+    def _aligned(self, bare_quote: str) -> tuple[str, int, int, str] | None:
+        best_match: tuple[float, str, int, int] | None = None
         for name, folded in self._folded.items():
-            work = len(folded.text) * len(bare) ** 2 // 64
+            work = len(folded.text) * len(bare_quote) ** 2 // 64
             if self._work + work > FUZZY_WORK:
                 continue
             self._work += work
             # A text shorter than the quote would be looked for inside it: the wrong way round.
-            if len(folded.text) < len(bare):
-                score = fuzz.ratio(bare, folded.text, score_cutoff=FUZZY_SCORE)
+            if len(folded.text) < len(bare_quote):
+                score = fuzz.ratio(bare_quote, folded.text, score_cutoff=FUZZY_SCORE)
                 begin, end = 0, len(folded.text)
             else:
-                alignment = fuzz.partial_ratio_alignment(bare, folded.text, score_cutoff=FUZZY_SCORE)
+                alignment = fuzz.partial_ratio_alignment(bare_quote, folded.text, score_cutoff=FUZZY_SCORE)
                 score, begin, end = (
                     (alignment.score, alignment.dest_start, alignment.dest_end) if alignment else (0.0, 0, 0)
                 )
-            if score >= FUZZY_SCORE and begin < end and (best is None or score > best[0]):
-                best = (score, name, *folded.source(begin, end))
-        if best is None:
+            if score >= FUZZY_SCORE and begin < end and (best_match is None or score > best_match[0]):
+                best_match = (score, name, *folded.source(begin, end))
+        if best_match is None:
             return None
-        _, name, start, stop = best
+        _, name, start, stop = best_match
         return name, *_to_words(self._fields[name], start, stop), "fuzzy"
 
 

@@ -54,24 +54,24 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     name, max_rows = source.name, source.max_rows
     _check_size(source.stream, name)
     names, sheet_name, rows = _open(source)
-    read: list[list[Any]] = []
+    sheet_rows: list[list[Any]] = []
     lines: list[int] = []
     for line, row in rows:
         if all(cell == "" for cell in row):
             continue
-        read.append([_cell(value) for value in row])
+        sheet_rows.append([_cell(value) for value in row])
         lines.append(line)
         if not line & 0xFFF:
             source.progress(0.5)
-        if max_rows is not None and len(read) >= max_rows + HEADER_ROWS:
+        if max_rows is not None and len(sheet_rows) >= max_rows + HEADER_ROWS:
             break
-    if not read:
+    if not sheet_rows:
         raise InputError(f"{name} is empty.", "Choose a sheet with a header and rows.")
-    header_index = header_row(read[:HEADER_ROWS])
-    header = read[header_index]
-    first = header_index + 1 + further_headers(header, read[header_index + 1 :])
+    header_index = header_row(sheet_rows[:HEADER_ROWS])
+    header = sheet_rows[header_index]
+    first = header_index + 1 + further_headers(header, sheet_rows[header_index + 1 :])
     log: RowLog[list[Any]] = RowLog()
-    for line, row in list(zip(lines, read, strict=True))[first:][:max_rows]:
+    for line, row in list(zip(lines, sheet_rows, strict=True))[first:][:max_rows]:
         if is_repeated_header(row, header):
             log.reject(line, REPEATED_HEADER, ", ".join(map(as_text, row)))
         else:
@@ -79,11 +79,15 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     if not log.kept:
         raise InputError(f"Sheet '{sheet_name}' of {name} has a header but no rows.", "Add rows below it.")
     check_width(len(header), name)
-    header = names_with_options(header, read[header_index + 1 : first])
+    header = names_with_options(header, sheet_rows[header_index + 1 : first])
     data = tuple(zip(*log.kept, strict=True))
     used = [index for index, title in enumerate(header) if title != "" or any(cell != "" for cell in data[index])]
     columns, notes = clean_columns([header[index] for index in used])
-    notes = (*left_out_note(read[:header_index]), *left_out_note(read[header_index + 1 : first], BELOW_HEADER), *notes)
+    notes = (
+        *left_out_note(sheet_rows[:header_index]),
+        *left_out_note(sheet_rows[header_index + 1 : first], BELOW_HEADER),
+        *notes,
+    )
     if len(names) > 1:
         notes = (f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
     return Table(
@@ -205,8 +209,8 @@ def read_parquet(source: TableSource) -> Table:
         names_of_classes = _names_of_classes(file.schema_arrow)
         for batch in file.iter_batches(batch_size=min(_BATCH, total)):
             for cells, column, classes in zip(data, batch.columns, names_of_classes, strict=True):
-                read = _cells(column)
-                cells.extend([_class_name(cell, classes) for cell in read] if classes else read)
+                column_cells = _cells(column)
+                cells.extend([_class_name(cell, classes) for cell in column_cells] if classes else column_cells)
             source.progress(min(1.0, len(data[0]) / total) if data else 1.0)
             if data and len(data[0]) >= total:
                 break

@@ -151,13 +151,13 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     with LineReader(source, decoding, mark_end=True) as lines:
         reader = dialect.rows(lines)
         titles: list[list[str]] = []
-        below: list[list[str]] = []
+        lower_headers: list[list[str]] = []
         if header == "none" and first_rows:
             names = ["text"] if len(first_rows[0]) == 1 else [""] * len(first_rows[0])
         else:
-            titles, names, below = _read_header(lines, reader, first_rows, dialect, name)
+            titles, names, lower_headers = _read_header(lines, reader, first_rows, dialect, name)
         check_width(len(names), name)
-        columns, notes = clean_columns([unescape_formula(cell) for cell in names_with_options(names, below)])
+        columns, notes = clean_columns([unescape_formula(cell) for cell in names_with_options(names, lower_headers)])
         if header == "none" and columns[1:]:
             notes = (f"No line names the columns: they are called {columns[0]} to {columns[-1]}.",)
         keeps_quotes = not (dialect.escaped or dialect.skip_space)
@@ -186,7 +186,7 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         header=header,
         notes=(
             *left_out_note(titles),
-            *left_out_note(below, BELOW_HEADER),
+            *left_out_note(lower_headers, BELOW_HEADER),
             *header_note,
             *notes,
             *unclosed,
@@ -220,8 +220,10 @@ def _read_header(
     """Read up to the first row of data; return the rows above the header, the header, and the headers below it."""
     header_index = header_row(first_rows)
     *titles, names = (_header(lines, reader, name) for _ in range(header_index + 1))
-    below = [_header(lines, reader, name) for _ in range(further_headers(names, first_rows[header_index + 1 :]))]
-    return titles, _as_wide_as(first_rows[header_index + 1 + len(below) :], names, dialect), below
+    lower_headers = [
+        _header(lines, reader, name) for _ in range(further_headers(names, first_rows[header_index + 1 :]))
+    ]
+    return titles, _as_wide_as(first_rows[header_index + 1 + len(lower_headers) :], names, dialect), lower_headers
 
 
 def _is_list_of_texts(name: str, first_rows: list[list[str]]) -> bool:
@@ -237,12 +239,12 @@ def _is_data(first_rows: list[list[str]]) -> bool:
     Many labelled sets begin so: ``3,"Shares fell sharply on Monday."`` or ``The soup was cold again,Food``. Lines that
     repeat the first one, as in joined files, prove nothing.
     """
-    first, *below = first_rows or [[]]
+    first, *other_rows = first_rows or [[]]
     if not any(len(cell.split()) >= SENTENCE_WORDS for cell in first):
         return False
-    below = [row for row in below if row != first]
+    other_rows = [row for row in other_rows if row != first]
     for column, cell in enumerate(first):
-        classes = {row[column].strip() for row in below if len(row) > column} - {""}
+        classes = {row[column].strip() for row in other_rows if len(row) > column} - {""}
         if 0 < len(cell.split()) < SENTENCE_WORDS and cell.strip() in classes and len(classes) > 1:
             return True
     return False

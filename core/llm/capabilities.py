@@ -113,29 +113,29 @@ class ModelCapabilities:
             conversation[0] = {**conversation[0], "content": f"{head}\n\n{conversation[0]['content']}"}
         return conversation
 
-    def learn(self, message: str, sent: Mapping[str, Any]) -> bool:
-        """Learn from a refusal of ``sent`` (parameters by name); return True if the next attempt will differ.
+    def learn(self, message: str, params: Mapping[str, Any]) -> bool:
+        """Learn from a refusal of ``params`` (parameters by name); return True if the next attempt will differ.
 
         Each parameter is given up once.
         """
         learned = (
-            self._learn_schema(message, sent)
-            or self._learn_limit(message, sent)
-            or self._learn_name(message, sent)
-            or self.learn_system(message, sent)
+            self._learn_schema(message, params)
+            or self._learn_limit(message, params)
+            or self._learn_name(message, params)
+            or self.learn_system(message, params)
         )
         if learned:
             self.at = time.time()
         return learned
 
-    def learn_system(self, message: str, sent: Mapping[str, Any]) -> bool:
+    def learn_system(self, message: str, params: Mapping[str, Any]) -> bool:
         """Learn that system messages are not supported, which some servers report as their own error."""
-        if not sent.get("system") or not _SYSTEM.search(message):
+        if not params.get("system") or not _SYSTEM.search(message):
             return False
         self.no_system = True
         return True
 
-    def learn_context(self, message: str, sent: Mapping[str, Any]) -> bool:
+    def learn_context(self, message: str, params: Mapping[str, Any]) -> bool:
         """Learn the context from a refusal because prompt and output limit exceed it together.
 
         Return True if the next attempt has a lower limit.
@@ -145,7 +145,7 @@ class ModelCapabilities:
         if not context or (self.context is not None and self.context <= context):
             return False
         self.context, self.at = context, time.time()
-        return any(self.limited(sent[name]) < sent[name] for name in _LIMIT_NAMES if name in sent)
+        return any(self.limited(params[name]) < params[name] for name in _LIMIT_NAMES if name in params)
 
     def without_schema(self) -> None:
         """Record that the server does not support schemas."""
@@ -156,8 +156,8 @@ class ModelCapabilities:
         if not self.schema:
             self.schema = "full" if bounded else "plain"
 
-    def _learn_schema(self, message: str, sent: Mapping[str, Any]) -> bool:
-        bounded = sent.get("schema")
+    def _learn_schema(self, message: str, params: Mapping[str, Any]) -> bool:
+        bounded = params.get("schema")
         if bounded is None or not (_SCHEMA.search(message) or _LENGTHS.search(message)):
             return False
         if bounded and _BOUNDS.search(message):
@@ -167,13 +167,13 @@ class ModelCapabilities:
             self.schema = "none"
         return True
 
-    def _learn_limit(self, message: str, sent: Mapping[str, Any]) -> bool:
-        name = next((candidate for candidate in _LIMIT_NAMES if candidate in sent), None)
+    def _learn_limit(self, message: str, params: Mapping[str, Any]) -> bool:
+        name = next((candidate for candidate in _LIMIT_NAMES if candidate in params), None)
         if name is None or not _LIMIT.search(message):
             return False
         match = _MOST.search(message)
         most = int(match[1]) - bool(match["exclusive"]) if match else 0
-        if 0 < most < int(sent[name]):
+        if 0 < most < int(params[name]):
             self.most_tokens = min(self.most_tokens or most, most)
             return True
         if name == "max_tokens" and re.search(r"\bmax_tokens\b", message):
@@ -185,12 +185,12 @@ class ModelCapabilities:
             return True
         return False
 
-    def _learn_name(self, message: str, sent: Mapping[str, Any]) -> bool:
-        if sent.get("think") not in (None, True, False) and re.search(r"think value", message, re.IGNORECASE):
+    def _learn_name(self, message: str, params: Mapping[str, Any]) -> bool:
+        if params.get("think") not in (None, True, False) and re.search(r"think value", message, re.IGNORECASE):
             self.levels = False
             return True
         for name, pattern in _NAMED.items():
-            if name in sent and pattern.search(message):
+            if name in params and pattern.search(message):
                 self.refused_params.add(name)
                 return True
         return False

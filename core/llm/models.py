@@ -159,9 +159,9 @@ class ModelLibrary:
             return capabilities
         probe_settings = settings.model_copy(update={"codebook": probe.BOOK})
 
-        async def send(request: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply:
+        async def send(request: Request, sampling: Sampling, extra_params: Mapping[str, Any]) -> Reply:
             probed = role_model.model_copy(update={"sampling": sampling})
-            return await self._send(probed, request, probe_settings, lambda _text, _is_reasoning: None, more)
+            return await self._send(probed, request, probe_settings, lambda _text, _is_reasoning: None, extra_params)
 
         await probe.examine(send, capabilities)
         return await self.look_up(role_model)
@@ -176,14 +176,14 @@ class ModelLibrary:
         request: Request,
         settings: RunSettings,
         on_delta: OnDelta,
-        more: Mapping[str, Any] = _NOTHING,
+        extra_params: Mapping[str, Any] = _NOTHING,
     ) -> Reply:
         connection = self.connection_of(role_model)
         key = await self.key(connection)
         capabilities = self.capabilities.of(connection, role_model.model)
         if capabilities.logprobs and request.form != "text":
-            more = {**more, "logprobs": True}
-        model_request = self.build_request(key, role_model, request, settings, more)
+            extra_params = {**extra_params, "logprobs": True}
+        model_request = self.build_request(key, role_model, request, settings, extra_params)
         api: ChatAPI = ollama_chat if connection.dialect == "ollama" else openai_chat
 
         def on_redacted_delta(text: str, is_reasoning: bool) -> None:
@@ -211,9 +211,9 @@ class ModelLibrary:
         role_model: RoleModel,
         request: Request,
         settings: RunSettings,
-        more: Mapping[str, Any] = _NOTHING,
+        extra_params: Mapping[str, Any] = _NOTHING,
     ) -> ModelRequest:
-        """Return the request for a server, with ``more`` parameters by name."""
+        """Return the request for a server, with ``extra_params`` by name."""
         seed, connection = role_model.sampling.seed, self.connection_of(role_model)
         return ModelRequest(
             connection=connection,
@@ -225,7 +225,7 @@ class ModelLibrary:
             silence=(silence := settings.handling.silence or streaming.SILENCE_SECONDS),
             deadline=settings.handling.deadline or silence + streaming.reply_seconds(request.output_limit(role_model)),
             price=lambda usage: self.prices.cost(connection, role_model.model, usage),
-            more=more,
+            extra_params=extra_params,
         )
 
     def max_cost(self, role_model: RoleModel, request: Request) -> float:

@@ -43,7 +43,7 @@ def optional(request: ModelRequest) -> dict[str, Any]:
         "seed": request.seed,
         "think": think,
     }
-    return {name: value for name, value in params.items() if value is not None} | dict(request.more)
+    return {name: value for name, value in params.items() if value is not None} | dict(request.extra_params)
 
 
 def body(
@@ -66,7 +66,7 @@ def body(
         parameters["think"] = optional["think"] if capabilities.levels else optional["think"] is not False
     if schema is not None:
         parameters["format"] = schema
-    parameters |= {name: optional[name] for name in request.more if name in optional}
+    parameters |= {name: optional[name] for name in request.extra_params if name in optional}
     return parameters
 
 

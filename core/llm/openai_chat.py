@@ -29,7 +29,7 @@ def optional(request: ModelRequest) -> dict[str, Any]:
         "reasoning_effort": sampling.reasoning_effort,
     }
     sampling_params = {name: value for name, value in params.items() if value is not None}
-    return {**sampling_params, **request.more, "stream": True, "stream_options": {"include_usage": True}}
+    return {**sampling_params, **request.extra_params, "stream": True, "stream_options": {"include_usage": True}}
 
 
 def body(

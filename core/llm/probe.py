@@ -75,9 +75,9 @@ async def examine(send: Send, capabilities: ModelCapabilities) -> None:
         capabilities.reasons = any(reply.reasoning for reply in replies)
 
 
-async def _tried(send: Send, request: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply | None:
+async def _tried(send: Send, request: Request, sampling: Sampling, extra_params: Mapping[str, Any]) -> Reply | None:
     try:
-        return await send(request, sampling, more)
+        return await send(request, sampling, extra_params)
     except ModelError:
         return None
 

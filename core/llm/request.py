@@ -41,7 +41,7 @@ class ModelRequest:
     silence: float
     deadline: float
     price: Callable[[Usage], float | None]
-    more: Mapping[str, Any] = field(default_factory=dict)
+    extra_params: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters by name, which a server may refuse like any other."""
 
     @property

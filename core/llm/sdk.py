@@ -87,17 +87,17 @@ def _limited_to(most_bytes: int) -> dict[str, list[Any]]:
     async def limit(response: Any) -> None:
         if response.headers.get("content-encoding", "identity") != "identity":
             raise ValueError("the response is compressed although that was not asked for")
-        stream, read = response.stream, 0
+        stream, bytes_read = response.stream, 0
 
         class Limited(type(stream)):  # type: ignore[misc]
             def __init__(self) -> None:
                 pass
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
-                nonlocal read
+                nonlocal bytes_read
                 async for piece in stream:
-                    read += len(piece)
-                    if read > most_bytes:
+                    bytes_read += len(piece)
+                    if bytes_read > most_bytes:
                         raise ValueError(f"the response has more than {most_bytes:,} bytes")
                     yield piece
 

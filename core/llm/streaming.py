@@ -464,12 +464,12 @@ async def _post(session: aiohttp.ClientSession, url: str, **options: Any) -> aio
 
 async def beginning(response: aiohttp.ClientResponse, most: int) -> bytes:
     """Return up to ``most`` bytes of the body; fewer if the connection breaks or ``END_OF_STREAM_SECONDS`` are over."""
-    read = bytearray()
+    received = bytearray()
     with contextlib.suppress(aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, TimeoutError):
         async with asyncio.timeout(END_OF_STREAM_SECONDS):
-            while len(read) < most and (piece := await response.content.read(most - len(read))):
-                read += piece
-    return bytes(read)
+            while len(received) < most and (piece := await response.content.read(most - len(received))):
+                received += piece
+    return bytes(received)
 
 
 async def drain(response: aiohttp.ClientResponse) -> None:
@@ -500,9 +500,9 @@ OnDelta: TypeAlias = Callable[[str, bool], None]
 
 
 def _token_bytes(token: Mapping[str, Any]) -> bytes:
-    reported = token.get("bytes")
-    if isinstance(reported, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in reported):
-        return bytes(reported)
+    byte_values = token.get("bytes")
+    if isinstance(byte_values, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in byte_values):
+        return bytes(byte_values)
     return str(token.get("token", "")).encode("utf-8", "replace")
 
 

@@ -391,12 +391,12 @@ def _decide_item(codebook: Codebook, values_by_group: Mapping[str, Sequence[Valu
             return (None if abs(share - 0.5) < 1e-9 else share > 0.5), shares_text
         case "choice":
             shares = {label.id: _mean_share(values_by_group, label.id) for label in codebook.labels}
-            named = sorted(
+            voted_labels = sorted(
                 (label for label in codebook.labels if shares[label.id]), key=lambda label: -shares[label.id]
             )
-            shares_text = ", ".join(f"{label.name} {shares[label.id]:.0%}" for label in named)
-            tie = len(named) > 1 and abs(shares[named[0].id] - shares[named[1].id]) < 1e-9
-            return (None if tie or not named else named[0].id), shares_text
+            shares_text = ", ".join(f"{label.name} {shares[label.id]:.0%}" for label in voted_labels)
+            tie = len(voted_labels) > 1 and abs(shares[voted_labels[0].id] - shares[voted_labels[1].id]) < 1e-9
+            return (None if tie or not voted_labels else voted_labels[0].id), shares_text
 
 
 def _mean_share(values_by_group: Mapping[str, Sequence[Value]], value: Value) -> float:

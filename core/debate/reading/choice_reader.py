@@ -180,12 +180,12 @@ class ChoiceReader(Reader):
         return self._choice_reading(*(chosen_items | other_items), end=end) if chosen_items else None
 
     def _read_json_choice(self, values: list[Any], end: int) -> Reading:
-        named = [entry_name(value) for value in values]
-        if unknown := [str(value if name is None else name) for value, name in zip(values, named, strict=True)
+        entry_names = [entry_name(value) for value in values]
+        if unknown := [str(value if name is None else name) for value, name in zip(values, entry_names, strict=True)
                        if label_named(name, self.names) is None]:  # fmt: skip
             raise residue(unknown[0], unknown)
         return self._choice_reading(
-            *dict.fromkeys(item for name in named if (item := label_named(name, self.names))), end=end
+            *dict.fromkeys(item for name in entry_names if (item := label_named(name, self.names))), end=end
         )
 
     def _choice_reading(self, *items: str, end: int) -> Reading:

@@ -160,8 +160,8 @@ def check_comment(text: str, names: Names) -> None:
 
 def _is_starred(line: str) -> bool:
     """Return True if a word of the line has an asterisk that refers to a footnote and is not emphasis."""
-    bare = without_bullet(line)
-    return bare.count("*") % 2 == 1 and _STARRED.search(bare) is not None
+    stripped = without_bullet(line)
+    return stripped.count("*") % 2 == 1 and _STARRED.search(stripped) is not None
 
 
 def _rates_again(sentence: str, _: Decided, names: Names) -> bool:
@@ -190,8 +190,8 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
 def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool) -> bool:
     """Return True if a sentence speaks for a label outside the decision, or against one of the decision."""
     tokens = [token for token in tokenise(sentence, names) if token.kind != "bracket"]
-    named = {token.item for token in tokens if token.kind == "name"}
-    if not named:
+    named_items = {token.item for token in tokens if token.kind == "name"}
+    if not named_items:
         return False
     folded = sentence.casefold()
     if _COUNTERFACTUAL.search(folded):
@@ -199,11 +199,11 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool
     if _states_otherwise(tokens, decided) or (is_choice and _ALTERNATIVE.match(folded)):
         return True
     agreed = is_agreed(folded)
-    objected = _OBJECTION.search(folded) and named & decided.keys()
-    if agreed and (objected or (_PROPOSAL.search(folded) and named - decided.keys())):
+    objected = _OBJECTION.search(folded) and named_items & decided.keys()
+    if agreed and (objected or (_PROPOSAL.search(folded) and named_items - decided.keys())):
         return True
     claims = claims_of(sentence, names, is_choice=is_choice)
-    if _ONLY.match(folded) and named < decided.keys() and any(claim.stance == "for" for claim in claims):
+    if _ONLY.match(folded) and named_items < decided.keys() and any(claim.stance == "for" for claim in claims):
         return True
     for claim in claims:
         if claim.reported and not agreed:
@@ -418,9 +418,9 @@ def claims_of(sentence: str, names: Names, *, is_choice: bool) -> list[Claim]:
 
 def _grouped(sentence: str, names: Names) -> tuple[str, list[_LabelGroup]]:
     """Return a sentence in lower case with § for labels, without quotations and brackets, and the labels of each §."""
-    bare = sentence.strip()
-    if bare.startswith("(") and bare.endswith(")"):
-        sentence = bare[1:-1]
+    stripped = sentence.strip()
+    if stripped.startswith("(") and stripped.endswith(")"):
+        sentence = stripped[1:-1]
     parts: list[str] = []
     named: list[tuple[str, bool]] = []
     end = 0
@@ -484,11 +484,11 @@ def _stance(clause: str, *, written: bool, is_choice: bool) -> Stance | None:
 
 def _is_reported(before: str, clause: str) -> bool:
     """Return True if a clause, after the words ``before``, is what another role says or what is supposed."""
-    named = clause.index("§")
+    name_position = clause.index("§")
     against = (pattern.search(clause) for pattern in (_LABEL.against, _NEGATION, _SAYS))
-    begin = min([named, *(match.start() for match in against if match)])
+    begin = min([name_position, *(match.start() for match in against if match)])
     reporting = _OWN_VIEW.sub("", _DESPITE.sub("", before + clause[:begin]))
-    return (is_reporting(reporting) or "even if" in reporting) and not is_agreed(before + clause[:named])
+    return (is_reporting(reporting) or "even if" in reporting) and not is_agreed(before + clause[:name_position])
 
 
 def is_agreed(words: str) -> bool:

@@ -342,8 +342,8 @@ def _speaker(lines: str, start: int, announced: Sequence[int]) -> str:
         is_name = lines[begin:end].lstrip().startswith("#") or lines[begin:end].endswith(":")
     if not is_name or bisect_left(announced, begin) < bisect_right(announced, end):
         return ""
-    named = _SPEAKER.fullmatch(lines, begin, end)
-    return named[1].strip(" _").casefold() if named else ""
+    match = _SPEAKER.fullmatch(lines, begin, end)
+    return match[1].strip(" _").casefold() if match else ""
 
 
 def _markers_in_line(line: str, unit: str, weak: bool) -> tuple[Marker, ...]:

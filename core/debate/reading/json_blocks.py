@@ -167,8 +167,8 @@ def entries(value: Any) -> list[tuple[Any, Any]]:
     if isinstance(value, dict) and entry_name(value) is None:
         return list(value.items())
     elements = value if isinstance(value, list) else [] if value is None else [value]
-    named = ((entry_name(entry), entry) for entry in elements)
-    return [(entry if name is None else name, entry if isinstance(entry, dict) else True) for name, entry in named]
+    pairs = ((entry_name(entry), entry) for entry in elements)
+    return [(entry if name is None else name, entry if isinstance(entry, dict) else True) for name, entry in pairs]
 
 
 def lookup(data: Any, *keys: str) -> Any:

@@ -270,8 +270,8 @@ class LabelsReader(Reader):
 
     def _label_at_start(self, text: str) -> str | None:
         """Return the label with whose name a line starts."""
-        named = self.names.at(fold(text.lstrip(" \t>*_#`\"'“")), 0)
-        return named[0] if named else None
+        name_match = self.names.at(fold(text.lstrip(" \t>*_#`\"'“")), 0)
+        return name_match[0] if name_match else None
 
     def _labels_reading(self, statements: Statements, end: int) -> Reading:
         """Return the reading of statements on labels: those not named are absent if any is present, or none is.

@@ -187,8 +187,8 @@ class Statements:
             return False
         texts = line.strip().strip("|").split("|")
         cells = [tokenise(text, self.names) for text in texts]
-        named = next((index for index, cell in enumerate(cells) if _only_names(cell)), None)
-        if self._columns is None and named is None:
+        name_column = next((index for index, cell in enumerate(cells) if _only_names(cell)), None)
+        if self._columns is None and name_column is None:
             self._columns = [_column(text, cell) for text, cell in zip(texts, cells, strict=True)]
             return False
         columns = [*(self._columns or []), *["neutral"] * len(cells)][: len(cells)]
@@ -200,14 +200,14 @@ class Statements:
                     if token.kind == "name":
                         self._state(token.item, column is True)
             return True
-        subject = cells[named][0].item if named is not None else ""
+        subject = cells[name_column][0].item if name_column is not None else ""
         answers: list[Answer] = []
         notes: set[Answer] = set()
-        for index in range(0 if named is None else named + 1, len(cells)):
+        for index in range(0 if name_column is None else name_column + 1, len(cells)):
             column, cell = columns[index], cells[index]
             answer = True if isinstance(column, bool) and _TICK.fullmatch(texts[index]) else _sole_answer(cell)
             if answer == NO_ANSWER:
-                if named is not None and _takes_back(cell, subject, implicit=False):
+                if name_column is not None and _takes_back(cell, subject, implicit=False):
                     raise residue(line)
             elif column == "note":
                 notes.add(answer if isinstance(answer, bool) else None)
@@ -217,21 +217,26 @@ class Statements:
                 answers.append(column == answer)
             else:
                 answers.append(answer if isinstance(answer, bool) else None)
-        if named is None and not answers:
+        if name_column is None and not answers:
             return False
-        if named is not None and not notes and set(columns[named + 1 :]) == {"note"} and len(cells[named]) == 1:
-            if not all(_is_evidence(cell, subject) for cell in cells[named + 1 :]):
+        if (
+            name_column is not None
+            and not notes
+            and set(columns[name_column + 1 :]) == {"note"}
+            and len(cells[name_column]) == 1
+        ):
+            if not all(_is_evidence(cell, subject) for cell in cells[name_column + 1 :]):
                 raise residue(line)
             self._state(subject, True, explicit=False)
             return True
         if (
-            named is None
+            name_column is None
             or len(set(answers)) != 1
             or len(answers) > max(1, len([c for c in columns if c in (True, False)]))
             or notes - ({False, None} if answers[0] is False else {answers[0]})
         ):
-            raise residue(line, [texts[0].strip(" *_#")] if named is None else ())
-        for token in cells[named]:
+            raise residue(line, [texts[0].strip(" *_#")] if name_column is None else ())
+        for token in cells[name_column]:
             if token.kind == "name":
                 self._state(token.item, answers[0])
         return True
@@ -473,11 +478,11 @@ class _Sentence:
     def _denial(self, token: Token) -> None:
         self._flush()
         self.position += 1
-        denied: list[str] = []
+        denied_items: list[str] = []
         joined: set[str] = set()
         while (current := self._token()).kind:
             if current.kind == "name":
-                denied.append(current.item)
+                denied_items.append(current.item)
             elif current.kind in ("comma", "and", "or", "neg"):
                 joined.add(current.text.split()[-1] if current.kind == "neg" else current.kind)
             elif current.kind == "bracket" and not _takes_back(current.inner, "", implicit=True):
@@ -488,14 +493,14 @@ class _Sentence:
         contrasted = self._token().text == "but" and self._kind(1) in ("name", "fill")
         if self._kind() not in ("", "semicolon", "why", "link") and not contrasted:
             self._fail()
-        unclear = len(denied) > 1 and not _STRONG.match(token.text) and not joined & {"or", "nor", "not"}
-        if not denied or unclear:
+        unclear = len(denied_items) > 1 and not _STRONG.match(token.text) and not joined & {"or", "nor", "not"}
+        if not denied_items or unclear:
             self._fail()
         if contrasted:
             self.position += 1  # "not Food, not Price, but Service"
         else:
-            self._comment(denied[-1], implicit=False)
-        for item in denied:
+            self._comment(denied_items[-1], implicit=False)
+        for item in denied_items:
             self.out._state(item, False)
 
     def _struck(self, token: Token) -> None:
@@ -668,14 +673,14 @@ def _answered(tokens: Sequence[Token]) -> Sequence[Token]:
     mark = next((at for at, token in enumerate(tokens) if token.text == "?"), len(tokens))
     question, answer = tokens[:mark], tokens[mark + 1 :]
     kinds = {token.kind for token in question} - {"name"}
-    named = [token for token in question if token.kind == "name"]
-    if len(named) != 1 or not answer or answer[0].kind not in ("yes", "no") or not kinds <= _ASKED:
+    name_tokens = [token for token in question if token.kind == "name"]
+    if len(name_tokens) != 1 or not answer or answer[0].kind not in ("yes", "no") or not kinds <= _ASKED:
         return tokens
-    return (named[0], Token("link", tokens[mark].start, tokens[mark].end, ":"), *answer)
+    return (name_tokens[0], Token("link", tokens[mark].start, tokens[mark].end, ":"), *answer)
 
 
 def _is_single(sentence: Sequence[Token]) -> bool:
     """Return True if a sentence is about the one label that it starts with."""
-    named = {token.item for token in every(sentence) if token.kind == "name"}
+    named_items = {token.item for token in every(sentence) if token.kind == "name"}
     first = next((token.kind for token in sentence if token.kind not in ("fill", "mark")), "")
-    return len(named) == 1 and first == "name"
+    return len(named_items) == 1 and first == "name"

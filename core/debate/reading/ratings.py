@@ -164,16 +164,20 @@ def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> t
     """
     collected, table = _Collected(codebook, names), _Table(names)
     last = -1
-    written = marked.lines.strip()
-    first_and_last = (written.partition("\n")[0].strip(), written.rpartition("\n")[2].strip())
+    reply_text = marked.lines.strip()
+    first_and_last = (reply_text.partition("\n")[0].strip(), reply_text.rpartition("\n")[2].strip())
     for start, end in marked.spans():
         boxes = list(_BOXED.finditer(marked.text, start, end)) if collected.sole else []
         boxed = boxes[-1] if boxes else None
         line = boxed[1] if boxed else table.decided(marked.text[start:end])
         is_extract = line != marked.text[start:end]
-        plain = _in_digits(line if is_extract else _unwrapped(marked.lines[start:end]))
-        alone = (boxed or marked.lines[start:end].strip() in first_and_last) and _POINT.match(plain.strip())
-        if (alone or _PLAIN.fullmatch(plain)) and len(_NUMBERED_CELL.findall(plain)) < 2 and collected.line(line):
+        line_text = _in_digits(line if is_extract else _unwrapped(marked.lines[start:end]))
+        alone = (boxed or marked.lines[start:end].strip() in first_and_last) and _POINT.match(line_text.strip())
+        if (
+            (alone or _PLAIN.fullmatch(line_text))
+            and len(_NUMBERED_CELL.findall(line_text)) < 2
+            and collected.line(line)
+        ):
             start = boxed.start() if boxed else start
             if len(boxes) > 1:
                 return Reading(), -1
@@ -310,24 +314,24 @@ class _Collected:
         """Take the rating at a position of a line and return the start of the next one, 0 after the last."""
         if ordinal := _ORDINAL.match(folded.text, position):
             position = ordinal.end()
-        named = self.names.at(folded, position)
-        while named is None and position < len(folded.text) and folded.text[position] in _DECORATION:
+        name_match = self.names.at(folded, position)
+        while name_match is None and position < len(folded.text) and folded.text[position] in _DECORATION:
             position += 1
-            named = self.names.at(folded, position)
-        if named is None and self.sole is not None:
+            name_match = self.names.at(folded, position)
+        if name_match is None and self.sole is not None:
             if _POINT.match(folded.text, position):
                 self.read_words(self.sole, text, folded, position)
                 return 0
             score = _SCORE.match(folded.text, position)
-            named = (self.sole, score.end()) if score else None
-        matches = (pattern.match(folded.text, named[1]) for pattern in self.between) if named else ()
+            name_match = (self.sole, score.end()) if score else None
+        matches = (pattern.match(folded.text, name_match[1]) for pattern in self.between) if name_match else ()
         between = next(filter(None, matches), None)
-        if named is None or between is None:
+        if name_match is None or between is None:
             if other := _OTHER.match(folded.text, position):
                 start, end = folded.source(*other.span("name"))
                 self.unknown.setdefault(text[start:end].strip(" *_#\"'"))
             return 0
-        self.read_words(named[0], text, folded, between.end())
+        self.read_words(name_match[0], text, folded, between.end())
         following = _NEXT.search(folded.text, between.end())
         return following.end() if following else 0
 

@@ -33,9 +33,9 @@ class RatingsReader(Reader):
         return self._ratings_reading(ratings)
 
     def _read_value(self, block: Block, value: Any) -> Reading:
-        rated = ratings_in(block.data if value is None else value, self.codebook, self.names)
-        self._check_ratings(rated, block.end, block.end)
-        return self._ratings_reading(rated)
+        ratings = ratings_in(block.data if value is None else value, self.codebook, self.names)
+        self._check_ratings(ratings, block.end, block.end)
+        return self._ratings_reading(ratings)
 
     def _read_answers_by_name(self, block: Block) -> Reading | None:
         stated = self._stated_by_name(block)
@@ -48,33 +48,33 @@ class RatingsReader(Reader):
 
     def _read_unmarked(self) -> Reading | None:
         for find in (unmarked_ratings, ratings_in_sentences):
-            rated, end = find(self.marked, self.codebook, self.names)
+            ratings, end = find(self.marked, self.codebook, self.names)
             if (
                 end >= 0
                 and not (self.cut and end >= len(self.marked.text))
-                and (reading := self._reading_if_all_rated(rated, end))
+                and (reading := self._reading_if_all_rated(ratings, end))
             ):
                 return reading
         return None
 
-    def _reading_if_all_rated(self, rated: Reading, end: int) -> Reading | None:
-        if not rated.values or self._missing({**rated.values, **rated.undecided}):
+    def _reading_if_all_rated(self, ratings: Reading, end: int) -> Reading | None:
+        if not ratings.values or self._missing({**ratings.values, **ratings.undecided}):
             return None
-        self._check_ratings(rated, self.start, end)
-        return self._ratings_reading(rated)
+        self._check_ratings(ratings, self.start, end)
+        return self._ratings_reading(ratings)
 
-    def _check_ratings(self, rated: Reading, start: int, end: int) -> None:
-        check_rating_lines(self.marked.lines[start:end], rated.values, self.names)
-        check_following(self.marked.lines[end:], rated.values, "rating", self.names)
+    def _check_ratings(self, ratings: Reading, start: int, end: int) -> None:
+        check_rating_lines(self.marked.lines[start:end], ratings.values, self.names)
+        check_following(self.marked.lines[end:], ratings.values, "rating", self.names)
 
-    def _ratings_reading(self, rated: Reading) -> Reading:
-        unknown = rated.unknown
-        values = {item: rated.values[item] for item in self.items if item in rated.values and item not in self.open}
+    def _ratings_reading(self, ratings: Reading) -> Reading:
+        unknown = ratings.unknown
+        values = {item: ratings.values[item] for item in self.items if item in ratings.values and item not in self.open}
         if not values and self.open.keys() < set(self.items):
-            reasons = [f"{self.names.written(item)}: {reason}" for item, reason in rated.undecided.items()]
+            reasons = [f"{self.names.written(item)}: {reason}" for item, reason in ratings.undecided.items()]
             outside = f"it names only what is not in the codebook: {quoted_names(unknown)}" if unknown else ""
             raise Unreadable(
                 f"no dimension has a rating ({'; '.join(reasons[:5]) or outside or 'none is named'})", unknown
             )
-        reasons_by_item = {**dict.fromkeys(self.items, "no rating given"), **rated.undecided, **self.open}
+        reasons_by_item = {**dict.fromkeys(self.items, "no rating given"), **ratings.undecided, **self.open}
         return Reading(values, {item: reasons_by_item[item] for item in self.items if item not in values}, unknown)

@@ -164,13 +164,13 @@ def _past_contrast(tokens: Sequence[Token], at: int, item: str) -> int:
 
 def _contrasted(tokens: Sequence[Token]) -> tuple[str, int] | None:
     """Return the label of "not Y but X" or "neither Y nor Z but X", and the position after it."""
-    denied: list[str] = []
+    denied_items: list[str] = []
     for at, token in enumerate(tokens):
         if token.kind in _NAMED:
-            denied.append(token.item)
-        elif token.text in ("but", "so", "hence", "thus", "therefore") and denied:
+            denied_items.append(token.item)
+        elif token.text in ("but", "so", "hence", "thus", "therefore") and denied_items:
             end = past(tokens, at + 1, {"fill"}, {"rather", "a", "an", "is", "instead"})
-            if end < len(tokens) and tokens[end].kind in _NAMED and tokens[end].item not in denied:
+            if end < len(tokens) and tokens[end].kind in _NAMED and tokens[end].item not in denied_items:
                 return tokens[end].item, end + 1
             return None
         elif token.kind not in ("neg", "negation", "comma", "or", "and", "fill") and token.text not in ("a", "an"):
