@@ -57,6 +57,8 @@ def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> Non
     wait_for_result(page, "Test no. 2: draft against v1 on 20 documents")
     expect(page.locator(".trial-results .summary")).to_contain_text(re.compile(r"Macro F1 0\.\d+ .* before, "))
     expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
+    note, documents = (page.locator(f".trial-results {name}").bounding_box() for name in (".note", ".documents"))
+    assert note["width"] > 0.95 * documents["width"], "the conclusion is a sentence"
     broken, _ = broken_and_fixed(page)
     assert broken > 0
     first = page.locator(".trial-results .document-row").first
