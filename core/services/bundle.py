@@ -143,7 +143,7 @@ def restore_bundle(file: BinaryIO, path: Path) -> Path:
 class _SizeLimit:
     """A limit on unpacked bytes: a small archive can unpack to terabytes.
 
-    The limit is ``ratio`` times the bundle's size, at least ``MIN_LIMIT``, and at most the free space at ``place``.
+    The limit is ``ratio`` times the bundle's size, at least ``MIN_LIMIT``, and at most the free space at ``folder``.
     """
 
     def __init__(self, size: int, ratio: int, folder: Path | str) -> None:

@@ -213,8 +213,8 @@ def _whole_run(
 ) -> Step:
     """Return the step of the run on all documents. It continues the last run if that is such a run.
 
-    ``changed`` says what changed since the run ``whole``. ``is_outdated`` is True if another run is due because of it:
-    not during the review of that run.
+    ``changed`` says what changed since ``full_run``. ``is_outdated`` is True if another run is due because of it: not
+    during the review of that run.
     """
     words = "Debate the other documents." if reviewed else "After the review of the pilot."
     words = changed or (_run_words(full_run, "done") if full_run else words)

@@ -40,7 +40,7 @@ class ConnectionEntry:
     """A connection as shown on the Models page.
 
     ``key_name`` is the environment variable of the key, empty if no variable is for this address. A connection with
-    ``own`` can be removed.
+    ``is_own`` can be removed.
     """
 
     name: str

@@ -125,7 +125,7 @@ class Annotations(Reader):
     ) -> dict[str, npt.NDArray[Any]]:
         """Return the last values of each role in each round.
 
-        The arrays are ``place``, the index in ``rounds``, ``row``, the document's position in the run, ``column``, the
+        The arrays are ``step``, the index in ``rounds``, ``row``, the document's position in the run, ``column``, the
         item's index, and ``value``, coded as in ``grid``.
         """
         value, coding = _coded_value(codebook)
@@ -133,21 +133,21 @@ class Annotations(Reader):
         return self._connection.numbers(
             f"""
             WITH last AS (
-                SELECT document_id, list_position($rounds, round || '/' || role) - 1 AS place, max(turn) AS turn
+                SELECT document_id, list_position($rounds, round || '/' || role) - 1 AS step, max(turn) AS turn
                 FROM turns WHERE run_id = $run AND NOT superseded AND values IS NOT NULL
-                GROUP BY document_id, place, item
-            ), placed AS MATERIALIZED (
-                SELECT document_id, turn, place::INTEGER AS place, position::INTEGER AS row
+                GROUP BY document_id, step, item
+            ), steps AS MATERIALIZED (
+                SELECT document_id, turn, step::INTEGER AS step, position::INTEGER AS row
                 FROM last JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
-                WHERE place IS NOT NULL
+                WHERE step IS NOT NULL
             ), items AS (
                 SELECT unnest($items) AS item, (generate_subscripts($items, 1) - 1)::INTEGER AS nth
             )
-            SELECT place, row, nth AS column, ({value})::DOUBLE AS value
+            SELECT step, row, nth AS column, ({value})::DOUBLE AS value
             FROM (
                 SELECT document_id, turn, item, value FROM annotations
                 WHERE run_id = $run AND annotator <> 'verdict' AND {value} IS NOT NULL
-            ) JOIN placed USING (document_id, turn) JOIN items USING (item)
+            ) JOIN steps USING (document_id, turn) JOIN items USING (item)
             """,
             {"run": run_id, "items": list(codebook.items), "rounds": names, **coding},
         )

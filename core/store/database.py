@@ -116,7 +116,7 @@ def _first_line(text: str) -> str:
 class Connection:
     """An open project file. Reading is safe from every thread, because each thread has its own cursor.
 
-    ``open_file`` creates a connection. Call ``close`` once, after closing the writer. ``made`` is True if opening
+    ``open_file`` creates a connection. Call ``close`` once, after closing the writer. ``created`` is True if opening
     created the file.
     """
 

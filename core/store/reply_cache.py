@@ -137,7 +137,7 @@ def reply_log_path(project: Path) -> Path:
 class ReplyLog:
     """The reply log of an open project, for use from any thread.
 
-    ``found`` are the replies that a crashed process left in it; an incomplete line is skipped.
+    ``recovered`` are the replies that a crashed process left in it; an incomplete line is skipped.
     """
 
     def __init__(self, path: Path) -> None:

@@ -280,7 +280,7 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     codebook = run.settings.codebook
     rounds = session.store.annotations.debate_rounds(run.run_id)
     table = session.store.annotations.round_values(run.run_id, rounds, codebook)
-    step_numbers, rows, columns, values = (table[name] for name in ("place", "row", "column", "value"))
+    step_numbers, rows, columns, values = (table[name] for name in ("step", "row", "column", "value"))
     shape = (run.documents, len(codebook.items))
     groups: dict[tuple[str, int], dict[str, Grid]] = {}
     for number, (role, round) in enumerate(rounds):

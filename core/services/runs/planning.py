@@ -160,7 +160,7 @@ def split_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, 
 def _split(
     model: type[Form], fields: Mapping[str, str], params: Mapping[str, str], **fixed: Any
 ) -> tuple[Form, dict[str, str]]:
-    """Return a model made of its parameters and of the ``given`` fields, and the other parameters.
+    """Return a model made of its parameters and of the ``fixed`` fields, and the other parameters.
 
     ``fields`` maps the parameters of the model to its fields. Raises UsageError for an invalid value.
     """
