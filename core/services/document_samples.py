@@ -17,8 +17,8 @@ from typing import Literal, TypeAlias, TypeVar
 
 from core.documents import Document
 from core.errors import UsageError
-from core.services.cache import cached_by_reviews
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_by_reviews
 from core.store.lab import SPLIT
 
 SPLIT_SEED, HELD_OUT_SHARE = "moot", 0.3

@@ -22,9 +22,9 @@ from core.export import Format as Format
 from core.export.export_row import REVIEW
 from core.export.guide import Summary, columns_guide, observed
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.evaluation.compare import are_comparable
 from core.services.project_session import ProjectSession, check_output_path
+from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import role_titles
 from core.store.document_records import DocumentRecord
 from core.store.review_pages import Viewpoint

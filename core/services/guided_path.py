@@ -12,8 +12,8 @@ from core.debate import protocols
 from core.formatting import format_count, join_names
 from core.runs import BUILTIN, RoleModel, RunRow, State
 from core.services import prompt_templates
-from core.services.cache import cached_by_reviews, cached_until_commit
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_by_reviews, cached_until_commit
 from core.services.review.accuracy_estimate import estimate_accuracy
 from core.services.runs import planning
 

@@ -13,9 +13,9 @@ from core.debate.reading.decision_markers import CONTENT, MarkedReply, Marker, i
 from core.debate.reading.json_answers import UNDECIDED, answer_of, by_name, is_claim
 from core.debate.reading.json_blocks import Block, entries, lookup
 from core.debate.reading.label_names import names_of
+from core.debate.reading.labels_grammar import Unreadable, is_comment, quoted_names, residue, unknown_names
 from core.debate.reading.marker_patterns import MarkerKind
-from core.debate.reading.multi_label import Unreadable, is_comment, quoted_names, residue, unknown_names
-from core.debate.reading.ratings import LEFT_OPEN
+from core.debate.reading.ratings_grammar import LEFT_OPEN
 from core.debate.reading.tokens import MaybeAnswer, tokenise
 from core.debate.turns import Reading
 

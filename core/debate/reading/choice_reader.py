@@ -11,13 +11,13 @@ from typing import Any
 
 from core.codebook import CHOICE_ITEM
 from core.debate.reading.base_reader import CITATION, CUT, Reader, unwrapped
+from core.debate.reading.choice_grammar import read_choice
 from core.debate.reading.contradictions import check_comment, check_following, is_anothers
 from core.debate.reading.decision_markers import CONTENT, Line, Marker, is_inside, is_reported
 from core.debate.reading.json_answers import CHOSEN, label_named
 from core.debate.reading.json_blocks import Block, entry_name, lookup
-from core.debate.reading.multi_label import Statements, Unreadable, residue, without_bullet
-from core.debate.reading.ratings import LEFT_OPEN
-from core.debate.reading.single_label import read_choice
+from core.debate.reading.labels_grammar import Statements, Unreadable, residue, without_bullet
+from core.debate.reading.ratings_grammar import LEFT_OPEN
 from core.debate.reading.tokens import NO_ANSWER, tokenise
 from core.debate.turns import Reading
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from core.codebook import Kind
 from core.debate.reading.decision_markers import DENIED, ROLE, SENTENCE, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
-from core.debate.reading.multi_label import Statements, Unreadable, is_comment, residue, without_bullet
+from core.debate.reading.labels_grammar import Statements, Unreadable, is_comment, residue, without_bullet
 from core.debate.reading.tokens import ANSWERS, UNITS, Token, tokenise
 from core.documents import Value
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from core.debate.reading.choice_grammar import read_choice
 from core.debate.reading.json_blocks import entry_name
 from core.debate.reading.label_names import Names
-from core.debate.reading.multi_label import Unreadable, is_comment, sole_answer
-from core.debate.reading.single_label import read_choice
+from core.debate.reading.labels_grammar import Unreadable, is_comment, sole_answer
 from core.debate.reading.tokens import NO_ANSWER, MaybeAnswer
 
 CHOSEN = (

@@ -14,7 +14,7 @@ from core.debate.reading.decision_markers import CONTENT, Marker, is_reported, p
 from core.debate.reading.json_answers import ABSENT, CHOSEN, PRESENT, answer_of
 from core.debate.reading.json_blocks import Block, entries, lookup
 from core.debate.reading.label_names import split_ordinals
-from core.debate.reading.multi_label import (
+from core.debate.reading.labels_grammar import (
     BULLET,
     Statements,
     Unreadable,
@@ -25,7 +25,7 @@ from core.debate.reading.multi_label import (
     without_bullet,
 )
 from core.debate.reading.normalise import fold
-from core.debate.reading.ratings import LEFT_OPEN
+from core.debate.reading.ratings_grammar import LEFT_OPEN
 from core.debate.reading.tokens import ANSWERS, NO_ANSWER, tokenise
 from core.debate.turns import Reading
 

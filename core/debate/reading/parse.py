@@ -16,8 +16,8 @@ from core.debate.reading.base_reader import Reader
 from core.debate.reading.choice_reader import ChoiceReader
 from core.debate.reading.decision_markers import parse_markers, without_reasoning
 from core.debate.reading.label_names import names_of
+from core.debate.reading.labels_grammar import Unreadable
 from core.debate.reading.labels_reader import LabelsReader
-from core.debate.reading.multi_label import Unreadable
 from core.debate.reading.ratings_reader import RatingsReader
 from core.debate.turns import Reading
 from core.documents import storable

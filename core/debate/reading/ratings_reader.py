@@ -9,8 +9,8 @@ from core.debate.reading.base_reader import CUT, Reader
 from core.debate.reading.contradictions import check_following, check_rating_lines
 from core.debate.reading.decision_markers import Marker
 from core.debate.reading.json_blocks import Block, lookup
-from core.debate.reading.multi_label import Unreadable, quoted_names
-from core.debate.reading.ratings import ratings_in, ratings_in_sentences, ratings_of, unmarked_ratings
+from core.debate.reading.labels_grammar import Unreadable, quoted_names
+from core.debate.reading.ratings_grammar import ratings_in, ratings_in_sentences, ratings_of, unmarked_ratings
 from core.debate.turns import Reading
 
 

@@ -1,6 +1,6 @@
 """Tokens of a decision: label names first, then the few words that a decision consists of.
 
-Everything that is neither a name nor one of these words is a ``word``. ``core.debate.reading.multi_label`` decides
+Everything that is neither a name nor one of these words is a ``word``. ``core.debate.reading.labels_grammar`` decides
 where words may stand: in a comment, but not in a list of labels.
 """
 

@@ -44,8 +44,8 @@ from core.errors import ModelError, UsageError
 from core.formatting import format_problem
 from core.hashing import digest
 from core.runs import BUILTIN, LONG_MAX_TOKENS, RoleModel, RunSettings
-from core.services.cache import cached_until_commit
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.runs.planning import DEFAULT_ROLE_MODEL, with_defaults
 
 T = TypeVar("T")

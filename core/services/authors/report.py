@@ -16,8 +16,8 @@ from core.authors.selection import keywords
 from core.debate.context import run_parallel
 from core.errors import ContextTooLong, EmptyReply, LengthLimit, Refused, Runaway
 from core.services.authors.labelling import BUILT_IN, AuthorLabelling, load_labelling, model_group, run_step
-from core.services.cache import cached_until_commit
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Estimate, ends
 
 COPIES = 3

@@ -18,13 +18,13 @@ from core.debate import protocols
 from core.documents import Document, majority_reference
 from core.formatting import format_count, join_names, plural
 from core.runs import Template
-from core.services.cache import cached_by_documents, cached_by_reviews
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import Piece, lines
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
 from core.services.document_samples import fixed_sample, held_out_among
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
+from core.services.result_cache import cached_by_documents, cached_by_reviews
 
 LOOKED_AT = 5_000
 """Maximum number of documents to search: a random sample that stays the same."""

@@ -14,9 +14,9 @@ from core.formatting import format_rating
 from core.ingest.document_statistics import LengthSummary as LengthSummary
 from core.ingest.document_statistics import summarise_lengths
 from core.ingest.table import as_text, rejected_csv
-from core.services.cache import cached_until_commit
 from core.services.document_samples import fixed_sample
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.store.documents import Import as Import
 
 

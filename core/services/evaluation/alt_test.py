@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.evaluation import coverage, run_data
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.stats.alt_test import EPSILONS, MIN_PEOPLE, Alternative, alternative_test
 from core.stats.arrays import Mask
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource

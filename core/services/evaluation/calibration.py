@@ -11,12 +11,12 @@ import numpy as np
 from core.baseline.classifier_replies import NAME
 from core.documents import Reference
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
+from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Mask
 from core.stats.calibration import Calibration, calibration
 from core.stats.debate_rounds import count_votes

@@ -14,12 +14,12 @@ from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import join_names
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.evaluation import repeated_runs, run_data
 from core.services.evaluation.reference import check_reference
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import cost_of_run, cost_unit, efficient, evaluate
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Mask
 from core.stats.comparison import Pair, Side, compare_annotators
 from core.stats.scoring import Scores

@@ -14,9 +14,9 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
 from core.runs import RunRow
-from core.services.cache import cached_by_documents
 from core.services.evaluation import run_data
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_by_documents
 from core.stats.arrays import Numbers
 from core.stats.corrected_regression import Coefficient, Family, Regression, Rows, regression
 from core.stats.intervals import ends, format_interval

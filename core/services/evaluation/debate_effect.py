@@ -11,10 +11,10 @@ from core.debate.turns import family
 from core.documents import Reference
 from core.formatting import format_count, format_money, format_points
 from core.runs import RunRow, total_cost
-from core.services.cache import cached_scores
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid, Stage
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_scores
 from core.stats import flips, panels
 from core.stats.arrays import Codes, coded
 from core.stats.debate_rounds import Bound, Round, bound, rounds

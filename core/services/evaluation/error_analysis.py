@@ -12,10 +12,10 @@ import numpy as np
 from core.documents import Reference
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Codes, Mask, is_right
 from core.stats.error_analysis import Band, Cue, by_number, cues
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from core.formatting import join_names
-from core.services.cache import cached_while
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_while
 from core.stats.latent_truth import dawid_skene
 from core.store.annotators import LATENT as LATENT
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from core.documents import Reference
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.evaluation.compare import label_key
 from core.services.evaluation.reference import available_references
 from core.services.evaluation.scores import cost_of_run, cost_unit, efficient, evaluate
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import configuration
 from core.stats.intervals import Estimate
 from core.stats.metrics import Metric, main_metric

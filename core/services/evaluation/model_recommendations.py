@@ -18,12 +18,12 @@ from core.errors import UsageError
 from core.formatting import format_count, join_names
 from core.hashing import digest
 from core.runs import RoleModel, RunRow
-from core.services.cache import cached_scores, cached_until_commit
 from core.services.evaluation.compare import are_comparable, comparison
 from core.services.evaluation.reference import annotating_roles
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
+from core.services.result_cache import cached_scores, cached_until_commit
 from core.services.runs.configuration import role_titles
 from core.services.runs.planning import Plan
 from core.stats.scoring import Scores

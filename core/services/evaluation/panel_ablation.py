@@ -18,10 +18,10 @@ from core.documents import Reference
 from core.errors import MootError
 from core.formatting import format_signed
 from core.runs import RunRow
-from core.services.cache import cached_scores
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, run_data
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_scores
 from core.stats import panels
 from core.stats.arrays import Mask, Ratings
 from core.stats.intervals import Estimate, format_interval

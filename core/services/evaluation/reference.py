@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.evaluation import latent_truth
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.store.annotators import LATENT, source_of
 
 

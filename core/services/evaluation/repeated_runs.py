@@ -9,10 +9,10 @@ import numpy as np
 
 from core.documents import Reference
 from core.runs import RunRow
-from core.services.cache import cached_scores
 from core.services.evaluation import coverage, run_data
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_scores
 from core.stats.metrics import MAIN_PER_LABEL
 from core.stats.repeated_runs import Repeated, Stability, repeated, stability
 

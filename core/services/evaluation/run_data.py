@@ -14,9 +14,9 @@ from core.debate.protocols.ecj import SECOND_EXTRACTOR
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.cache import cached_scores, cached_until_commit, cached_while
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
+from core.services.result_cache import cached_scores, cached_until_commit, cached_while
 from core.services.runs.configuration import role_titles
 from core.stats.arrays import Codes, Mask, Numbers
 from core.stats.debate_rounds import vote_of

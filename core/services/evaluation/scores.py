@@ -18,11 +18,11 @@ from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RoleModel, RunRow, total_cost
-from core.services.cache import cached_scores, cached_until_commit
 from core.services.evaluation import coverage, latent_truth, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics, scoring
 from core.stats.agreement import krippendorff_alpha, rouge_l, with_interval
 from core.stats.arrays import Mask, Ratings, coded

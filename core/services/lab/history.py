@@ -9,11 +9,11 @@ import numpy as np
 
 from core.runs import RunRow
 from core.services import prompt_templates
-from core.services.cache import cached_while, review_revision
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
 from core.services.lab.trials import DEFINITIONS
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_while, review_revision
 from core.stats import scoring
 from core.stats.arrays import coded
 from core.stats.intervals import Estimate

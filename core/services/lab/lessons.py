@@ -17,12 +17,12 @@ from core.codebook import Codebook, Label
 from core.errors import MootError
 from core.formatting import format_count
 from core.services import document_samples
-from core.services.cache import cached_until_commit
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.lab import trials
 from core.services.lab.results import TrialResult
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
 
 SUBJECT = "lessons"

@@ -23,13 +23,13 @@ from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
 from core.runs import RoleModel
 from core.services import document_samples
-from core.services.cache import cached_until_commit
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.evaluation import run_data
 from core.services.lab import lessons, trials
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
 from core.stats.error_analysis import MIN_Z, cues
 

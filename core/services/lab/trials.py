@@ -19,7 +19,7 @@ from core.engine.debate_runner import Debate, read_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
 from core.runs import RunRow, RunSettings, total_cost
-from core.services import cache, few_shot_examples, prompt_templates
+from core.services import few_shot_examples, prompt_templates, result_cache
 from core.services.codebooks import codebook as codebooks
 from core.services.document_samples import Sample
 from core.services.evaluation import run_data
@@ -358,7 +358,7 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Samp
         after = forecast_run(session, change.after, sample.ids, runs[::-1])
         return before + (_without_shared(after, change) if before.calls else after)
 
-    return cache.cached(session, look, "forecast", change.asks, tuple(sample.ids), basis=session.saved_at())
+    return result_cache.cached(session, look, "forecast", change.asks, tuple(sample.ids), basis=session.saved_at())
 
 
 def forecast_run(

@@ -14,11 +14,11 @@ from core.codebook import Codebook
 from core.documents import VERDICT, Value
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.latent_truth import MIN_ANNOTATORS
 from core.services.evaluation.run_data import group_codes
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.review import actions
 from core.stats.agreement import Coefficient, cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
 from core.stats.arrays import Ratings

@@ -13,11 +13,11 @@ from core.codebook import Codebook, label_noun
 from core.errors import UsageError
 from core.formatting import format_count, format_number, format_percent, format_points
 from core.runs import RunRow
-from core.services.cache import cached_until_commit, cached_while
 from core.services.evaluation import compare, run_data
 from core.services.evaluation.run_data import Grid, ReviewedSample
 from core.services.evaluation.scores import score
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit, cached_while
 from core.services.review import sampling_frames
 from core.stats import scoring, sequential_tests
 from core.stats.arrays import Mask, is_right

@@ -10,9 +10,9 @@ from core.codebook import Codebook
 from core.documents import Value, differs, majority_reference
 from core.formatting import format_percent
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.review import plan, sampling_frames
 from core.services.review.actions import RESOLVED, STATUSES, Status
 from core.services.runs.configuration import role_titles

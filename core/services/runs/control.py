@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from core.errors import UsageError
 from core.formatting import format_money
 from core.runs import RunRow, State, StopCode, StopReason
-from core.services.cache import cached_until_commit
 from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.runs import planning, rerun
 from core.services.runs.cost_estimate import describe_truncation
 

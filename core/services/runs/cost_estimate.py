@@ -13,9 +13,9 @@ from core.formatting import format_count
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
-from core.services.cache import cached_until_commit
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import first_messages, prompt_tokens
+from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Interval, ends, wilson
 from core.store.runs import DecisionPaths
 from core.store.runs import FromStore as FromStore

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, parse_codebook
 from core.debate.reading.label_names import names_of
-from core.debate.reading.multi_label import sole_answer
+from core.debate.reading.labels_grammar import sole_answer
 from core.debate.reading.parse import CUT, NO_DECISION, read
 from core.debate.reading.tokens import NO_ANSWER
 from core.debate.turns import Reading

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.services import cache
-from core.services.cache import cached, cached_scores, cached_until_commit
+from core.services import result_cache
+from core.services.result_cache import cached, cached_scores, cached_until_commit
 from core.store.project import Project
 from tests.core.store.helpers import make_documents, record_review, set_gold
 
@@ -78,7 +78,7 @@ def test_failed_computation_is_repeated(session):
 
 
 def test_least_recently_used_entry_is_evicted(session, monkeypatch):
-    monkeypatch.setattr(cache, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(result_cache, "MAX_ENTRIES", 2)
     compute = counting([])
     assert [cached(session, compute, name) for name in ("a", "b", "a", "c", "a", "b")] == [0, 1, 0, 2, 0, 3]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from core.debate.reading.contradictions import check_comment, check_following
 from core.debate.reading.label_names import Names
-from core.debate.reading.multi_label import UNLIKELY, Unreadable, quoted_names, residue, sole_answer
+from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, quoted_names, residue, sole_answer
 from core.debate.reading.tokens import Token, every, past, tokenise
 
 _NAMED = ("name", "code")
