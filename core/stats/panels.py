@@ -147,7 +147,7 @@ def gains(
         first, second = (krippendorff_alpha(side, "ordinal", times) for side in sides)
         return None if first is None or second is None else second - first
 
-    alpha = with_interval(gain, np.column_stack([*old, *new]), groups)
+    alpha = with_interval(gain, np.column_stack([*old, *new]), groups, "signed")
     return {name: differences[name] for name in MEASURES[:3]} | {"alpha": alpha}
 
 

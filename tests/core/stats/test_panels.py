@@ -104,6 +104,17 @@ def test_perfect_correlations_do_not_show_the_possible_error():
     assert (gain.value, gain.interval) == (pytest.approx(2.0), None)
 
 
+def test_gain_in_agreement_of_more_than_one_has_an_interval():
+    rng = np.random.default_rng(1)
+    reference = rng.integers(1, 6, 20).astype(float)
+    together = [np.clip(reference + (rng.random(20) < 0.15), 1, 5) for _ in range(2)]
+    opposed = [reference, 6 - together[0]]
+    gain = panels.gains(reference, opposed, together)["alpha"]
+    assert gain.value is not None
+    assert gain.interval is not None
+    assert 1 < gain.interval.low < gain.value < gain.interval.high
+
+
 @pytest.mark.parametrize(
     ("reference", "member"), [([], []), ([3], [3]), ([3, 3, 3], [1, 2, 3]), ([1, 2], [float("nan")] * 2)]
 )
