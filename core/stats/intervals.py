@@ -81,12 +81,14 @@ def format_interval(
 def format_estimate(estimate: Estimate, *, digits: int | None = None, percent: bool = False) -> str:
     """Return a value with its interval as text: "0.864 (0.812 to 0.907)", "86% (81% to 91%)"; "–" if undefined.
 
-    ``digits`` defaults to 3 decimals for numbers and 0 for percent.
+    ``digits`` defaults to 3 decimals for numbers and 0 for percent. An interval without width, as of a value that is
+    known exactly, is left out.
     """
     decimals = (0 if percent else 3) if digits is None else digits
     value = format_percent(estimate.value, decimals) if percent else format_number(estimate.value, decimals)
-    shown = format_interval(estimate.interval, "percent" if percent else "number", digits=decimals)
-    return f"{value} ({shown})" if shown else value
+    if estimate.interval is None or estimate.interval.low == estimate.interval.high:
+        return value
+    return f"{value} ({format_interval(estimate.interval, 'percent' if percent else 'number', digits=decimals)})"
 
 
 def wilson(successes: float, n: float, level: float = LEVEL, *, quantile: float | None = None) -> Interval | None:

@@ -150,6 +150,8 @@ def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
     assert '<th scope="col">documents</th>' in shown  # the table behind the chart
     assert "<td>7</td><td>1.0</td>" in shown  # five folds leave 7 of 9 documents to train on
     assert "Combined estimate" in shown
+    assert "All documents are reviewed, so the estimates are exact." in shown
+    assert "100.0% to 100.0%" not in shown
     assert "Price &lt;b&gt;" in shown
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -19,7 +19,7 @@ from app.widgets.layout import empty
 from app.widgets.metric_tables import Metric, bar_html, estimate_data, interval_html, mark_html, metric_strip, strong
 from core.codebook import Codebook, Kind
 from core.errors import MootError
-from core.formatting import format_count, format_number, format_percent, format_signed, plural
+from core.formatting import MISSING, format_count, format_number, format_percent, format_signed, plural
 from core.runs import RunRow
 from core.services import classifier
 from core.services.evaluation import compare, run_data
@@ -289,6 +289,9 @@ def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     head = "".join(f"<th>{name}</th>" for name in (heads if kind == "rating" else [*heads, "F1"]))
     rows = "".join(_estimate_row(label, kind) for label in estimate.labels)
     st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+    if estimate.reviewed == estimate.documents:
+        st.html('<div class="moot-remark q">All documents are reviewed, so the estimates are exact.</div>')
+        return
     st.html(
         '<div class="moot-remark q">The mark is the estimate for all documents, the strong bar its 95% interval '
         "by prediction-powered inference, the faint bar that of the reviewed documents only, and the circle the "
@@ -350,10 +353,12 @@ def _figures(estimate: AccuracyEstimate) -> list[Metric]:
     reviewed = [f"of {estimate.documents:,}, {drawn}"]
     if estimate.examples:
         reviewed.append(strong(f"{estimate.examples:,}", "unres") + " used as examples")
-    f1 = Metric("Macro F1", estimate.f1, notes=(format_interval(estimate.f1.interval),))
+    right, f1 = format_interval(estimate.right.interval, named=True), format_interval(estimate.f1.interval)
+    if estimate.reviewed == estimate.documents:
+        right = f1 = "exact"
     return [
-        Metric("Labels correct", estimate.right, notes=(format_interval(estimate.right.interval, named=True),)),
-        *([f1] if estimate.f1.value is not None else []),
+        Metric("Labels correct", estimate.right, notes=(right,)),
+        *([Metric("Macro F1", estimate.f1, notes=(f1,))] if estimate.f1.value is not None else []),
         Metric("Reviewed", text=f"{estimate.reviewed:,}", notes=tuple(reviewed)),
     ]
 
@@ -363,12 +368,12 @@ def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
         low, high = label.scale.min, label.scale.max
         return format_number(low + value * (high - low), 2) if kind == "rating" else format_percent(value, 1)
 
-    def words(estimate: Estimate) -> str:
+    def words(estimate: Estimate, text: Callable[[float], str] = text) -> str:
         interval = estimate.interval
-        span = f" <small>{text(interval.low)} to {text(interval.high)}</small>" if interval else ""
-        return "–" if estimate.value is None else f"{text(estimate.value)}{span}"
+        if estimate.value is None or interval is None or interval.low == interval.high:  # known exactly
+            return MISSING if estimate.value is None else text(estimate.value)
+        return f"{text(estimate.value)} <small>{text(interval.low)} to {text(interval.high)}</small>"
 
-    f1 = f"<td>{format_number(label.f1.value)} <small>{format_interval(label.f1.interval)}</small></td>"
     bar = bar_html(  # from 0 to 1; along the scale for ratings
         interval_html(label.sampled.interval, "wide"), interval_html(label.powered.interval),
         mark_html(label.powered.value), mark_html(label.naive, "naive"),
@@ -376,7 +381,7 @@ def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
     return (
         f"<tr><td>{swatch_html(label.colour)}{escape(label.name)}</td><td>{text(label.naive)}</td>"
         f"<td>{words(label.sampled)}</td><td><b>{words(label.powered)}</b></td>"
-        f"<td>{bar}</td>{f1 if kind != 'rating' else ''}</tr>"
+        f"<td>{bar}</td>{'' if kind == 'rating' else f'<td>{words(label.f1, format_number)}</td>'}</tr>"
     )
 
 

@@ -10,6 +10,7 @@ from scipy import stats
 from core.stats.intervals import (
     Estimate,
     Interval,
+    format_estimate,
     format_interval,
     newcombe_paired,
     wilson,
@@ -203,3 +204,10 @@ def test_formats_intervals() -> None:
     assert format_interval(Interval(-0.012, 0.043), "points", named=True) == "95% interval −1.2 to 4.3"
     assert format_interval(Interval(-0.5, 0.5, 0.9), digits=2, named=True) == "90% interval −0.50 to 0.50"
     assert format_interval(None, named=True) == ""
+
+
+def test_estimate_is_shown_with_its_interval_if_that_has_a_width() -> None:
+    assert format_estimate(Estimate(0.864, Interval(0.812, 0.907))) == "0.864 (0.812 to 0.907)"
+    assert format_estimate(Estimate(0.86, Interval(0.81, 0.91)), percent=True) == "86% (81% to 91%)"
+    assert format_estimate(Estimate(0.975, Interval(0.975, 0.975))) == "0.975"
+    assert format_estimate(Estimate(None, None)) == "–"
