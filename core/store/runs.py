@@ -167,6 +167,11 @@ class Runs(Repository):
             "SELECT document_id FROM run_documents WHERE run_id = ? ORDER BY position", [run_id]
         )
 
+    def document_sets(self) -> dict[str, int]:
+        """Return a number for each run with documents, which is the same for runs of the same documents."""
+        sets = "SELECT run_id, bit_xor(hash(document_id)) FROM run_documents GROUP BY run_id"
+        return dict(self._connection.rows(sets))
+
     def work(self, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False) -> Work:
         """Return the remaining work of a run: its documents without a verdict row, in order.
 

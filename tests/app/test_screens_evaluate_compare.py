@@ -382,7 +382,10 @@ CHARTS = {
     "bars": ([{**SPAN, "colour": "bar"}], {"unit": "u", "select": True}),
     "frontier": (
         [
-            {"name": name, "cost": 1.0, "quality": 0.5, "low": low, "high": 0.6, "efficient": True, "words": "w"}
+            {
+                "name": name, "cost": 1.0, "quality": 0.5, "low": low, "high": 0.6, "efficient": True, "set": "s",
+                "words": "w",
+            }
             for name, low in (("r1", 0.4), ("r2", None))
         ],
         {"unit": "usd", "quality": "q"},
@@ -474,6 +477,7 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
             "low": None,
             "high": None,
             "efficient": False,
+            "set": "s",
             "words": "w",
         }
         for n in range(4)

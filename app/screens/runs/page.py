@@ -213,7 +213,9 @@ def _open_in_lab(session: ProjectSession, run: RunRow) -> None:
 def _frontier(rows: Sequence[LeaderboardRow]) -> None:
     """Draw quality against cost."""
     scored = [row for row in rows if row.main is not None]
-    with layout.panel("Quality and cost", "green: no other run scores as well at a lower cost", key="runs-cost"):
+    with layout.panel(
+        "Quality and cost", "green: no other run of the same documents scores as well at a lower cost", key="runs-cost"
+    ):
         if not scored:
             line("No run has been scored against this reference.")
             return
@@ -224,6 +226,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
                 "cost": row.cost[f"{unit}_per_document"],
                 **estimate_data(row.main, "quality"),
                 "efficient": row.efficient,
+                "set": format_count(row.run.documents, "document"),
                 "words": ", ".join(filter(None, (row.configuration[heading] for heading in table.ALWAYS))),
             }
             for row in scored

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from core.runs import RunDetails
@@ -9,8 +11,9 @@ from core.services.evaluation.leaderboard import leaderboard, leaderboard_refere
 from core.services.evaluation.scores import cost_of_run, evaluate
 from core.services.runs import planning
 from tests.core.services import sample_world
+from tests.core.services.sample_world import both
 from tests.core.services.sessions import studio
-from tests.core.store.helpers import make_settings
+from tests.core.store.helpers import make_settings, store_debate
 
 
 def test_row_has_the_scores_of_the_evaluation(session, run_id):
@@ -30,6 +33,18 @@ def test_runs_are_ranked_by_score_with_pinned_runs_first(session, run_id):
     runs.describe({empty.run_id: RunDetails(pinned=True)})
     assert [row.run.run_id for row in leaderboard(session)] == [empty.run_id, run_id]
     assert leaderboard(session)[0].main is None
+
+
+def test_run_is_efficient_among_the_runs_of_the_same_documents(session, project, run_id):
+    settings, ids = session.run(run_id).settings, session.store.runs.document_ids(run_id)
+    sample = session.store.runs.create(settings, ["d0"]).run_id
+    asyncio.run(store_debate(project, sample, "d0", {"judge": both("a")}, both("a")))
+    rows = {row.run.run_id: row for row in leaderboard(session)}
+    assert rows[sample].main.value > rows[run_id].main.value
+    assert rows[run_id].efficient, "the better run debated other documents"
+    again = session.store.runs.create(settings, ids[::-1]).run_id
+    sets = session.store.runs.document_sets()
+    assert sets[again] == sets[run_id] != sets[sample]
 
 
 def test_archived_runs_are_listed_and_deleted_runs_are_not(session, run_id):
