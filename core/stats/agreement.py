@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.arrays import Codes, Ratings, distinct_rows, ratings
+from core.stats.arrays import TINY, Codes, Ratings, distinct_rows, ratings
 from core.stats.intervals import Estimate, t_quantile
 from core.stats.metric_intervals import Shape, Spread, interval
 
@@ -67,7 +67,7 @@ def fleiss_kappa(answers: npt.ArrayLike, weights: Ratings | None = None) -> floa
     observed = float(times[pairable] @ (((table[pairable] ** 2).sum(axis=1) - m) / (m * (m - 1)))) / n
     shares = times[rated] @ (table[rated] / per_unit[rated][:, None]) / times[rated].sum()
     expected = float((shares**2).sum())
-    return (observed - expected) / (1 - expected) if 1 - expected > 1e-12 else None
+    return (observed - expected) / (1 - expected) if 1 - expected > TINY else None
 
 
 def krippendorff_alpha(
@@ -187,7 +187,7 @@ def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"
             expected = ((2 * total * (shares**2).sum(axis=-1)) - 1) / (2 * total - 1)
     denominator = 1 - expected
     return np.asarray(
-        np.divide(observed - expected, denominator, out=np.full(np.shape(n), np.nan), where=denominator > 1e-12)
+        np.divide(observed - expected, denominator, out=np.full(np.shape(n), np.nan), where=denominator > TINY)
     )
 
 

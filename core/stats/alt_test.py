@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.arrays import Codes, Mask, Ratings, check_shapes, ratings
+from core.stats.arrays import TINY, Codes, Mask, Ratings, check_shapes, ratings
 from core.stats.intervals import Estimate, format_estimate
 from core.stats.metric_intervals import Design, ratio
 
@@ -147,7 +147,7 @@ def _wins(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], measu
         for values in (model_ratings, person_ratings)
     )
     gap = by_model - by_person
-    return _Wins(gap >= -1e-12, gap <= 1e-12, ~np.isnan(gap))
+    return _Wins(gap >= -TINY, gap <= TINY, ~np.isnan(gap))
 
 
 def _left_out(name: str, wins: _Wins, epsilon: float, groups: Codes | None) -> LeftOut:
@@ -186,6 +186,6 @@ def _short_by(lead: Ratings, epsilon: float) -> float:
     if n < MIN_DOCUMENTS:  # exact as far as scipy can: with few documents the normal approximation is too sure
         return float(stats.wilcoxon(lead - epsilon, alternative="less").pvalue)
     mean, sd = float(lead.mean()), float(lead.std(ddof=1))
-    if sd < 1e-12:  # equal on all of many documents
+    if sd < TINY:  # equal on all of many documents
         return 0.0 if mean < epsilon else 1.0
     return float(stats.t.cdf((mean - epsilon) / (sd / sqrt(n)), n - 1))

@@ -24,6 +24,8 @@ Ratings: TypeAlias = npt.NDArray[np.float64]
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
+TINY = 1e-12
+"""Smaller widths, variances and differences are rounding errors."""
 _NO_VALUE = -1e300  # orders rows without a value
 
 

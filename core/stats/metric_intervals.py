@@ -29,14 +29,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.arrays import Codes, Mask, Numbers
+from core.stats.arrays import TINY, Codes, Mask, Numbers
 from core.stats.intervals import LEVEL, Estimate, Interval, normal_quantile, t_quantile, wilson
 from core.stats.sampling import MIN_DRAWS, Sample
 
 Shape: TypeAlias = Literal["share", "f1", "correlation", "mean", "signed"]
 """The range of a metric: a share is 0 to 1, F1 too, a correlation -1 to 1, a mean 0 or more, a signed mean is any."""
 
-_TINY = 1e-12
 _MIN_REVIEWED = 3  # reviewed documents with a variable, from which on weights are calibrated to its total
 _PER_VARIABLE = 10  # reviewed documents for each such variable; with more variables, weights would fit the sample alone
 
@@ -181,7 +180,7 @@ class Spread:
     def wilson(self, share: float) -> Interval | None:
         """Return Wilson's interval of a share with the effective number of cases; None without cases."""
         cases = self.units
-        if self.variance > _TINY**2 and _TINY < share < 1 - _TINY:
+        if self.variance > TINY**2 and TINY < share < 1 - TINY:
             cases = min(self.cases, share * (1 - share) / self.variance)
         if cases <= 0:
             return None
@@ -203,7 +202,7 @@ def interval(shape: Shape, value: float, spread: Spread) -> Interval | None:
         slope = 2 / (2 - value) ** 2
         f_star = replace(spread, variance=spread.variance * slope**2).wilson(value / (2 - value))
         return f_star and Interval(2 * f_star.low / (1 + f_star.low), 2 * f_star.high / (1 + f_star.high), spread.level)
-    if spread.variance <= _TINY or (shape == "correlation" and abs(value) >= 1 - _TINY):
+    if spread.variance <= TINY or (shape == "correlation" and abs(value) >= 1 - TINY):
         return None
     half = spread.quantile * sqrt(spread.variance)
     if shape == "correlation":
@@ -252,14 +251,14 @@ def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, design: Design, 
         most = np.inf if fractions else float(cells.sum())
         return Estimate(value, interval("share", value, Spread(variance, quantile, most, units)))
     half = quantile * sqrt(variance)
-    bounded = Interval(max(value - half, -1.0), min(value + half, 1.0)) if half > _TINY else None
+    bounded = Interval(max(value - half, -1.0), min(value + half, 1.0)) if half > TINY else None
     return Estimate(value, bounded)
 
 
 def correlations(roots: Numbers) -> Numbers:
     """Return the correlation matrix of metrics from the roots of their covariance; 0 for one without variance."""
     spread = np.sqrt((roots**2).sum(axis=0))
-    scaled = np.divide(roots, spread, out=np.zeros_like(roots), where=spread > _TINY)
+    scaled = np.divide(roots, spread, out=np.zeros_like(roots), where=spread > TINY)
     matrix: Numbers = np.clip(scaled.T @ scaled, -1.0, 1.0)
     np.fill_diagonal(matrix, 1.0)
     return matrix

@@ -36,7 +36,7 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.arrays import Mask, Numbers
+from core.stats.arrays import TINY, Mask, Numbers
 from core.stats.intervals import Estimate, Interval, normal_quantile, t_quantile, wilson
 
 MIN_DRAWS = 5
@@ -193,7 +193,7 @@ def prediction_powered(sample: Sample, reference: npt.ArrayLike, predicted: npt.
     y, f = sample.estimates(reference), sample.estimates(predicted)
     spread = float(f.var())
     covariance = float(((y - y.mean()) * (f - f.mean())).mean())
-    tuning = float(np.clip(covariance / spread, 0.0, 1.0)) if spread > 1e-12 else 0.0
+    tuning = float(np.clip(covariance / spread, 0.0, 1.0)) if spread > TINY else 0.0
     value = float((y - tuning * f).mean()) + tuning * over_all
     return _wilson_estimate(float(np.clip(value, 0.0, 1.0)), y - tuning * f, sample)
 

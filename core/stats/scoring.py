@@ -20,6 +20,7 @@ import numpy.typing as npt
 from core.codebook import Kind
 from core.stats import metric_intervals
 from core.stats.arrays import (
+    TINY,
     BinaryGrid,
     Codes,
     Mask,
@@ -36,7 +37,6 @@ from core.stats.metric_intervals import Design, Shape, Spread
 from core.stats.metrics import MAIN, Counts, Metric, Samples, label_weights, metrics, nest_averages
 
 _CELLS = 2_000_000  # drawn at a time, to bound memory
-_NOTHING = 1e-12
 _STEP = 1e-5
 """Change of weight by which an influence is measured."""
 _CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
@@ -212,7 +212,7 @@ def swap_test(
             _, codes_of = np.unique(groups[data.rows], return_inverse=True)
             flipped = rng.integers(0, 2, (size, int(codes_of.max()) + 1)).astype(np.float64)[:, codes_of]
             exchanged = np.stack([np.bincount(data.inverse, row, len(gold)) for row in flipped])
-        as_large += int((np.abs(np.nan_to_num(gap(exchanged))) >= abs(observed) - 1e-12).sum())
+        as_large += int((np.abs(np.nan_to_num(gap(exchanged))) >= abs(observed) - TINY).sum())
     return (1 + as_large) / (1 + count)
 
 
@@ -224,8 +224,8 @@ def normal_p(gap: Estimate) -> float | None:
     if gap.value is None or gap.interval is None:
         return None
     width = gap.interval.high - gap.interval.low
-    if width <= 1e-12:
-        return float(abs(gap.value) <= 1e-12)
+    if width <= TINY:
+        return float(abs(gap.value) <= TINY)
     normal = NormalDist()
     error = width / 2 / normal.inv_cdf(0.5 + gap.interval.level / 2)
     return 2 * normal.cdf(-abs(gap.value) / error)
@@ -559,7 +559,7 @@ class _Patterns:
         low, high = before.value or 0.0, after.value or 0.0
         roots = np.stack([first.roots[:, column], second.roots[:, column]], axis=1)
         variance = float(((roots[:, 1] - roots[:, 0]) ** 2).sum())
-        if metric.interval == "correlation" and quantile and variance <= _NOTHING:
+        if metric.interval == "correlation" and quantile and variance <= TINY:
             return None
         if self._fewest_cases(metric, column) >= _CASES:
             half = quantile * sqrt(variance * (1 + 1 / max(1, self.units_of(differs))))
