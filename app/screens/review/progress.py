@@ -261,7 +261,7 @@ def accuracy_sentence(estimate: AccuracyEstimate) -> str:
     if not estimate.documents:
         return "No document has a verdict for every label yet."
     correct = f"<b>{format_percent(estimate.right.value, 1)}</b> of labels are correct"
-    if estimate.reviewed == estimate.documents:
+    if estimate.complete:
         return f"All {estimate.documents:,} documents are reviewed: {correct}."
     if not estimate.has_interval and not estimate.missing:
         return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
@@ -289,7 +289,7 @@ def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     head = "".join(f"<th>{name}</th>" for name in (heads if kind == "rating" else [*heads, "F1"]))
     rows = "".join(_estimate_row(label, kind) for label in estimate.labels)
     st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
-    if estimate.reviewed == estimate.documents:
+    if estimate.complete:
         st.html('<div class="moot-remark q">All documents are reviewed, so the estimates are exact.</div>')
         return
     st.html(
@@ -354,7 +354,7 @@ def _figures(estimate: AccuracyEstimate) -> list[Metric]:
     if estimate.examples:
         reviewed.append(strong(f"{estimate.examples:,}", "unres") + " used as examples")
     right, f1 = format_interval(estimate.right.interval, named=True), format_interval(estimate.f1.interval)
-    if estimate.reviewed == estimate.documents:
+    if estimate.complete:
         right = f1 = "exact"
     return [
         Metric("Labels correct", estimate.right, notes=(right,)),
@@ -368,21 +368,25 @@ def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
         low, high = label.scale.min, label.scale.max
         return format_number(low + value * (high - low), 2) if kind == "rating" else format_percent(value, 1)
 
-    def words(estimate: Estimate, text: Callable[[float], str] = text) -> str:
-        interval = estimate.interval
-        if estimate.value is None or interval is None or interval.low == interval.high:  # known exactly
-            return MISSING if estimate.value is None else text(estimate.value)
-        return f"{text(estimate.value)} <small>{text(interval.low)} to {text(interval.high)}</small>"
-
     bar = bar_html(  # from 0 to 1; along the scale for ratings
         interval_html(label.sampled.interval, "wide"), interval_html(label.powered.interval),
         mark_html(label.powered.value), mark_html(label.naive, "naive"),
     )  # fmt: skip
     return (
         f"<tr><td>{swatch_html(label.colour)}{escape(label.name)}</td><td>{text(label.naive)}</td>"
-        f"<td>{words(label.sampled)}</td><td><b>{words(label.powered)}</b></td>"
-        f"<td>{bar}</td>{'' if kind == 'rating' else f'<td>{words(label.f1, format_number)}</td>'}</tr>"
+        f"<td>{_estimate_html(label.sampled, text)}</td><td><b>{_estimate_html(label.powered, text)}</b></td>"
+        f"<td>{bar}</td>{'' if kind == 'rating' else f'<td>{_estimate_html(label.f1, format_number)}</td>'}</tr>"
     )
+
+
+def _estimate_html(estimate: Estimate, text: Callable[[float], str]) -> str:
+    """Return a value and its interval; without the interval if that has no width."""
+    interval = estimate.interval
+    if estimate.value is None:
+        return MISSING
+    if interval is None or interval.low == interval.high:
+        return text(estimate.value)
+    return f"{text(estimate.value)} <small>{text(interval.low)} to {text(interval.high)}</small>"
 
 
 # -- plan of the review

@@ -57,6 +57,11 @@ class AccuracyEstimate:
     sample: sampling.Sample
 
     @property
+    def complete(self) -> bool:
+        """True when all documents are reviewed, so that the estimates are exact."""
+        return 0 < self.documents <= self.reviewed
+
+    @property
     def has_interval(self) -> bool:
         """True when there is an interval."""
         return self.right.interval is not None
