@@ -452,8 +452,8 @@ def _ink(share: float, shades: Mapping[str, str]) -> str:
 def frontier(rows: Rows, *, key: str, unit: str, quality: str) -> None:
     """Draw cost (``unit`` is usd or tokens) against quality, with its interval and the efficient front as a line.
 
-    Rows are ``{name, cost, quality, low, high, efficient, set, words}``; the ends are None without an interval. Each
-    ``set`` of documents has its own front. Rows without a cost or a quality are left out.
+    Rows are ``{name, cost, quality, low, high, efficient, group, words}``; the ends are None without an interval. Each
+    ``group`` of runs with the same documents has its own front. Rows without a cost or a quality are left out.
     """
     complete = [row for row in rows if row["cost"] is not None and row["quality"] is not None]
     if not complete:
@@ -482,7 +482,9 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     base = alt.Chart(frame).encode(x=x, color=alt.Color("efficient:N", scale=fill, legend=None))
     spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.4)
     chart = alt.layer(
-        alt.Chart(front).mark_line(color=shades["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y, detail="set:N"),
+        alt.Chart(front)
+        .mark_line(color=shades["right"], opacity=0.5, strokeWidth=2)
+        .encode(x=x, y=y, detail="group:N"),
         spans.encode(y=alt.Y("low:Q", scale=y_scale), y2="high:Q"),
         base.mark_point(filled=True, size=110, opacity=1).encode(y=y, tooltip=tip),
     )

@@ -383,7 +383,7 @@ CHARTS = {
     "frontier": (
         [
             {
-                "name": name, "cost": 1.0, "quality": 0.5, "low": low, "high": 0.6, "efficient": True, "set": "s",
+                "name": name, "cost": 1.0, "quality": 0.5, "low": low, "high": 0.6, "efficient": True, "group": 1,
                 "words": "w",
             }
             for name, low in (("r1", 0.4), ("r2", None))
@@ -477,7 +477,7 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
             "low": None,
             "high": None,
             "efficient": False,
-            "set": "s",
+            "group": 1,
             "words": "w",
         }
         for n in range(4)

@@ -267,7 +267,7 @@ def _cost(comparison: Comparison, basis: str) -> None:
                 "cost": column.cost[f"{unit}_per_document"],
                 **estimate_data(column.scores.main, "quality"),
                 "efficient": column.efficient,
-                "set": "shared documents",
+                "group": 1,
                 "words": column.run.settings.protocol,
             }
             for column in comparison.columns

@@ -226,7 +226,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
                 "cost": row.cost[f"{unit}_per_document"],
                 **estimate_data(row.main, "quality"),
                 "efficient": row.efficient,
-                "set": format_count(row.run.documents, "document"),
+                "group": row.group,
                 "words": ", ".join(filter(None, (row.configuration[heading] for heading in table.ALWAYS))),
             }
             for row in scored

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
 from core.documents import Reference
@@ -32,10 +32,10 @@ class LeaderboardRow:
     """share of the documents with a reference that have a verdict"""
     strict: Estimate = Estimate(None, None)
     """the main score with every document without a verdict counted as wrong"""
-    document_set: int = 0
-    """the same for runs of the same documents"""
+    group: int = 0
+    """number of the group of runs with the same labels and documents, in which costs are compared"""
     efficient: bool = False
-    """no other run of the same labels and documents is as good at a lower cost, nor better at the same cost"""
+    """no other run of the group is as good at a lower cost, nor better at the same cost"""
 
     @property
     def main(self) -> Estimate | None:
@@ -55,18 +55,17 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
     Canary runs are left out: they repeat a run on a few documents.
     """
     runs = [run for run in reversed(session.runs()) if not run.is_canary]
-    sets = session.store.runs.document_sets()
-    rows = [_row(session, run, sets.get(run.run_id, 0), reference) for run in runs]
+    rows = [_row(session, run, reference) for run in runs]
     unit = cost_unit([row.cost for row in rows if row.scores is not None])
     points = [(row.cost[f"{unit}_per_document"], row.main.value if row.main is not None else None) for row in rows]
-    is_efficient = [False] * len(rows)
-    keys = [(label_key(row.run.settings.codebook), row.document_set) for row in rows]
-    for key in set(keys):
-        indices = [index for index, other in enumerate(keys) if other == key]
+    document_sets = session.store.runs.document_sets()
+    groups: dict[tuple[Hashable, ...], list[int]] = {}
+    for index, run in enumerate(runs):
+        groups.setdefault((label_key(run.settings.codebook), document_sets.get(run.run_id)), []).append(index)
+    for group, indices in enumerate(groups.values(), start=1):
         for index, best in zip(indices, efficient([points[index] for index in indices]), strict=True):
-            is_efficient[index] = best
-    ranked = [replace(row, efficient=best) for row, best in zip(rows, is_efficient, strict=True)]
-    return tuple(sorted(ranked, key=_rank))
+            rows[index] = replace(rows[index], group=group, efficient=best)
+    return tuple(sorted(rows, key=_rank))
 
 
 @cached_until_commit
@@ -80,9 +79,8 @@ def leaderboard_references(session: ProjectSession) -> dict[Reference, int]:
     return counts
 
 
-def _row(session: ProjectSession, run: RunRow, document_set: int, reference: Reference) -> LeaderboardRow:
-    settings, cost = configuration(run.settings, run.documents), cost_of_run(session, run)
-    row = LeaderboardRow(run, settings, cost, document_set=document_set)
+def _row(session: ProjectSession, run: RunRow, reference: Reference) -> LeaderboardRow:
+    row = LeaderboardRow(run, configuration(run.settings, run.documents), cost_of_run(session, run))
     if not run.verdicts or not (report := evaluate(session, run, reference)).n:
         return row
     return replace(
