@@ -21,8 +21,8 @@ StepState: TypeAlias = Literal["done", "now", "later"]
 StepPage: TypeAlias = Literal["data", "codebook", "models", "run", "review"]
 REVIEWS = 25
 """Reviewed documents for a first estimate of the accuracy."""
-NAMED = 3
-"""Most labels that a hint names."""
+MAX_NAMED = 3
+"""Maximum number of labels that a hint names."""
 _WATCH = ("Watch run", "Wait until all debates have ended.")
 UNFINISHED = {
     "running": _WATCH,
@@ -190,7 +190,7 @@ def _pilot(
     if last is not None and state == "done" and not last.verdicts and last.settings.codebook_version == saved:
         words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
         unknown = [label.name for label in baseline.labels_without_words(last.settings.codebook)]
-        bare = join_names(unknown) if 0 < len(unknown) <= NAMED else "each label"
+        bare = join_names(unknown) if 0 < len(unknown) <= MAX_NAMED else "each label"
         hint = f"Add keywords to {bare} and press Save, or choose a language model on Models and run a pilot again."
         return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
     size = min(planning.load_plan(session).limit or planning.PILOT, session.store.documents.count())

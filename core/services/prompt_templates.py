@@ -160,7 +160,7 @@ def promoted_templates(session: ProjectSession) -> dict[str, Template]:
 
 
 def have_changed(session: ProjectSession, settings: RunSettings) -> bool:
-    """Return True if a new run of the same protocol would use other own templates than these settings."""
+    """Return True if a new run of the same protocol would use other promoted templates than these settings."""
     promoted = promoted_templates(session)
     for used in settings.templates.values():
         current = promoted.get(prompts.slot_name(used.name))

@@ -76,7 +76,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class LabelTest:
-    """One label (or dimension) of two runs: second minus first."""
+    """One label (or dimension) of two annotators: second minus first."""
 
     label_id: str
     name: str
@@ -107,7 +107,7 @@ class MainTest:
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """Test of the main score of the second run for equivalence with the first, up to a margin."""
+    """Test of the main score of the second annotator for equivalence with the first, up to a margin."""
 
     margin: float
     interval: Interval | None
