@@ -53,7 +53,7 @@ with st.sidebar:
 
 if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)
-message = state.notice
+message = state.current_notice(current.url_path)
 try:
     above = st.empty()  # always, so that the page below keeps its state when the notice appears or goes
     if message is not None:
@@ -73,7 +73,7 @@ try:
 except MootError as error:
     error_box(error)
 if state.notice == message:  # a page that reruns itself does not come this far: the notice is shown again
-    SessionState.notice.reset()
+    state.note_notice_drawn(current.url_path)
 if session is not None and current.url_path in ("", "run", "review"):
     preload.prefetch_results(session)
 preload.note_page()

@@ -41,6 +41,9 @@ T = TypeVar("T")
 DOUBLE_CLICK_SECONDS = 2.0
 """Seconds within which a second click on a start button is ignored."""
 
+NOTICE_SECONDS = 4.0
+"""Seconds for which further runs of a page show its notice again, because a run may follow at once."""
+
 
 class Value(Generic[T]):
     """One entry of ``st.session_state`` as a typed attribute. The default must not be mutated."""
@@ -414,7 +417,9 @@ class SessionState:
     run_id: Value[str | None] = Value(None)
     """Run that the pages show. None for the latest run."""
     notice: Value[tuple[NoticeKind, str, str] | None] = Value(None)
-    """(kind, head, text) of a message that the next rerun shows once."""
+    """(kind, head, text) of the message at the top of the page."""
+    notice_drawn: Value[tuple[str, float] | None] = Value(None)
+    """Page and monotonic time of the first complete run that drew the notice. None before."""
     page: Value[str] = Value("")
     """Page that was drawn last."""
     next_page: Value[PageName | None] = Value(None)
@@ -425,8 +430,8 @@ class SessionState:
     def select_project(self, path: Path) -> None:
         """Show a project and drop the state of the previous project."""
         if path != self.project:
-            kept_keys = {SessionState.project_switcher.key, SessionState.notice.key, SessionState.url_read.key,
-                    DataState.project_actions.key}  # fmt: skip
+            kept_keys = {SessionState.project_switcher.key, SessionState.notice.key, SessionState.notice_drawn.key,
+                    SessionState.url_read.key, DataState.project_actions.key}  # fmt: skip
             for key in list(st.session_state):
                 if key not in kept_keys:
                     del st.session_state[key]
@@ -435,9 +440,24 @@ class SessionState:
     def set_notice(self, kind: NoticeKind, head: str, text: str = "") -> None:
         """Set a message that the next complete run of a page shows at the top.
 
-        Use this before ``st.rerun`` or a page switch.
+        Runs of this page within ``NOTICE_SECONDS`` show it again. Use this before ``st.rerun`` or a page switch.
         """
         self.notice = (kind, head, text)
+        SessionState.notice_drawn.reset()
+
+    def current_notice(self, page: str) -> tuple[NoticeKind, str, str] | None:
+        """Return the message that a run of this page shows. An earlier message is dropped."""
+        if self.notice_drawn is not None:
+            drawn_on, drawn_at = self.notice_drawn
+            if page != drawn_on or time.monotonic() - drawn_at >= NOTICE_SECONDS:
+                SessionState.notice.reset()
+                SessionState.notice_drawn.reset()
+        return self.notice
+
+    def note_notice_drawn(self, page: str) -> None:
+        """Store that a complete run of this page drew the notice."""
+        if self.notice is not None and self.notice_drawn is None:
+            self.notice_drawn = (page, time.monotonic())
 
     def enter_page(self, page: str) -> None:
         """Store the page that is drawn. Review resumes at the document that it showed last."""

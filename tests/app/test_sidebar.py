@@ -11,7 +11,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app import components, context
+from app import components, context, state
 from app.widgets import sidebar
 from core.debate.turns import RunStatus
 from core.errors import ProjectError, ProjectLocked
@@ -25,6 +25,8 @@ NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 
 class ProjectSession:
     """A project with one active run."""
+
+    file_problem = None
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -178,6 +180,25 @@ def test_page_keeps_its_place_when_a_notice_appears(studio: AppTest) -> None:
     studio.run()
     assert "Saved as v2" in html(studio)
     assert list(studio.main.children) == places
+
+
+def test_notice_stays_for_seconds_on_its_page(studio: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser may ask for a second run at once, which would remove the notice before it is seen."""
+    for removed_by in ("time", "another page"):
+        studio.session_state["notice"] = ("ok", "Saved as v2", "")
+        for _ in range(2):
+            studio.run()
+            assert "Saved as v2" in html(studio)
+        if removed_by == "time":
+            with monkeypatch.context() as patch:
+                patch.setattr(state, "NOTICE_SECONDS", 0.0)
+                studio.run()
+        else:
+            drawn_on, drawn_at = studio.session_state["notice_drawn"]
+            assert drawn_on == ""
+            studio.session_state["notice_drawn"] = ("data", drawn_at)
+            studio.run()
+        assert "Saved as v2" not in html(studio)
 
 
 def test_changing_the_project_clears_state_of_the_first(studio: AppTest) -> None:
