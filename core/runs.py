@@ -228,6 +228,10 @@ class RunDetails(_Frozen):
     pinned: bool = False
     status: Literal["", "archived", "deleted"] = ""
 
+    def title(self, run_id: str) -> str:
+        """Return the name under which the run is shown."""
+        return self.name or f"Run {run_id}"
+
 
 class RunRow(_Frozen):
     """A stored run. Counts are of documents; ``turns`` counts the stored replies of its debates.
@@ -269,8 +273,8 @@ class RunRow(_Frozen):
 
     @property
     def title(self) -> str:
-        """The name of the run, its id if it has none."""
-        return self.details.name or self.run_id
+        """The name under which the run is shown."""
+        return self.details.title(self.run_id)
 
     @property
     def ended(self) -> int:

@@ -25,8 +25,7 @@ def run_words(run: RunRow) -> str:
     size = format_count(run.documents, "document")
     if run.state != "done":
         size = f"{run.ended:,} of {run.documents:,}, {run.state}"
-    name = run.title if run.details.name else f"{run.run_id}, {run.settings.protocol}"
-    return name if size in name.split(", ") else f"{name}, {size}"
+    return run.title if size in run.title.split(", ") else f"{run.title}, {size}"
 
 
 def run_date(run: RunRow) -> str:

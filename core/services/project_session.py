@@ -275,8 +275,8 @@ class ProjectSession:
         return self.store.runs.latest_id()
 
     def run_name(self, run_id: str) -> str:
-        """Return the display name of a run."""
-        return self.store.runs.details(run_id).name or f"Run {run_id}"
+        """Return the name under which a run is shown."""
+        return self.store.runs.details(run_id).title(run_id)
 
     def saved_at(self) -> float | None:
         """Return the time of the last commit since the file was opened (Unix seconds), None before the first."""

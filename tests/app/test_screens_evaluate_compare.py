@@ -310,7 +310,7 @@ def test_compare_lists_corrected_and_regressed_documents(session, project):
     first, second = two_runs(project)
     app = draw(session, "compare", compare_runs=(first, second))
     shown = texts(app)
-    assert f"No significant difference between {second} and {first} on 4 shared documents" in shown
+    assert f"No significant difference between Run {second} and Run {first} on 4 shared documents" in shown
     for head in ("Scores", "Quality and cost", "Documents", "Significance"):
         assert head in shown
     listed = next(

@@ -71,8 +71,7 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
         if run_id == RunState.NEW:
             return "New run"
         run = by_id[run_id]
-        name = run.title if run.details.name else f"{run_id}, {run.settings.protocol}"
-        return f"{name}, {format_count(run.documents, 'document')}"
+        return f"{run.title}, {format_count(run.documents, 'document')}"
 
     layout.write_url(run=shown)
     options = [RunState.NEW, *by_id] if shown == RunState.NEW else list(by_id)

@@ -10,6 +10,7 @@ import pytest
 
 from core.debate.turns import Event, Reply, Turn, TurnDone, VerdictReached
 from core.errors import ProjectError
+from core.runs import RunDetails
 from core.services.live_state import ClientCursor, status_of
 from core.services.project_session import PAUSED, ProjectSession
 from tests.core.services.sessions import BOOK, queue_runs, studio
@@ -66,7 +67,9 @@ def test_finished_debates_come_newest_first_in_pages(recorded_run: tuple[Project
 def test_latest_run_and_its_save_time_are_reported(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
     session, run_id, _ = recorded_run
     assert session.latest_run() == run_id
-    assert session.run_name(run_id) == "ECJ, builtin/lexical"
+    assert session.run_name(run_id) == session.run(run_id).title == "ECJ, builtin/lexical"
+    session.store.runs.describe({run_id: RunDetails()})
+    assert session.run_name(run_id) == session.run(run_id).title == f"Run {run_id}"
     assert session.saved_at() is not None
 
 

@@ -88,7 +88,9 @@ def test_sentence_names_what_the_reference_lacks_for_a_label(project, kind: Kind
             for place, id in enumerate(documents)
         )
     found = comparison_report(sample_world.session_on(project), runs)
-    assert found["labels"]["Beta"]["sentence"] == f"{runs[0]} and {runs[1]} cannot be compared on Beta: {reason}"
+    assert (
+        found["labels"]["Beta"]["sentence"] == f"Run {runs[0]} and Run {runs[1]} cannot be compared on Beta: {reason}"
+    )
 
 
 def test_significant_test_beside_a_wide_interval_is_named(project):
@@ -139,7 +141,7 @@ def test_clear_difference_is_better_in_interval_test_and_sentence(project):
     found = comparison_report(session, runs)
     assert found["main"]["verdict"] == "better"
     assert found["main"]["adjusted"] < 0.05
-    assert found["sentence"].startswith(f"{runs[1]} is better on 60 shared documents: +")
+    assert found["sentence"].startswith(f"Run {runs[1]} is better on 60 shared documents: +")
     for label in found["labels"].values():
         assert (label["verdict"], label["p_adjusted"] < 0.05, label["interval"][0] > 0) == ("better", True, True)
 

@@ -99,7 +99,7 @@ def test_comparison_report_of_two_runs(world):
     # F1 of Alpha rises from 1/2 to 4/5 (2 true positives, 1 false positive).
     assert result["labels"]["Alpha"]["difference"] == pytest.approx(0.3)
     assert result["labels"]["Alpha"]["sentence"].startswith(
-        f"No significant difference between {runs[1]} and {runs[0]} on Alpha: +30.0"
+        f"No significant difference between Run {runs[1]} and Run {runs[0]} on Alpha: +30.0"
     )
     assert [column["run_id"] for column in result["columns"]] == runs
     assert result["tests"]["welch"] is not None  # the iterations of one experiment
