@@ -378,11 +378,11 @@ def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
     return words
 
 
-def rule(kind: Kind) -> str:
-    """Return the conditions of a clear difference on a label as text."""
+def rule(kind: Kind, *, main: str = "") -> str:
+    """Return the conditions of a clear difference on a label as text, also those on the score named ``main``."""
     noun = label_noun(kind)
-    return (
-        "the interval excludes 0 and McNemar's test is significant after Holm's correction over the "
-        f"{noun}s. {noun.capitalize()}s with fewer than {MIN_POSITIVES} "
-        f"{'ratings' if kind == 'rating' else 'positives'} have neither."
-    )
+    test = "McNemar's test is significant"
+    if main:
+        test = f"the test is significant: for {main} a permutation test, for a {noun} McNemar's test"
+    few = f"{noun.capitalize()}s with fewer than {MIN_POSITIVES} {'ratings' if kind == 'rating' else 'positives'}"
+    return f"the interval excludes 0 and {test} after Holm's correction over the {noun}s. {few} have neither."

@@ -130,7 +130,8 @@ def _trial_results(session: ProjectSession, status: TrialStatus, slot: Slot | No
     pair, kind, main = result.comparison, codebook.kind, main_metric(codebook.kind)
     of_labels = "the share off by less than a point" if kind == "rating" else "F1, points"
     changes = [(label.name, label.colour, label.difference, label.verdict) for label in pair.labels]
-    if kind != "rating":  # labels have the same measure
+    has_main = kind != "rating"  # labels have the same measure
+    if has_main:
         changes.insert(0, (main.name, 0, pair.main.difference, pair.main.verdict))
     note = f"{main.name} {format_estimate(result.before)} before, {format_estimate(result.after)} after"
     _TRIAL_RESULTS(
@@ -142,7 +143,7 @@ def _trial_results(session: ProjectSession, status: TrialStatus, slot: Slot | No
             "note": note if result.before.value is not None else "",
             "warning": _score_limits(result),
             "metric": f"Change in {of_labels}",
-            "rule": f"Green or red: {rule(kind)}",
+            "rule": f"Green or red: {rule(kind, main=main.name if has_main else '')}",
             "kind": kind,
             "labels": label_data(trials.compared_labels(status.before.settings.codebook, codebook)),
             "score_changes": [

@@ -20,7 +20,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.services.lab.results import TrialResult, trial_result
-from core.stats.comparison import Side
+from core.stats.comparison import Side, rule
 
 BOOK = Codebook(labels=(Label(name="A", id="a"), Label(name="B", id="b")))
 X = np.nan
@@ -145,3 +145,9 @@ def test_main_score_of_ratings_is_the_mean_correlation():
     assert "mean Spearman correlation" in found.sentence
     same = [np.mean(np.abs(before[:, column] - reference[:, column]) < 1) for column in (0, 1)]
     assert [label.difference.value for label in found.comparison.labels] == pytest.approx([1 - share for share in same])
+
+
+def test_rule_names_the_test_of_the_main_score_where_it_is_shown():
+    names = "McNemar's test after Holm's correction over the labels"
+    assert f"for Macro F1 a permutation test, for a label {names}." in rule("multilabel", main="Macro F1")
+    assert "permutation" not in rule("multilabel")
