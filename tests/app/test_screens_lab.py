@@ -324,7 +324,7 @@ def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, pro
     assert "<img src=x" not in shown
 
 
-@pytest.mark.parametrize(("kind", "measure"), [("rating", "Share correct"), ("choice", "Macro F1")])
+@pytest.mark.parametrize(("kind", "measure"), [("rating", "Mean Spearman"), ("choice", "Macro F1")])
 def test_ranking_of_a_sweep_names_its_score(filled: ProjectSession, kind: Kind, measure: str) -> None:
     codebooks.save(filled, codebooks.change(BOOK, kind=kind))
     filled.store.lab.update_sweep(filled.store.lab.begin_sweep(CELLS).sweep, {}, "done")

@@ -24,6 +24,7 @@ from core.services.lab import history, trials
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import PromptVersion, Slot, TemplateStatus
 from core.services.runs.planning import Plan
+from core.stats.metrics import main_metric
 
 _TEMPLATE_EDITOR = component("template_editor")
 _TEXT_DIFF = component("text_diff")
@@ -238,7 +239,7 @@ def version_history(
         key=key,
         data={
             "rows": [_version(row, opened, run_name) for row in rows],
-            "metric": "Share correct" if kind == "rating" else "Macro F1",
+            "metric": main_metric(kind).name,
             "use": use,
             "locked": list(drops_draft) if any(row.is_draft for row in rows) else [],
         },

@@ -11,6 +11,7 @@ import streamlit as st
 from app.state import LabState, state
 from app.widgets.alerts import STATE_TONES, badge_html, error_box, error_boxes, notice
 from app.widgets.elements import line, literal
+from core.codebook import Kind
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import format_count, format_number, format_price
@@ -22,6 +23,7 @@ from core.services.lab.sweeps import SPEC, RankedCell, SweepRow, SweepSpec
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.stats.intervals import Estimate, format_interval
+from core.stats.metrics import main_metric
 
 
 def draw(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:
@@ -145,7 +147,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
                     help="In total, including what is already spent",
                 )  # fmt: skip
             st.button("Resume", key="sweep-go", on_click=_resume, args=(session, row))
-    _ranking(ranking, "Share correct" if codebooks.codebook_status(session).codebook.kind == "rating" else "Macro F1")
+    _ranking(ranking, codebooks.codebook_status(session).codebook.kind)
     if row.state == "failed":
         notice("error", "The sweep failed", row.message)
 
@@ -159,15 +161,17 @@ def _resume(session: ProjectSession, row: SweepRow) -> None:
         state.set_notice("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
 
 
-def _ranking(ranking: Sequence[RankedCell], measure: str) -> None:
+def _ranking(ranking: Sequence[RankedCell], kind: Kind) -> None:
     values = [_values(ranked) for ranked in ranking]
     varied = [name for name in (values[0] if values else ()) if len({settings[name] for settings in values}) > 1]
     head = "".join(f'<th class="l">{escape(prompt_templates.title_of(name))}</th>' for name in varied)
     body = "".join(
         _line(ranked, [settings[name] for name in varied]) for ranked, settings in zip(ranking, values, strict=True)
     )
+    counted = "a correlation of 0" if kind == "rating" else "wrong"
+    measure = f'<th title="Unresolved documents count as {counted}">{escape(main_metric(kind).name)}</th>'
     st.html(
-        f'<table class="moot-table"><tr><th></th>{head}<th title="Unresolved documents count as wrong">{measure}</th>'
+        f'<table class="moot-table"><tr><th></th>{head}{measure}'
         f'<th>95% interval</th><th>n</th><th>Unresolved</th><th>Cost</th><th class="l"></th></tr>{body}</table>'
     )
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from core.runs import RunRow
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -15,7 +13,6 @@ from core.services.lab.trials import DEFINITIONS
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_while, review_revision
 from core.stats import scoring
-from core.stats.arrays import coded
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
 from core.stats.metrics import MAIN
@@ -26,8 +23,8 @@ from core.store.lab import Trial, codebook_mark, text_mark
 class RunScore:
     """Score of a run against reviewed labels, or gold where there is no review, on ``n`` documents.
 
-    The score is macro F1, for ratings the share of correct values. The ``unresolved`` documents without a complete
-    verdict do not count, but are wrong in the ``strict`` score.
+    The score is the main one of the kind. The ``unresolved`` documents without a complete verdict do not count, but are
+    wrong in the ``strict`` score. For ratings they count there as documents with a correlation of 0.
     """
 
     value: Estimate
@@ -141,13 +138,12 @@ def score_run(session: ProjectSession, run: RunRow) -> RunScore:
     """Return the score of a finished run."""
     codebook, groups = run.settings.codebook, run_data.group_codes(session, run)
     loaded = run_data.load_latest_reference(session.store, run.run_id, codebook)
-    kind, key = codebook.kind, MAIN[codebook.kind]
-    true, predicted = loaded.reference, loaded.verdicts
-    if kind == "rating":  # right or wrong, as present labels: then a strict score can count missing ones as wrong
-        kind, key = "multilabel", "accuracy"
-        true, predicted = (codes.astype(np.float64) for codes in coded(true, predicted, measured=True))
+    kind, true, predicted = codebook.kind, loaded.reference, loaded.verdicts
     scores = scoring.score(kind, true, predicted, codebook.names, design=Design(groups=groups))
-    strict = scores[key]
-    if scores.excluded:
-        strict = scoring.strict_scores(kind, true, predicted, codebook.names, groups=groups)[key]
-    return RunScore(scores[key], scores.n, run.cost_usd, strict, scores.excluded)
+    strict = scores.main
+    if scores.excluded and kind == "rating":
+        share = scores.n / (scores.n + scores.excluded)
+        strict = Estimate(None if strict.value is None else min(strict.value, strict.value * share), None)
+    elif scores.excluded:
+        strict = scoring.strict_scores(kind, true, predicted, codebook.names, groups=groups)[MAIN[kind]]
+    return RunScore(scores.main, scores.n, run.cost_usd, strict, scores.excluded)

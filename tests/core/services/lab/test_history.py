@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from core.codebook import Codebook, Label
+from core.documents import Document
 from core.errors import PromptError
 from core.services import document_samples, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import history, trials
 from core.services.runs import planning
+from tests.core.services.sample_world import session_on
 from tests.core.services.sessions import until
-from tests.core.store.helpers import set_gold
+from tests.core.store.helpers import make_settings, set_gold, store_debate, store_debates
 
 
 @pytest.fixture
@@ -125,3 +128,23 @@ def test_definitions_are_tested_without_open_labels(session):
     assert session.run(trial.after_run).settings.codebook.names == book.names
     *_, saved, draft = history.codebook_history(session)
     assert (saved.score.n, draft.score.n) == (5, 5)
+
+
+def test_score_of_ratings_is_the_mean_correlation(project):
+    """The share of correct values would rank runs in another order than Runs and Compare do."""
+    book = Codebook(kind="rating", labels=(Label(name="Fluency", id="f"),))
+    documents = [f"d{n}" for n in range(6)]
+    project.store.documents.add(
+        Document(id, {"text": id}, gold={"gold": {"f": 1 + n % 5}}) for n, id in enumerate(documents)
+    )
+    run_id = project.store.runs.create(make_settings(book), documents).run_id
+    values = [2, 3, 4, 5, 5, None]  # the first five are in the order of the gold ratings 1, 2, 3, 4, 5
+    store_debates(
+        store_debate(project, run_id, id, {"judge": None}, {"f": value})
+        for id, value in zip(documents, values, strict=True)
+    )
+    session = session_on(project)
+    score = history.score_run(session, session.run(run_id))
+    # Spearman with a tie: ranks 1, 2, 3, 4.5, 4.5 against 1, 2, 3, 4, 5 are sqrt(.95).
+    assert (score.value.value, score.n, score.unresolved) == (pytest.approx(0.95**0.5), 5, 1)
+    assert score.strict.value == pytest.approx(score.value.value * 5 / 6)
