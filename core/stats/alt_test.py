@@ -182,9 +182,11 @@ def _short_by(lead: Ratings, epsilon: float) -> float:
     """Return p of H0: the mean lead of the person, ``[document]`` or ``[group]``, is epsilon or more."""
     from scipy import stats
 
-    n = len(lead)
+    n, gap = len(lead), np.where(np.abs(lead - epsilon) < TINY, 0.0, lead - epsilon)
+    if not gap.any():
+        return 1.0
     if n < MIN_DOCUMENTS:  # exact as far as scipy can: with few documents the normal approximation is too sure
-        return float(stats.wilcoxon(lead - epsilon, alternative="less").pvalue)
+        return float(stats.wilcoxon(gap, alternative="less").pvalue)
     mean, sd = float(lead.mean()), float(lead.std(ddof=1))
     if sd < TINY:  # equal on all of many documents
         return 0.0 if mean < epsilon else 1.0

@@ -158,3 +158,12 @@ def test_model_and_person_are_compared_on_the_same_items() -> None:
     left = {one.person: one for one in found.people}
     assert (left["A"].n, left["A"].model_wins.value, left["A"].person_wins.value) == (2, 1.0, 1.0)
     assert (left["B"].n, left["B"].model_wins.value, left["B"].person_wins.value) == (2, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("documents", [10, 40])
+def test_equal_annotators_are_not_better_by_nothing(documents: int) -> None:
+    # Everybody agrees on every document. The lead is exactly the allowance of 0, so nothing can be shown.
+    same = np.ones((documents, 1))
+    found = alternative_test(same, dict.fromkeys("ABC", same), epsilon=0)
+    assert [person.p for person in found.people] == [1, 1, 1]
+    assert not found.passed
