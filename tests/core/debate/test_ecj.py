@@ -56,3 +56,10 @@ def test_extra_rounds_with_the_instructions_of_the_paper_show_earlier_replies() 
     _, requests = run_debate(spec, context)
     shown = ["The debate so far:" in request.messages[1].content for request in requests]
     assert shown == [False, False, False, True, True]
+
+
+def test_critic_sees_the_debate_in_the_order_of_its_rounds() -> None:
+    texts = [f"Reply {number}.\nThe aspects present in this review are: #Service" for number in range(5)]
+    _, requests = run_debate(ECJ, context_of(ECJ, extra_rounds=1), lambda _request, number: texts[number])
+    places = [requests[3].messages[1].content.index(f"Reply {number}.") for number in range(3)]
+    assert places == sorted(places)
