@@ -97,6 +97,15 @@ def test_duplicate_persona_name_is_requested_again() -> None:
     assert [persona.name for group in extraction.persona_set.groups for persona in group.personas] == ["Kim", "Kim 2"]
 
 
+def test_reply_without_json_is_requested_again_in_its_own_form() -> None:
+    replies = iter(["I found two stakeholders.", scout_reply(PARENTS)])
+    _, requests = extract([SourceDocument("a.md", TEXT)], lambda request: respond(request, scout=next(replies, "")))
+    retry = requests[1].messages[-1].content
+    assert "there is no JSON of that shape in it" in retry
+    assert "decision line" not in retry
+    assert "exactly the form of answer given above" in retry
+
+
 def test_group_that_the_merger_spells_in_two_ways_is_one() -> None:
     groups = [
         {"name": "Parents", "dimensions": [{"dimension": "short", "from": [1]}]},
