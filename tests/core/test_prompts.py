@@ -129,7 +129,8 @@ def test_shared_prompt_parts_cover_every_kind(kind: str) -> None:
     }
     assert asked_for[kind] in values["decision"]
     if kind == "choice":
-        assert "- Hawkish (code 1)" in values["definitions"]
+        assert "exactly one label applies:\n- Hawkish (code 1)" in values["definitions"], "also for a role that argues"
     if kind == "rating":
+        assert "it is rated from 1 (lowest)" in values["definitions"], "also for a role that summarises"
         assert "from 1 (lowest) to 7 (highest)" in values["definitions"]
         assert "from 1 to 7" in values["task"]
