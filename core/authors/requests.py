@@ -167,7 +167,7 @@ def annotate(
     inputs = {"question": question, "earlier": tuple(earlier)}
     messages = prompts.render(templates[ANNOTATOR], values)
     document = Document(text.document_id, {"text": text.text})
-    request = Request(ANNOTATOR, messages, inputs, form="choice", document=document)
+    request = Request(ANNOTATOR, messages, inputs, form="choice", document=document, answer_only=True)
 
     def option(reply: Reply) -> str | None:
         reading = parse.read(reply.text, codebook, finish_reason=reply.finish_reason)

@@ -140,6 +140,7 @@ class DebateContext:
         form: ReplyForm = "text",
         round: int = 0,
         replies_to: Sequence[str] = (),
+        answer_only: bool = False,
         extra: Mapping[str, Any] | None = None,
         **replies: Replies,
     ) -> Request:
@@ -159,6 +160,7 @@ class DebateContext:
             replies_to=tuple(dict.fromkeys(replies_to)),
             item=self.item,
             without=self.excluded_label,
+            answer_only=answer_only,
         )
 
     def verdict(self, ruling: Reply, *, among: tuple[Reply, ...] = ()) -> Verdict:

@@ -71,6 +71,7 @@ class Request:
     - ``sample`` distinguishes several samples of one request, for servers that accept a seed.
     - ``document`` is set if the request is about another document than the debated one (a precedent).
     - ``assigned`` is set if the role was given the position that it argues for.
+    - ``answer_only`` is set if the reply has no reasons, so that a JSON reply has no place for them either.
     """
 
     role: str
@@ -86,6 +87,7 @@ class Request:
     sample: int = 0
     document: Document | None = None
     assigned: bool = False
+    answer_only: bool = False
 
     @property
     def characters(self) -> int:

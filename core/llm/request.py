@@ -99,12 +99,13 @@ Schema: TypeAlias = dict[str, Any]
 NAME = "decision"
 REASON_CHARACTERS, QUOTE_CHARACTERS, QUOTES = 1200, 300, 4
 _BOUNDS = frozenset({"maxLength", "maxItems", "minItems"})
+_QUOTE = {"type": "string", "maxLength": QUOTE_CHARACTERS}
 _LISTED_SCALE = 21
 """Largest number of scale points that are listed; some servers enforce lists of numbers, but not ranges."""
 
 INSTRUCTION = (
-    "Give this answer as one JSON object and nothing else, in place of the closing line. Its keys are {keys}. "
-    "Write the reasoning first, and the names exactly as listed."
+    "Give this answer as one JSON object and nothing else, instead of the form above. Its keys, in this order, are "
+    "{keys}. Write names exactly as listed."
 )
 
 
@@ -118,17 +119,25 @@ def request_schema(sampling: Sampling, request: Request, codebook: Codebook) -> 
 
 
 def schema_for(request: Request, codebook: Codebook) -> Schema:
-    """Return the schema of a reply form. Every key is required and no other is allowed, as strict servers demand."""
+    """Return the schema of a reply form. Every key is required and no other is allowed, as strict servers demand.
+
+    A reply that is the answer alone has neither reasoning nor quotes.
+    """
+    reasoning: Schema = {"reasoning": {"type": "string", "maxLength": REASON_CHARACTERS}}
+    quotes: Schema = {"quotes": {"type": "array", "items": _QUOTE, "maxItems": QUOTES}}
+    name = {"label": {"type": "string", "enum": list(codebook.names)}}
+    if request.answer_only:
+        reasoning, quotes = {}, {}
     match request.form:
         case "choice":
-            decision: Schema = {"quotes": _quotes(), "label": {"type": "string", "enum": list(codebook.names)}}
+            decision: Schema = {**quotes, **name}
         case "ratings":
             ratings = {label.name: _rating(codebook.scale_of(label.id)) for label in codebook.labels}
             decision = {"ratings": _object(ratings)}
         case _:
-            entry = _object({"label": {"type": "string", "enum": list(codebook.names)}, "quotes": _quotes()})
+            entry = _object({**name, **quotes})
             decision = {"labels": {"type": "array", "items": entry, "maxItems": len(codebook.labels)}}
-    return _object({"reasoning": {"type": "string", "maxLength": REASON_CHARACTERS}, **decision})
+    return _object({**reasoning, **decision})
 
 
 def instruction(schema: Schema) -> str:
@@ -151,10 +160,6 @@ def _object(properties: Mapping[str, Any]) -> Schema:
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _quotes() -> Schema:
-    return {"type": "array", "items": {"type": "string", "maxLength": QUOTE_CHARACTERS}, "maxItems": QUOTES}
 
 
 def _rating(scale: Scale) -> Schema:

@@ -65,7 +65,7 @@ class _Dispute:
 
 def debate(context: DebateContext) -> Step[Verdict]:
     """Hold the hearing, then a trial on each disputed answer, all trials in parallel."""
-    first = yield from context.ask("magistrate", form=context.form)
+    first = yield from context.ask("magistrate", form=context.form, answer_only=True)
     if not first.reading.readable:
         return context.verdict(first)
     disputes, note = yield from _disputes(context, first)
@@ -155,7 +155,7 @@ class _TrialRecord:
 
 def _second_answer(context: DebateContext, first: Reply, excluded: str) -> Step[Reply]:
     request = context.without(excluded).request(
-        "magistrate", template="magistrate_second", form=context.form, round=1, first=first
+        "magistrate", template="magistrate_second", form=context.form, round=1, answer_only=True, first=first
     )
     (answer,) = yield from context.ask_all((replace(request, assigned=True),))
     return context.require(answer)

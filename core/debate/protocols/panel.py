@@ -145,7 +145,6 @@ def _persona_request(
     round: int = 0,
     history: Sequence[AttributedReply] = (),
 ) -> Request:
-    replies = {"history": tuple(history)} if history else {}
     return context.request(
         member.role,
         template=template,
@@ -158,7 +157,7 @@ def _persona_request(
             "assignment": prompts.delimit(persona_set.task, "task") if persona_set.task else "",
             "simple": context.params["style"] == "simple",
         },
-        **replies,
+        history=tuple(history),
     )
 
 

@@ -56,6 +56,11 @@ class Method(NamedTuple):
         """True for k samples."""
         return self.temperature is not None
 
+    @property
+    def answer_only(self) -> bool:
+        """True for replies without reasons."""
+        return self.template in ("annotator", "few_shot")
+
 
 METHODS = {
     "vanilla": Method("Vanilla: the answer alone", "annotator"),
@@ -71,17 +76,21 @@ METHODS = {
 def debate(context: DebateContext) -> Step[Verdict]:
     """Decide by the chosen method."""
     name, extra = context.params["method"], {}
-    template = METHODS[name].template
+    template, answer_only = METHODS[name].template, METHODS[name].answer_only
     if shots := _shots(context.params):
         template = "few_shot"
         extra["precedents"] = template_rows(context.codebook, select_examples(context, shots))
     if METHODS[name].is_sampled:
-        request = context.request("annotator", template=template, form=context.form, extra=extra)
+        request = context.request(
+            "annotator", template=template, form=context.form, answer_only=answer_only, extra=extra
+        )
         answers = yield from context.ask_all(replace(request, sample=number) for number in range(context.params["k"]))
         return majority_verdict(context, answers, "mean" if name == "form" else "median")
     if name == "self_refine":
         return (yield from _self_refine(context))
-    answer = yield from context.ask("annotator", template=template, form=context.form, extra=extra)
+    answer = yield from context.ask(
+        "annotator", template=template, form=context.form, answer_only=answer_only, extra=extra
+    )
     return context.verdict(answer)
 
 

@@ -87,6 +87,7 @@ def test_second_answer_is_requested_without_the_first_label() -> None:
     _, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies())
     assert requests[1].without == SERVICE
     assert requests[1].is_auxiliary
+    assert [request.answer_only for request in requests[:3]] == [True, True, False]
     assert "- Service" not in requests[1].messages[0].content
     verdict, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies(second="Service"))
     assert verdict.notes[0] == "the hearing gave no second answer: 'Price' was defended"

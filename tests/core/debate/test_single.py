@@ -6,7 +6,7 @@ import pytest
 
 from core.codebook import Kind
 from core.debate.protocols import PROTOCOLS
-from core.debate.turns import Reply, ReplyError
+from core.debate.turns import Reply, ReplyError, Request
 from core.documents import Precedent
 from tests.core.debate.canned_debates import CODEBOOKS, PRICE, SERVICE, context_of, decision_text, run_debate
 
@@ -35,13 +35,17 @@ def test_methods_send_the_declared_number_of_requests(kind: Kind, given: dict[st
 
 
 def test_reasons_are_requested_depending_on_the_method() -> None:
-    def system_message(**given: object) -> str:
-        return run_debate(SPEC, context_of(SPEC, **given))[1][0].messages[0].content
+    def first_request(method: str) -> Request:
+        return run_debate(SPEC, context_of(SPEC, method=method))[1][0]
 
-    for method in ("vanilla", "vote"):
-        assert "Give no reasons" in system_message(method=method)
+    for method in ("vanilla", "few_shot", "vote"):
+        request = first_request(method)
+        assert "Give no reasons" in request.messages[0].content
+        assert request.answer_only
     for method in ("cot", "self_consistency", "self_refine"):
-        assert "step by step" in system_message(method=method)
+        request = first_request(method)
+        assert "step by step" in request.messages[0].content
+        assert not request.answer_only
 
 
 def test_majority_of_samples_decides_and_a_tie_is_unresolved() -> None:

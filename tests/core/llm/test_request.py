@@ -56,6 +56,20 @@ def test_schema_and_parser_accept_the_same_replies() -> None:
     assert list(read(reply, RATING).values.values()) == [3]
 
 
+def test_schema_of_an_answer_alone_has_no_place_for_reasons() -> None:
+    forms: dict[ReplyForm, Codebook] = {"labels": BOOK, "choice": CHOICE, "ratings": RATING}
+    schemas = {
+        form: schema_for(Request("annotator", MESSAGES, form=form, answer_only=True), book)
+        for form, book in forms.items()
+    }
+    assert {form: schema["required"] for form, schema in schemas.items()} == {
+        "labels": ["labels"], "choice": ["label"], "ratings": ["ratings"],
+    }  # fmt: skip
+    assert schemas["labels"]["properties"]["labels"]["items"]["required"] == ["label"]
+    assert read('{"labels": [{"label": "Service"}]}', BOOK).present == (BOOK.labels[0].id,)
+    assert read('{"label": "Bad"}', CHOICE).values == {"label": CHOICE.labels[1].id}
+
+
 def test_schema_has_the_scale_of_each_dimension() -> None:
     scales = (Scale(min=0, max=2), Scale(min=-1, max=1), Scale(min=0, max=100))
     labels = tuple(Label(name=name, scale=scale) for name, scale in zip(("A", "B", "C"), scales, strict=True))
