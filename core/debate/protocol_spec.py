@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from core import prompts
 from core.codebook import Codebook, Kind
@@ -83,8 +83,8 @@ VOTE_RULES: Mapping[Kind, DecisionRule] = {
 class Param:
     """A parameter of a protocol; its type is that of ``default``.
 
-    ``choices`` map each value to its title. ``is_relevant`` returns False if the parameter has no effect given the
-    others; the form hides it then.
+    ``choices`` map each value to its title. ``kinds`` are the kinds of codebook that it is not ignored for.
+    ``is_relevant`` returns False if it has none given the other parameters.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Param:
     choices: Mapping[str, str] = field(default_factory=dict)
     minimum: float | None = None
     maximum: float | None = None
+    kinds: tuple[Kind, ...] = get_args(Kind)
     is_relevant: Callable[[Params], bool] = lambda _params: True
     hidden: bool = False
     """True if the form leaves the parameter out because another control of the page sets it."""
@@ -124,6 +125,16 @@ class Param:
         if too_low or (self.maximum is not None and not number <= self.maximum):
             raise UsageError(f"{owner}: {self.name} cannot be {text}.", f"{self.allowed_values}.")
         return number
+
+    def format(self, value: object) -> str:
+        """Return a value in words."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return self.choices.get(str(value), f"{value:g}" if isinstance(value, float) else str(value))
+
+    def has_effect(self, params: Params, kind: Kind) -> bool:
+        """Return True if the parameter has an effect on a codebook of this kind, given all parameters."""
+        return kind in self.kinds and self.is_relevant(params)
 
     @property
     def allowed_values(self) -> str:

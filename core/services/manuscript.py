@@ -18,20 +18,25 @@ import numpy as np
 
 from core.codebook import CHOICE_ITEM, Kind, label_noun
 from core.csv_text import to_csv
-from core.debate import protocols
-from core.documents import Reference, Value
+from core.debate import personas, protocols
+from core.debate.protocol_spec import PRESET, ProtocolSpec
+from core.documents import VERDICT, Reference, Value
 from core.errors import MootError
 from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
-from core.runs import RunRow
+from core.runs import RunRow, RunSettings
 from core.services.evaluation import corrected_regression, run_data
 from core.services.evaluation.reference import reference_names
+from core.services.evaluation.repeated_runs import siblings
 from core.services.evaluation.scores import EvaluationReport, evaluate
 from core.services.project_session import ProjectSession
 from core.services.review import plan
+from core.services.review.agreement import blind_report
 from core.services.runs.configuration import changed_params, describe_model, describe_sampling
+from core.services.runs.cost_estimate import adaptive_savings
+from core.services.runs.planning import PANEL
 from core.stats import metrics
 from core.stats.intervals import Estimate, format_estimate
-from core.store.annotators import REVIEWED, source_of
+from core.stats.sampling import Sample
 
 Form: TypeAlias = Literal["markdown", "html", "latex"]
 SUFFIXES: Mapping[Form, str] = {"markdown": ".md", "html": ".html", "latex": ".tex"}
@@ -89,7 +94,7 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
     has_reference = report.n > 0
     analyses = _analyses(session, run)
     methods = (
-        _annotation(run),
+        _annotation(session, run),
         *([_reference(session, run, report)] if has_reference else []),
         *([claim] if claim else []),
         *([_REGRESSION] if any(isinstance(analysis, corrected_regression.Analysis) for analysis in analyses) else []),
@@ -105,11 +110,12 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
             Table((noun.capitalize(), "Definition"), labels, f"Definitions of the {noun}s"),
         ),
         "Appendix: models": (_models(session, run),),
+        **_appendix_of_protocol(run.settings),
         "Appendix: prompts": tuple(
             Listing(f"{role} ({template.name})", template.text) for role, template in run.settings.templates.items()
         ),
     }
-    entries = _bibliography(run, report, plan.current_plan(session, run), regressed=_REGRESSION in methods)
+    entries = _bibliography(session, run, report, regressed=_REGRESSION in methods)
     return Manuscript(f"{session.name}: {run.title}", sections, entries)
 
 
@@ -169,7 +175,7 @@ def write(manuscript: Manuscript, form: Form, *, base: str = "") -> str:
             return "\n\n".join(_latex(manuscript)) + "\n"
 
 
-def _annotation(run: RunRow) -> str:
+def _annotation(session: ProjectSession, run: RunRow) -> str:
     settings, codebook = run.settings, run.settings.codebook
     roles: dict[str, list[str]] = {}
     for role, model in settings.role_models.items():
@@ -177,22 +183,98 @@ def _annotation(run: RunRow) -> str:
     models = "; ".join(f"{model} ({join_names(names)})" for model, names in roles.items())
     if any(model.is_builtin and model.model.startswith("lexical") for model in settings.role_models.values()):
         models += ". The model builtin/lexical is a word-list baseline, not a language model"
+    documents = format_count(run.documents, "document")
+    if run.ended < run.documents:
+        documents = f"{run.ended:,} of {documents}"
     label_count = format_count(len(codebook.labels), label_noun(codebook.kind))
-    try:
-        protocol = protocols.of(settings)
-        kind = f"the {protocol.title} protocol ({protocol.source})"
-    except MootError:  # the file of an own protocol may be gone
-        kind = f"the protocol {settings.protocol}"
-    changed = changed_params(settings)
-    params = f" Parameters that differ from the defaults: {join_names(changed)}." if changed else ""
-    ended = f" The run finished on {format_timestamp(run.finished_at)}." if run.finished_at else ""
-    return (
-        f"We annotated {format_count(run.documents, 'document')} with {label_count} ({_KINDS[codebook.kind]}) in Moot, "
-        f"by {kind}. Models: {models}.{params} Seed: {settings.seed}. Of these documents {run.verdicts:,} received a "
-        f"verdict, {run.unresolved:,} remained unresolved (a reply could not be read completely, or the debate did not "
-        f"decide), and {run.failed:,} failed.{ended} Codebook, prompts and the models' versions as reported "
-        "by the servers are in the appendix."
+    return " ".join(
+        (
+            f"We annotated {documents} with {label_count} ({_KINDS[codebook.kind]}) in Moot, by "
+            f"{_protocol(settings)}. Models: {models}.",
+            *_procedure(settings),
+            *_circumstances(session, run),
+            f"Of these documents {run.verdicts:,} received a verdict, {run.unresolved:,} remained unresolved (a reply "
+            f"could not be read completely, or the debate did not decide), and {run.failed:,} failed.",
+            *([f"The run finished on {format_timestamp(run.finished_at)}."] if run.finished_at else []),
+            "Codebook, prompts and the models' versions as reported by the servers are in the appendix.",
+        )
     )
+
+
+def _spec(settings: RunSettings) -> ProtocolSpec | None:
+    """Return the protocol of a run; None if this version of Moot does not have it."""
+    try:
+        return protocols.of(settings)
+    except MootError:
+        return None
+
+
+def _protocol(settings: RunSettings) -> str:
+    spec = _spec(settings)
+    if spec is None:
+        return f"the protocol {settings.protocol}"
+    _, source = _SINGLE_SOURCES.get(_variant(settings), ("", spec.source))
+    return f"the {spec.title} protocol ({source})"
+
+
+def _procedure(settings: RunSettings) -> Iterable[str]:
+    """Yield sentences on what the parameters and the protocol determine, whatever their defaults are."""
+    spec, kind = _spec(settings), settings.codebook.kind
+    if spec is None:
+        params = changed_params(settings)
+        yield from [f"Parameters: {'; '.join(params)}."] if params else []
+        return
+    values = protocols.params_of(settings)
+    if preset := spec.presets.get(values.get(PRESET, "")):
+        yield f"The settings started from the preset {values[PRESET]} ({preset.title})."
+    shown = [param for param in spec.params if not param.hidden and param.has_effect(values, kind)]
+    if shown:
+        words = [f"{param.title.lower()} = {param.format(values[param.name])}" for param in shown]
+        yield f"Parameters: {'; '.join(words)}."
+    if settings.protocol == PANEL:
+        persona_set = personas.read(str(values["personas"]))
+        members, groups = len(persona_set.members), [group.name for group in persona_set.groups]
+        yield f"{format_count(members, 'persona')} in {format_count(len(groups), 'group')}: {join_names(groups)}."
+    rule = spec.kinds.get(kind)
+    if rule is not None and rule.vote and spec.deciding_role(values) == VERDICT:
+        yield f"Vote: {rule.vote}. Tie: {rule.tie}."
+    yield "A reply that could not be read was requested once more."
+
+
+def _circumstances(session: ProjectSession, run: RunRow) -> Iterable[str]:
+    """Yield sentences on the documents and examples in prompts, on early decisions, and on seed and iteration."""
+    settings, spec = run.settings, _spec(run.settings)
+    first = session.store.documents.load(session.store.runs.document_ids(run.run_id)[:1], gold=False)
+    for document in first:
+        text, *context = document.fields
+        if context:
+            yield f"Prompts show the text ({text}) with {join_names(context)} as context."
+    if spec is not None and spec.shots(protocols.params_of(settings)):
+        pool = len(session.store.precedents.frozen(run.run_id) or ())
+        everything = format_count(pool, "labelled document") if pool else "no labelled document"
+        yield f"Examples in prompts came from {everything} outside the run, the most similar first."
+    if settings.handling.on_long != "fail":
+        treatment = {"cut": "truncated", "skip": "left unresolved"}[settings.handling.on_long]
+        yield f"Documents that did not fit into the context of a model were {treatment}."
+    if (early := adaptive_savings(session, run)) is not None:
+        yield (
+            f"{format_count(early.short, 'document')} {'was' if early.short == 1 else 'were'} decided early, without a "
+            f"debate; {early.audited:,} more, drawn at random, could have been and had a full debate as a check."
+        )
+    yield f"Seed of Moot's own random choices: {settings.seed}."
+    iterations = [row.run_id for row in siblings(session, run)]
+    if len(iterations) > 1 and run.run_id in iterations:
+        yield f"This is iteration {iterations.index(run.run_id) + 1} of {len(iterations)} with the same settings."
+
+
+def _appendix_of_protocol(settings: RunSettings) -> dict[str, tuple[Block, ...]]:
+    """Return the appendix with the personas of a panel, or with the description of a custom protocol."""
+    if settings.protocol == PANEL and _spec(settings) is not None:
+        persona_set = personas.read(str(protocols.params_of(settings)["personas"]))
+        return {"Appendix: personas": (Listing("Personas", personas.dump_yaml(persona_set)),)}
+    if script := str(settings.params.get(protocols.custom.SCRIPT, "")):
+        return {"Appendix: protocol": (Listing("Description", script),)}
+    return {}
 
 
 def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
@@ -202,16 +284,7 @@ def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -
         counted = f"{counted}. {basis.warning}".removesuffix(".")
     match basis.design:
         case "sample":
-            people = len(session.store.agreement.submitted(run.run_id))
-            who = f" by {format_count(people, 'person', 'people')}" if people else ""
-            return (
-                f"The reference is the review of documents{who}. {format_count(basis.units, 'document')} of "
-                f"{basis.population:,} were drawn one after another with known, unequal probabilities, which favour "
-                "documents with signs of error and rare labels (Des Raj, 1956; Farquhar et al., 2021). Each is "
-                "weighted by its selection probability, and weights are calibrated to the verdicts on all documents "
-                "(Deville and Saerndal, 1992). Intervals are at 95% and account for the design; those of shares are "
-                "Wilson intervals with the effective number of cases (Korn and Graubard, 1998)."
-            )
+            return _review(session, run, report)
         case "by_hand":
             return f"The reference is {noun} ({counted}), chosen by hand; the scores describe these documents alone."
         case "groups":
@@ -221,6 +294,47 @@ def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -
             )
         case _:
             return f"The reference is {noun} ({counted}). Intervals are at 95% over documents.{_agreement(report)}"
+
+
+def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
+    """Return the paragraph on a reference that is a sample of reviewed documents, or all of them."""
+    sample, population = _sample(session, run, report), f"{report.basis.population:,}"
+    people = len(session.store.agreement.submitted(run.run_id))
+    who = f" by {format_count(people, 'person', 'people')}" if people else ""
+    seen = blind_report(session, run)
+    sight = (
+        f" {seen.blind.n:,} values were decided before the reviewer saw the verdict, {seen.shown.n:,} with it in view."
+    )
+    if sample.complete:
+        return (
+            f"The reference is the review of all {population} documents with a complete verdict{who}.{sight} Scores "
+            "describe these documents exactly and have no intervals."
+        )
+    drawn, current = format_count(sample.drawn, "document"), plan.current_plan(session, run)
+    compared = current is not None and current.claim == "better"
+    favoured = "on which the two runs differ" if compared else "with signs of error and rare labels"
+    chances = (
+        "with equal probabilities"
+        if sample.is_even[sample.draws].all()
+        else f"with known, unequal probabilities, which favour documents {favoured} (Des Raj, 1956; Farquhar et al., "
+        "2021)"
+    )
+    by_hand = len(sample.probabilities) - sample.drawn
+    chosen = f" {by_hand:,} more were chosen by hand and represent themselves." if by_hand else ""
+    return (
+        f"The reference is the review of documents{who}.{sight} {drawn} of {population} were drawn one after another "
+        f"{chances}.{chosen} Each document drawn is weighted by its selection probability, and weights are calibrated "
+        "to the verdicts on all documents (Deville and Saerndal, 1992). Intervals are at 95% and account for the "
+        "design; those of shares are Wilson intervals with the effective number of cases (Korn and Graubard, 1998)."
+    )
+
+
+def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> Sample:
+    """Return the reviewed documents that a report is based on."""
+    loaded = run_data.verdict_arrays(session, run, report.reference)
+    sample = run_data.sampling_design(session, run, report.reference, loaded).sample
+    assert sample is not None
+    return sample
 
 
 def _raters(report: EvaluationReport) -> str:
@@ -314,7 +428,12 @@ def _cell(estimate: Estimate) -> str:
 def _models(session: ProjectSession, run: RunRow) -> Table:
     served = session.store.transcripts.served_models(run.run_id)
     rows = [
-        (role, model.spec, ", ".join(sorted(served.get(role, ()))) or "not reported", describe_sampling(model.sampling))
+        (
+            role,
+            model.spec,
+            ", ".join(sorted(served.get(role, ()))) or "not reported",
+            "none" if model.is_builtin else describe_sampling(model.sampling),
+        )
         for role, model in run.settings.role_models.items()
     ]
     return Table(("Role", "Model", "Version reported by the server", "Settings"), tuple(rows), "Models")
@@ -333,23 +452,43 @@ def _value(run: RunRow, value: float) -> Value | None:
 
 
 _SOURCES = {
-    "ecj": "maada_ecj", "single": "tseng_experts", "discussion": "tseng_experts", "panel": "chen_majeval",
-    "courtroom": "courtroom",
+    "ecj": "maada_ecj", "discussion": "tseng_experts", "panel": "chen_majeval", "courtroom": "courtroom",
 }  # fmt: skip
 """Key in ``manuscript.bib`` of the source of a protocol."""
 
+_COURTROOM_BASELINE = ("courtroom", "Courtroom-LLM, section 4")
+_SINGLE_SOURCES = {
+    **dict.fromkeys(
+        ("vanilla", "cot", "self_consistency", "self_refine"),
+        ("tseng_experts", "Tseng et al., Evaluating LLMs as Expert Annotators, section 3.1"),
+    ),
+    "few_shot": _COURTROOM_BASELINE,
+    "vote": _COURTROOM_BASELINE,
+    "form": ("liu_geval", "Liu et al., G-Eval, section 2"),
+    "single-agent": ("maada_ecj", "Maada et al., ECJ-LLM, section 5.1.1"),
+}
+"""Key and words for the source of a method, or of a preset, of a single annotator."""
 
-def _bibliography(
-    run: RunRow, report: EvaluationReport, current: plan.Plan | None, *, regressed: bool
-) -> dict[str, str]:
+
+def _variant(settings: RunSettings) -> str:
+    """Return the preset or method of a single annotator that has a source of its own; empty for other protocols."""
+    if settings.protocol != "single":
+        return ""
+    preset = str(settings.params.get(PRESET, ""))
+    return preset if preset in _SINGLE_SOURCES else str(protocols.params_of(settings)["method"])
+
+
+def _bibliography(session: ProjectSession, run: RunRow, report: EvaluationReport, *, regressed: bool) -> dict[str, str]:
     """Return the entries of what was used."""
     texts = Path(__file__).with_name("manuscript.bib").read_text(encoding="utf-8").strip().split("\n\n")
     entries = {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in texts}
-    protocol = run.settings.protocol
+    source, _ = _SINGLE_SOURCES.get(_variant(run.settings), (_SOURCES.get(run.settings.protocol, ""), ""))
+    current = plan.current_plan(session, run)
     claim = current.claim if current is not None else ""
-    used = ["moot", *([_SOURCES[protocol]] if protocol in _SOURCES else []), "wilson1927"]
-    if report.basis.design == "sample" and source_of(report.reference).kind == REVIEWED:
-        used += ["desraj1956", "farquhar2021", "deville1992", "korn1998"]
+    used = ["moot", *([source] if source else []), "wilson1927"]
+    if report.n and report.basis.design == "sample" and not (sample := _sample(session, run, report)).complete:
+        used += [] if sample.is_even[sample.draws].all() else ["desraj1956", "farquhar2021"]
+        used += ["deville1992", "korn1998"]
     if claim in ("share", "correct", "better"):
         used.append("waudbysmith2024")
     if claim == "error":

@@ -126,6 +126,12 @@ class Sample:
         return self.probabilities > 0
 
     @property
+    def is_even(self) -> Mask:
+        """Documents that were drawn with the same probability as every other undecided one, ``[document]``."""
+        undecided = self.population - np.arange(len(self.probabilities))
+        return np.asarray(np.abs(self.probabilities * undecided - 1) < 1e-6)
+
+    @property
     def drawn(self) -> int:
         """Number of random draws."""
         return int(self.draws.sum())

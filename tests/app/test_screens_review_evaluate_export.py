@@ -70,7 +70,7 @@ def test_the_paper_page_shows_methods_tables_and_prompts(screen, project, sessio
     run_id = sample_world.build(project)
     app = screen("manuscript")
     shown = texts(app)
-    assert "We annotated 8 documents with 2 labels" in shown
+    assert "We annotated 7 of 8 documents with 2 labels" in shown
     assert f'<a href="evaluate?run={run_id}&amp;reference=gold">' in shown
     assert [one.label for one in app.expander] == [
         f"{role} ({template.name})" for role, template in session.run(run_id).settings.templates.items()

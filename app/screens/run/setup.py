@@ -436,7 +436,7 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
                     lambda name: save_params(lambda _: {PRESET: name} if name else {}),
                 ),
             )  # fmt: skip
-        shown = [param for param in spec.params if not param.hidden and param.is_relevant(params)]
+        shown = [param for param in spec.params if not param.hidden and param.has_effect(params, codebook.kind)]
         for start in range(0, len(shown), 2):
             for column, param in zip(st.columns(2, wrap=False), shown[start : start + 2], strict=False):
                 _parameter(column, param, params[param.name], spec.name, save_params)

@@ -304,11 +304,11 @@ SPEC = ProtocolSpec(
               minimum=0, maximum=3),
         Param("precedents_for", "Precedents for", ANSWERS, "Answers whose precedents a judge sees, with one "
               "label per document.", {ANSWERS: "The two answers in dispute", LABELS: "Every label"},
-              is_relevant=lambda params: params["shots"] > 0),
+              kinds=("choice",), is_relevant=lambda params: params["shots"] > 0),
         Param("sentences", "Sentences per argument", 1, "Length limit for prosecutor and defender.", minimum=1,
               maximum=10),
         Param("trials", "Trials", DISPUTED, "Labels of a multilabel codebook that have a trial.",
-              {DISPUTED: "Disputed labels", ALL: "Every label"}),
+              {DISPUTED: "Disputed labels", ALL: "Every label"}, kinds=("multilabel",)),
         similarity_param(lambda params: params["shots"] > 0),
     ),
     presets={

@@ -120,7 +120,7 @@ SPEC = ProtocolSpec(
         Param("annotators", "Annotators", 3, "Number of annotators, each with its own model.", minimum=2, maximum=9),
         Param("rounds", "Maximum rounds", 2, "Rounds of discussion after the first annotation.", minimum=0, maximum=10),
         Param("within", "Ratings agree within", 1.0, "Points of the scale by which ratings may differ in a consensus.",
-              minimum=0, maximum=10),
+              minimum=0, maximum=10, kinds=("rating",)),
         Param("weights", "Weights of votes", "equal", "equal, reviewed (from the accuracy of each model on reviewed "
               "documents), or a number for each annotator."),
     ),

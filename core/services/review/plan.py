@@ -236,8 +236,7 @@ def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, status: 
     plan, sample, rows = status.plan, loaded.sample, loaded.order
     even: Mask = np.ones(len(rows), dtype=np.bool_)
     if not sample.complete:
-        even = np.asarray(np.abs(sample.probabilities * (sample.population - np.arange(len(rows))) - 1) < 1e-6)
-        even &= np.cumsum(even) <= plan.reviews
+        even = sample.is_even & (np.cumsum(sample.is_even) <= plan.reviews)
     right = is_right(loaded.reference[rows], loaded.verdicts[rows], measured=codebook.kind == "rating")
     wrong: Mask = np.any(~right, axis=1)
     status = replace(status, drawn=int(even.sum()))

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from core.codebook import Kind
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reply, ReplyError, Request
-from tests.core.debate.canned_debates import PRICE, SERVICE, Responder, context_of, decision_text, run_debate
+from tests.core.debate.canned_debates import (
+    CODEBOOKS,
+    PRICE,
+    SERVICE,
+    Responder,
+    context_of,
+    decision_text,
+    run_debate,
+)
 
 SPEC = PROTOCOLS["discussion"]
 BOOM = Reply(error=ReplyError("server fault", "boom"))
@@ -176,3 +184,8 @@ def test_number_of_requests_is_n_times_one_plus_r(
     assert verdict.status in ("verdict", "unresolved")
     if last < rounds:
         assert verdict.notes[0] == f"consensus in round {last}"
+
+
+def test_distance_of_ratings_has_an_effect_on_ratings_alone() -> None:
+    (within,) = (param for param in SPEC.params if param.name == "within")
+    assert [kind for kind in CODEBOOKS if within.has_effect(SPEC.parse_params(), kind)] == ["rating"]

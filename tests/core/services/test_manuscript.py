@@ -7,21 +7,24 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.codebook import Codebook, Label
 from core.documents import Document
+from core.files import shipped_folder
 from core.formatting import format_number
-from core.runs import RunRow
+from core.runs import Handling, RunRow
 from core.services import manuscript
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.services.review import actions, plan, queue
 from core.services.review.plan import Plan
 from core.services.review.queue import QueueFilter
+from core.services.runs import planning
 from core.services.workspace import Workspace
-from tests.core.services.sessions import annotate
+from tests.core.services.sessions import annotate, queue_runs, studio
 
 BOOK = Codebook(
     labels=(
@@ -66,10 +69,12 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
         annotation
     )
     assert "The model builtin/lexical is a word-list baseline, not a language model" in annotation
-    assert "Parameters" not in annotation
-    assert "by 1 person. 40 documents of 80 were drawn one after another with known, unequal probabilities" in str(
-        reference
-    )
+    assert "Parameters: extra rounds = 0; labels per debate = All at once; adaptive = no." in annotation
+    assert "iteration" not in annotation
+    review = str(reference)
+    assert "by 1 person. 0 values were decided before the reviewer saw the verdict, 82 with it in view." in review
+    assert "40 documents of 80 were drawn one after another with known, unequal probabilities, which favour" in review
+    assert "1 more were chosen by hand and represent themselves." in review
     assert "share of Clean & tidy within 20 points; 40 reviews were planned" in str(claim)
     assert "of the 80 documents are about Clean & tidy (95% interval" in str(found.sections["Results"][-1])
 
@@ -100,14 +105,118 @@ def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
     assert f"Krippendorff's alpha of the raters, with 95% intervals: {format_number(agreement)} (" in reference
 
 
-def test_methods_name_changed_parameters(world: tuple[ProjectSession, RunRow]) -> None:
-    session, run = world
-    params = {**run.settings.params, "adaptive": True, "extra_rounds": 2}
-    other = run.model_copy(update={"settings": run.settings.model_copy(update={"params": params})})
-    annotation = str(manuscript.build(session, other, "reviewed").sections["Methods"][0])
-    assert "Parameters that differ from the defaults: " in annotation
-    assert "extra rounds 2" in annotation
-    assert "adaptive yes" in annotation
+def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
+    """Return the paragraph on the annotation for a run with other settings."""
+    settings = run.settings.model_copy(update=changed)
+    paper = manuscript.build(session, run.model_copy(update={"settings": settings}), "reviewed")
+    return str(paper.sections["Methods"][0])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "params", "sentences"),
+    [
+        ("ecj", {"adaptive": True, "extra_rounds": 2}, ["extra rounds = 2", "adaptive = yes", "audited share = 0.1"]),
+        (
+            "discussion",
+            {},
+            [
+                "(Tseng et al., Evaluating LLMs as Expert Annotators, section 4.1, algorithm 1)",
+                "Parameters: annotators = 3; maximum rounds = 2; weights of votes = equal.",
+                "Vote: the majority, label by label. Tie: that label is unresolved.",
+            ],
+        ),
+        (
+            "courtroom",
+            {"preset": "parallel-5", "judges": 5, "bench": "parallel", "precedents_for": "labels"},
+            [
+                "started from the preset parallel-5 (Five judges in parallel, one precedent, T = 0.5).",
+                "judges = 5; judges deliberate = In parallel",
+                "Vote: the majority of the judges, or the last judge.",
+                "Examples in prompts came from no labelled document outside the run",
+            ],
+        ),
+        ("panel", {}, ["next speaker = Coordinator", "2 personas in 1 group: Readers.", "Vote: shares within groups"]),
+        (
+            "single",
+            {"method": "cot"},
+            ["Evaluating LLMs as Expert Annotators, section 3.1)", "method = Chain of thought"],
+        ),
+        ("single", {"method": "form", "k": 20}, ["(Liu et al., G-Eval, section 2)", "samples = 20"]),
+        ("single", {"method": "vote", "shots": 2}, ["(Courtroom-LLM, section 4)", "examples per label = 2"]),
+        ("single", {"preset": "single-agent"}, ["(Maada et al., ECJ-LLM, section 5.1.1)"]),
+    ],
+)
+def test_methods_state_every_parameter_of_a_protocol(
+    world: tuple[ProjectSession, RunRow], protocol: str, params: dict[str, Any], sentences: list[str]
+) -> None:
+    text = methods(*world, protocol=protocol, params=params)
+    assert [sentence for sentence in sentences if sentence not in text] == []
+
+
+def test_source_of_a_method_is_in_the_references(world: tuple[ProjectSession, RunRow]) -> None:
+    def sources(protocol: str, **params: Any) -> list[str]:
+        session, run = world
+        settings = run.settings.model_copy(update={"protocol": protocol, "params": params})
+        return list(manuscript.build(session, run.model_copy(update={"settings": settings})).bibliography)[:2]
+
+    assert sources("single", method="form") == ["moot", "liu_geval"]
+    assert sources("single", method="vote") == ["moot", "courtroom"]
+    assert sources("single") == ["moot", "tseng_experts"]
+    assert sources("panel") == ["moot", "chen_majeval"]
+
+
+def test_appendix_contains_the_personas_or_the_protocol(world: tuple[ProjectSession, RunRow]) -> None:
+    def appendix(protocol: str, params: dict[str, Any], title: str) -> str:
+        session, run = world
+        settings = run.settings.model_copy(update={"protocol": protocol, "params": params})
+        return str(manuscript.build(session, run.model_copy(update={"settings": settings})).sections[title])
+
+    assert "Somebody from the general public" in appendix("panel", {}, "Appendix: personas")
+    script = (shipped_folder("sample_data") / "protocols" / "second_reading.yaml").read_text(encoding="utf-8")
+    assert "order:" in appendix("custom", {"script": script}, "Appendix: protocol")
+
+
+def test_methods_state_what_is_unusual_about_a_run(tmp_path: Path) -> None:
+    with studio(tmp_path) as (_, session):
+        session.store.documents.add([Document("c1", {"text": "Staff of the year.", "question": "How was it?"})])
+        first, second = queue_runs(session, planning.Plan(protocol="single", iterations=2))
+        for made in (first, second):
+            session.start_or_resume(made.run_id).result(60)
+        run = session.run(second.run_id)
+        text = methods(session, run, handling=Handling(on_long="cut"), seed=7)
+        assert "We annotated 5 documents" in text
+        assert "This is iteration 2 of 2 with the same settings." in text
+        assert "Documents that did not fit into the context of a model were truncated." in text
+        assert "Seed of Moot's own random choices: 7." in text
+        assert "as context" not in text
+        (alone,) = planning.create_runs(session, run.settings, ["c1"])
+        session.start_or_resume(alone.run_id).result(60)
+        assert "Prompts show the text (text) with question as context." in methods(session, session.run(alone.run_id))
+        stopped = run.model_copy(update={"verdicts": 2, "unresolved": 0})
+        assert "We annotated 2 of 5 documents" in str(manuscript.build(session, stopped).sections["Methods"][0])
+
+
+def test_methods_state_how_reviewed_documents_were_selected(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=60) as (_, session):
+        run = annotate(session)
+        queue.save_review_settings(session, queue.ReviewSettings(even=1.0))
+
+        def review(size: int) -> manuscript.Manuscript:
+            listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=size), actor="ada")
+            for document, draw in listed.draws.items():
+                actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
+            return manuscript.build(session, run, "reviewed")
+
+        paper = review(30)
+        assert "30 documents of 60 were drawn one after another with equal probabilities." in str(
+            paper.sections["Methods"]
+        )
+        assert "desraj1956" not in paper.bibliography
+        paper = review(60)
+        assert "The reference is the review of all 60 documents with a complete verdict by 1 person." in str(
+            paper.sections["Methods"]
+        )
+        assert "korn1998" not in paper.bibliography
 
 
 def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSession, RunRow]) -> None:
@@ -144,7 +253,9 @@ def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRo
     found = manuscript.build(session, run)
     prompts = found.sections["Appendix: prompts"]
     assert len(prompts) == len(run.settings.templates)
-    assert "builtin/lexical" in str(found.sections["Appendix: models"])
+    (models,) = found.sections["Appendix: models"]
+    assert isinstance(models, manuscript.Table)
+    assert models.rows[0] == ("extractor", "builtin/lexical", "not reported", "none"), "the baseline has no temperature"
 
 
 def test_design_file_has_weights_of_reviewed_documents(world: tuple[ProjectSession, RunRow]) -> None:
