@@ -30,8 +30,7 @@ from core.formatting import (
 )
 from core.runs import RunRow
 from core.services.evaluation import compare, coverage, latent_truth, run_data
-from core.services.evaluation.compare import OUTCOMES, ComparedRun, Comparison, Outcome, Outcomes
-from core.services.evaluation.comparison_report import comparison_report
+from core.services.evaluation.compare import OUTCOMES, ComparedRun, Comparison, Outcome, Outcomes, comparison_report
 from core.services.evaluation.reference import available_references
 from core.services.project_session import ProjectSession
 from core.stats.comparison import Pair, rule

@@ -9,7 +9,7 @@ import pytest
 from core.codebook import Codebook, Kind, Label
 from core.documents import Document
 from core.services.evaluation import compare
-from core.services.evaluation.comparison_report import comparison_report
+from core.services.evaluation.compare import comparison_report
 from core.services.evaluation.report import full_report
 from core.stats.comparison import Equivalence
 from core.stats.intervals import Interval

@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import UsageError
 from core.services.evaluation import latent_truth
-from core.services.evaluation.comparison_report import comparison_report
+from core.services.evaluation.compare import comparison_report
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.scores import cell_documents, evaluate
 from core.services.review import actions

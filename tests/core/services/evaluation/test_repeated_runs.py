@@ -15,7 +15,7 @@ from core.errors import UsageError
 from core.runs import StopReason
 from core.services.evaluation import alt_test, compare, error_analysis, model_drift, repeated_runs, run_data
 from core.services.evaluation import report as html_report
-from core.services.evaluation.comparison_report import comparison_report
+from core.services.evaluation.compare import comparison_report
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.report import full_report
 from core.stats import metrics
