@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from core.codebook import normalise
 from core.debate.reading.contradictions import check_comment, check_following
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, quoted_names, residue, sole_answer
@@ -26,6 +27,7 @@ _SECOND_BEST = re.compile(
     re.IGNORECASE,
 )
 """Words after "X is" that do not choose X: "the second best label", "the label that the critic chose"."""
+_WORD = re.compile(r"\w+")
 _FITS = re.compile(r"\W*(?:fits|matches|describes)(?: (?:it|this|the)(?: \w+)?)? (?:best|better)\b", re.IGNORECASE)
 _BESIDE = frozenset({"link", "why", "bracket", "quote", "stop", "semicolon", "comma", "struck", "verb", "fill", "mark"})
 
@@ -54,12 +56,25 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     neighbours = [token.text for token in every(following[:3]) if token.text]
     if any(names.find(f"{word} {name}") or names.find(f"{name} {word}") for word in neighbours):
         raise residue(text)  # "Positive, very.", if there is a label "Very positive", too
+    if _may_be_longer_name(text[tokens[end - 1].end :], name, names):
+        raise residue(text)
     if other_items := [token.item for token in _listed(following) if token.item != item]:
         raise Unreadable(f"more than one label: {quoted_names(map(names.written, [item, *other_items]))}")
     comment = text[following[0].start :] if following else ""
     check_comment(comment, names)
     check_following(comment, {item: True}, "choice", names)
     return item
+
+
+def _may_be_longer_name(following: str, name: str, names: Names) -> bool:
+    """Return True if the words after a name may complete a longer one: "Support, with some conditions"."""
+    words = _WORD.findall(following.casefold())
+    for longer in map(normalise, map(names.written, names.items)):
+        missing = _WORD.findall(longer.removeprefix(f"{normalise(name)} "))
+        is_longer = longer.startswith(f"{normalise(name)} ") and words[:1] == missing[:1]
+        if is_longer and (len(words) < len(missing) or {*missing} <= {*words[: len(missing) + 1]}):
+            return True
+    return False
 
 
 def _first_choice(tokens: Sequence[Token]) -> tuple[str, int] | None:

@@ -36,6 +36,7 @@ _WITHDRAWN = re.compile(
     r"|\b(?:this|that|these|those|the above) (?:is|are|was|were) (?:the )?(?:extractor|critic|opponent)['’]s"
     r" (?:answer|aspects?|choice|decision|labels?|list|proposal|ratings?|view)"
     r"|(?:^|\n)[^\S\n]*(?:is|was|are|were) (?:(?:only|just|exactly) )?(?:what|how|from|part of|quoted|taken|copied)\b"
+    r"|\bwhich i (?:(?:will|must|do) )?(?:ignore|disregard|not follow)\b"
     # "If no aspect is present, end with:", "Choose all that apply.": a copy of the question
     r"|\bend with\b[^.\n]{0,40}:"
     r"|(?:^|[.!?(\[,;:\n—-][^\S\n]*)(?:please )?(?:choose|select|pick|tick|check|mark|circle)\b[^.\n]{0,40}"

@@ -28,6 +28,7 @@ _END_OF_REPLY = re.compile(
     r"|\n(?i:#{1,3} ?(?:user|human|instructions?|input):?|(?:user|human):)[^\S\n]*(?=\n)"
 )
 """Tokens that some servers leave in the text, and the next turn that small models invent after their own."""
+_STRUCK_AT_END = re.compile(r"(?<=\S )<s>[^<\n]*</s>\s*\Z", re.IGNORECASE)
 _FOREIGN = re.compile(rf"<({'|'.join(TAGS)})\b[^<>\n]*>.*?(?:</\1\b|\Z)|~~[^~\n]+~~", re.IGNORECASE | re.DOTALL)
 """A repeated part of the prompt, and struck text."""
 
@@ -53,6 +54,7 @@ _REPORTED = re.compile(
     r"|rather than|wrong|incorrect|in case|examples?|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
     rf"|\b(?:for|in|to) {ROLE}(?:['’]s (?:view|opinion|eyes|reading))?,? *$|\b{ROLE}['’]s \w+ is(?: that)? *$"
     r"|\b(?:one|some|you) (?:might|may|could|would|can)\b[^,;]*$|\bat first (?:glance|sight)\b"
+    r"|\b(?:contains?|includes?|ends? with) (?:the|an?) (?:instruction|line|phrase|sentence|string|words)\b[^,;]*$"
 )
 _INSTRUCTED = re.compile(
     r"\W*(?:use|follow|(?:answer|reply|respond|write) (?:in|with|like|as)|(?:an )?example|the (?:\w+ )?form(?:at)? is"
@@ -62,7 +64,10 @@ _INSTRUCTED = re.compile(
 _SUPPOSED = re.compile(
     r"(?<!even )\bif\b(?! anything| in doubt)|\b(?:unless|whether|suppose|supposing|assum(?:e|es|ing)|were to)\b"
 )
-_UNSURE = re.compile(r"\b(?:maybe|perhaps)\b(?! surprising)")
+_UNSURE = re.compile(
+    r"\b(?:maybe|perhaps)\b(?! surprising)"
+    r"|\b(?:possibly|conceivably|(?:possible|conceivable|(?:could|may|might) be) that)\b[\W_]*(?:the )?$"
+)
 _UNQUOTED = re.compile(r"\n[^\S\n]*[^>\s]")
 _CLAUSE = re.compile(r"[,:;]")
 DENIED = re.compile(
@@ -74,6 +79,7 @@ DENIED = re.compile(
 _OTHERWISE = re.compile(
     r"\b(?:other|remaining|additional|further|absent|missing|rejected|excluded|possible|potential|what|which|how many"
     r"|these|those|each|every|any|no|not|non-?|(?:extractor|critic|opponent)(?:['’]s(?: \w+ *:)?)?|their|his|her)[ -]*$"
+    r"|[不未没无非][^，。；：、,.;:\s]{0,10}$"
 )
 _ENTRY_END = re.compile(r"[\s*_`\"'”’»)\]}]*(?:$|[.,;:!?(–—<]|-\s|(?:because|since|as|but)\b)")
 _CONTRAST = re.compile(r"\bbut\b", re.IGNORECASE)
@@ -250,7 +256,7 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
     """
     text = without_reasoning(text)
-    if end := _END_OF_REPLY.search(text):
+    if (end := _END_OF_REPLY.search(text)) and not _STRUCK_AT_END.search(text, max(end.start() - _LOOK_BACK, 0)):
         text = text[: end.start()].ljust(len(text))
     blocks, unclosed = find_json_blocks(text)
     lines = re.sub(r"\r(?!\n)", "\n", text).translate(_PLAIN)

@@ -47,7 +47,7 @@ _STRONG = re.compile(r"(?:and|but|,)? ?(?:except|excluding|without|leaving|apart
 _BOX = rf"\[[ xX✓✔]?\]|\([ xX]\)|[{YES_SIGNS}{NO_SIGNS}]"
 BULLET = re.compile(
     rf"(?P<indent>(?:[^\S\n]|>)*+)(?:(?P<mark>[-+*–—](?=\s)|[•‣◦·]"
-    rf"|\d{{1,3}}[.)](?!\d)|\(\d{{1,3}}\)|#{{1,6}}(?=\s))\s*|(?={_BOX}))"
+    rf"|(?:\*\*|__)?\d{{1,3}}[.)](?!\d)|\(\d{{1,3}}\)|#{{1,6}}(?=\s))\s*|(?={_BOX}))"
 )
 _END = Token("", 0, 0)
 _RULE = re.compile(r"[\s|:+=-]*")
@@ -283,6 +283,8 @@ class _Sentence:
                     self.pending.append(token.item)
                     self.position += 1
                     self._after_name()
+                case "mark" if self._kind(1) in ANSWERS and self._token(1).value == token.value:
+                    self.position += 1  # "✅ Present: A"
                 case "no" | "neg" if token.kind == "neg" or self._kind(1) in ("name", "fill"):
                     self._denial(token)
                 case "yes" | "no" | "present" | "absent" | "open" | "mark":

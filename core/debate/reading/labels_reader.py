@@ -80,6 +80,8 @@ class LabelsReader(Reader):
             if stated := self._stated_in(present):
                 return self._read_json_labels(stated, lookup(block.data, *ABSENT), block.end)
             present = [] if present == "none" else re.split(r"\s*[,;]\s*", present.strip())
+        if isinstance(present, list) and [*map(str.casefold, map(str, present))] == ["none"]:
+            present = []
         if not isinstance(present, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in present):
             return None
         return self._read_json_labels(present, lookup(block.data, *ABSENT), block.end)

@@ -30,7 +30,7 @@ _TRANSLATED = (
     r"(?:endgültige|abschließende|finale) ++entscheidung|décision ++finale|decisión ++final|decisione ++finale"
     r"|decisão ++final|eindbeslissing|definitieve ++beslissing|ostateczna ++decyzja|(?:итоговое|окончательное)"
     r" ++решение"
-    r"|最终(?:决定|决策|判断|答案)|最終(?:決定|判断|判定)"
+    r"|最终(?:决定|决策|判断|答案|标签|类别)|最終(?:決定|判断|判定)"
 )
 _HEADINGS = (
     r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated"
@@ -39,6 +39,7 @@ _HEADINGS = (
     r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
     r"|aspects ++présents|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
+    r"|étiquettes?|etichett[ae]|rótulos?|etykiet[ay]|метк[аи]"
     r"|therefore|thus|hence"
 )
 _ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
@@ -96,7 +97,7 @@ _ANSWERED = (
     r"(?: ++(?:la ++)?(?:plus|más|più|mais) ++\w++)?+"
     r" ++(?:ist|lautet|est|es|è|é|is)\b(?: ++(?:donc|daher|also|quindi))?+"
     r"|(?:daher|also|somit|deshalb|folglich) ++ist ++das ++(?:(?:richtige|passende|beste) ++)?+label"
-    r"|(?:因此|所以)?(?:最终|最終|正确的?|最(?:合适|适合|恰当|佳)的?)?"
+    r"|(?:因此|所以)?(?:[这该此][^\n，。：:]{1,6}的)?(?:最终|最終|正确的?|最(?:合适|适合|恰当|佳)的?)?"
     r"(?:(?:答案|回答|标签)[是为]|(?:回答|ラベル)は)) *+(?P<mark>:)?+"
 )
 # "Undecided: A, B"
@@ -121,7 +122,7 @@ _AGREED = r"(?:^|[.!?] ++)(?:so ++)?(?:i|we) ++(?:agree|side ++with)\b[^:.\n]{0,
 _ASPECTS_TRANSLATED = (
     rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{_SOME} ++)?(?:vorhandenen ++|aanwezige ++)?"
     r"(?:aspe[ckt]\w++|labels|etiquetas|étiquettes|etichette) ++(?:(?:presentes|présente?s|presenti) ++)?"
-    rf"(?:(?:en|dans|in|nell\w*|n[ao]) ++{_SOME} ++)?(?:sind|sont|son|sono|são|zijn) *+(?P<mark>:)"
+    rf"(?:(?:en|dans|in|nell\w*|n[ao](?! presentes?\b)) ++{_SOME} ++)?(?:sind|sont|son|sono|são|zijn) *+(?P<mark>:)"
     r"|(?:存在する|言及されている|含まれる|該当する)(?:側面|ラベル|カテゴリー?|トピック)は"
     r"(?:(?:次|以下)の(?:とおり|通り)(?:です)?)?+ *+(?P<dash>:)"
     r"|(?:提到|提及|涉及|包含|存在|出现)[^\n:]{0,10}(?:方面|标签|类别|主题)(?:是|为|有|包括|如下)?+ *+(?P<colon>:)"
@@ -131,7 +132,7 @@ _ASPECTS_TRANSLATED = (
 def _present(location: str) -> str:
     """Return the pattern of "the aspects present in this review are"."""
     return (
-        rf"{_START}(?:present ++{_NOUN}"
+        rf"{_START}(?:(?:the ++)?present ++{_NOUN}"
         rf"|(?:the ++)?(?:(?:only|final) ++)?{_NOUN} ++{_BELIEVED}(?:(?:are|is|to ++be|as) ++)?"
         rf"(?:(?:actually|clearly|explicitly) ++)?(?:present|{_SEEN_WORDS})){location}(?:{_VERB}| *+(?P<mark>:))"
     )
@@ -140,7 +141,7 @@ def _present(location: str) -> str:
 def _named(location: str, noun: str) -> str:
     """Return the pattern of "the labels are", "the final label of this text is", which needs the article."""
     return (
-        rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|present|overall|relevant|applicable"
+        rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|overall|relevant|applicable"
         rf"|{_SUITABLE}) ++)*+{_CHOICE}"
         rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:this|the) ++(?:{noun}|\w++))?(?: ++best)?)?"
         rf"{location}{_VERB}"
@@ -199,7 +200,8 @@ def _plainly_stated(location: str, noun: str) -> str:
     return (
         rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it|{main}|^the ++(?:emotion|feeling|mood)) ++is|it['’]s) ++"
         rf"{_SURELY}"
-        r"(?:(?:described|characteri[sz]ed|understood|interpreted|read|seen) ++as ++)?(?:an? ++)?"
+        r"(?:(?:described|characteri[sz]ed|classified|labell?ed|categori[sz]ed|understood|interpreted|read|seen) ++"
+        r"as ++)?(?:an? ++)?"
     )
 
 

@@ -29,10 +29,12 @@ _OUT_OF = r"(?:/|out\sof|von|sur|de|di|из|满分)"
 _SCALE = r"[(\[,]?\s?(?:on\s(?:a|the)\s)?(?:scale|range)\s?:?\s?(?:(?:of|from)\s)?[-−]?\d{1,15}\s?(?:[-–—]|to)"
 """Words before the upper end of the scale that a rating is on: "7 (scale 1-10)", "7 on a scale of 1 to 10"."""
 _NUMBER = re.compile(
-    rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?±]|\+|[a-z]|\s(?:minus|plus)\s(?:\d|one\b|half\b)|[-–]\s*$|\s(?:(?:to|or|and|vs\.?)\s)?\d"
+    rf"(?P<number>[-+−–]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?±]|\+|[a-z]|\s(?:minus|plus)\s(?:\d|one\b|half\b)|[-–]\s*$|\s(?:(?:to|or|and|vs\.?)\s)?\d"
     r"|\s?/\s?\d{1,15}\s?/|,\s?\d{1,15}\s?(?:$|[,;|)]))"
     rf"[\s_{re.escape(IGNORED)}]*+(?:(?:{_OUT_OF}|{_SCALE})\s?(?P<top>\d{{1,15}}))?"
 )
+_MINUS = re.compile("[−–]")
+_NEGATIVE = re.compile(r"[-−–]\d")
 _NOTHING = re.compile(
     rf"(?:n/?a|none|null|undecided|unclear|not rated|unknown|[-–—?]++)[\s.{re.escape(IGNORED)}]*+(?:$|[,;|(])"
 )
@@ -56,13 +58,13 @@ _TAKEN_BACK = re.compile(
 )
 """Words after a rating that make it a limit, reject it or ascribe it to another role."""
 _PLAIN = re.compile(
-    r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|→]|\s[-–—])[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
+    r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|→]|\s[-–—])[\s*_`\"'(\[]*[-+−–]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
     rf"(?:{_OUT_OF}\s?\d{{1,15}}[\s*_`\"')\]]*)?[分点점]?"
     r"(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?|(?<=\s\s\s)\S.*)"
 )
 _SCORE = re.compile(r"(?:(?:the|my|final) )*(?:rating|score|overall(?: rating| score)?)(?![^\W_])")
 """Words in place of the name of the only dimension."""
-_POINT = re.compile(rf"\d{{1,15}}(?:\.\d{{1,15}})?\s?(?:{_OUT_OF}\s?\d{{1,15}})?[\s.{re.escape(IGNORED)}]*$")
+_POINT = re.compile(rf"[-+−–]?\d{{1,15}}(?:\.\d{{1,15}})?\s?(?:{_OUT_OF}\s?\d{{1,15}})?[\s.{re.escape(IGNORED)}]*$")
 """A line that is the rating of the only dimension."""
 _NUMBER_CELL = r"[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?(?:\s?/\s?\d{1,15})?[\s*_`\"')\]]*"
 _NUMBERED = re.compile(_NUMBER_CELL)
@@ -123,8 +125,8 @@ _AND = re.compile(rf"(?: ?[,;|])? ?(?:(?:and|but|while) )?(?:{_VERB} )?")
 _END = re.compile(r"(?:(?:,? ?\(?(?:because|since|as|due to|given)\b| ?[:–—-] )[^§\d?]*)?[^\w§?]*")
 _LEADS = re.compile(rf"[^\w§>]*{_LEAD}")
 _TITLE = re.compile(r"[^\w§]*(?P<of>§+)[^\w§]*")
-_BELOW = re.compile(rf"[^\w§]*(?:my |the |final )?(?:rating|score) ?[:=] ?{_GIVEN}.*")
-"""The line below a title that is a dimension: "Score: 4"."""
+_BELOW = re.compile(rf"(?P<named>[^\w§]*(?:my |the |final )?(?:rating|score) ?[:=] ?)?{_GIVEN}(?(named).*|\W*)")
+"""The line below a title that is a dimension: "Score: 4", "4"."""
 _DIGIT = re.compile(r"\d")
 _REPORT = re.compile(rf"\b{ROLE}[^.:\n]*\b(?:follows|following)[.:]", re.IGNORECASE)
 """A sentence after which another role's ratings follow."""
@@ -315,7 +317,12 @@ class _Collected:
         if ordinal := _ORDINAL.match(folded.text, position):
             position = ordinal.end()
         name_match = self.names.at(folded, position)
-        while name_match is None and position < len(folded.text) and folded.text[position] in _DECORATION:
+        while (
+            name_match is None
+            and position < len(folded.text)
+            and folded.text[position] in _DECORATION
+            and not _NEGATIVE.match(folded.text, position)
+        ):
             position += 1
             name_match = self.names.at(folded, position)
         if name_match is None and self.sole is not None:
@@ -342,7 +349,9 @@ class _Collected:
         position = lead.end() if lead else 0
         pairs: list[tuple[str, int]] = []
         while pair := _PAIR.match(text, position) or _REVERSED.match(text, position):
-            pairs.append((masked.item(pair.start("of")), pair.start("given")))
+            item, given = masked.item(pair.start("of")), pair.start("given")
+            is_signed = text[given - 1 : given] in ("-", "–", "—") and self.scale_of(item).min < 0
+            pairs.append((item, given - is_signed))
             following = _AND.match(text, pair.end())
             position = pair.end()
             if following and following.end() > pair.end() and "§" in text[following.end() :]:
@@ -398,7 +407,7 @@ class _Collected:
         elif revised and not self.names.mentions(folded.text[number.end() : revised.end()]):
             self.reasons.setdefault(item, f'another number follows: "{revised.group().strip()}"')
         else:
-            digits = number["number"].replace("−", "-")
+            digits = _MINUS.sub("-", number["number"])
             self.rate(item, float(digits) if "." in digits else int(digits))
 
     def rate(self, item: str, value: int | float) -> None:

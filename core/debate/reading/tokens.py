@@ -60,22 +60,24 @@ _VOCABULARY = {
     "absent": rf"{_NOT}(?:{_KEPT})|(?:(?<=\ are\ )|(?<=\ is\ ))not(?=\ ?(?:[.;!]|$))"
     r"|(?:does|do|did)(?:\ not|n['’]t)(?:\ (?:apply|appear|occur|count|qualify|belong)(?:\ here)?"
     r"|(?=\ ?(?:[.;!]|$)))|absent|missing|excluded?"
-    r"|no\ mention(?!\ \w)"
+    r"|no\ (?:mention|evidence)(?:\ (?:of|for)\ (?:it|this))?(?!\ \w)"
     r"|reject(?:ed|s)?|ruled\ out|denie[ds]|overruled"
     r"|drop(?:ped)?|remov(?:e|ed)|omit(?:ted)?|irrelevant|inapplicable|discard(?:ed)?|dismiss(?:ed)?|unmentioned"
+    r"|unsupported|unfounded"
     r"|nicht\ (?:vorhanden|erwähnt|enthalten|zutreffend)|abwesend|fehlend|fehlt|fehlen|absente?s?"
     r"|non\ (?:présente?s?|mentionnée?s?)|ausentes?|no\ (?:presentes?|mencionad[oa]s?)|assent[ei]"
     r"|non\ (?:present[ei]|menzionat[oiae])|niet\ (?:aanwezig|genoemd|vermeld)|afwezig|não\ (?:presentes?"
     r"|mencionad[oa]s?)"
-    r"|nieobecn\w+|отсутству\w+|不存在|未提及|没有提到|言及なし|存在しない",
+    r"|nieobecn\w+|отсутству\w+|不存在|未提及|未提到|未涉及|没有提[到及]|没有涉及|言及なし|存在しない",
     "present": rf"the\ only\ (?:one|aspect|label|topic|theme|code|category)(?:\ (?:that\ )?(?:{_KEPT}))?(?=\W*$)"
-    rf"|{_KEPT}|vorhanden|erwähnt|enthalten|zutreffend|présente?s?|mentionnée?s?|presentes?|mencionad[oa]s?"
-    r"|present[ei]|menzionat[oiae]|aanwezig|genoemd|obecn\w+|присутству\w+|存在|提及|あり",
+    rf"|(?:(?:explicitly|clearly|directly)\ )?(?:{_KEPT})"
+    r"|vorhanden|erwähnt|enthalten|zutreffend|présente?s?|mentionnée?s?|presentes?|mencionad[oa]s?"
+    r"|present[ei]|menzionat[oiae]|aanwezig|genoemd|obecn\w+|присутству\w+|存在|提[及到]|涉及|あり",
     "open": r"undecided|unclear|unsure|uncertain|unknown|null|n/?a|\?{1,3}",
     "neg": r"(?:and|but|,)?\ ?(?:except(?:\ for)?|excepting|excluding|without|leaving\ out|dropping|removing"
     r"|rejecting|omitting|apart\ from|other\ than|minus"
     r"|rather\ than|instead\ of|as\ opposed\ to)|(?:(?:and|but)\ )?(?:not|nor)",
-    "yes": r"yes|y(?!\ \w)|true|1(?!\.\d)|ja|oui|sí|sì|sim|tak|是|はい|да",
+    "yes": r"yes|y(?!\ \w)|true|1(?!\.\d)|ja|oui|sí|sì|sim|tak|是|有|はい|да",
     "no": r"no|n|false|0(?!\.\d)|nein|non|não|nee|nie|否|いいえ|не",
     "hedge": rf"(?:{_QUALIFIED})(?=\W*(?:$|[.,;!]))"
     r"|maybe|perhaps|possibly|probably|potentially|arguably|part(?:ly|ially)|(?:un)?likely|borderline"
@@ -86,11 +88,11 @@ _VOCABULARY = {
     r"|almost|nearly|weak(?:ly)?|somewhat|instead|actually|wait|debatable|vielleicht|peut-être|quizás?|forse|talvez"
     r"|aber",
     "negation": r"the\ (?:critic|opponent)\ (?:is|was)\ (?:right|correct)|nothing|nobody|nowhere|never|neither|hardly"
-    r"|barely|scarcely|lacks?|lacking|fails?|wrong|incorrect"
+    r"|barely|scarcely|lacks?|lacking|fails?|disputed|contested|(?:wrong|incorrect)(?:ly)?|mistakenly|erroneously"
     "|cannot"
     r"|[^\W_]+n['’]t|nicht|kein\w*|ne|pas|sin|senza|niet|sem|sans|ohne|ni|不|没|未",
     "or": r"or|either|oder|ou|oppure",
-    "and": r"and|as\ well\ as|plus|also|und|et|e|en|y|и|和|と",
+    "and": r"and|as\ well\ as|plus|also|und|et|e|en|y|и|と",
     "why": r"because|since|as|for|which|whereas|while|given|despite"
     r"|in\ spite\ of|based\ on|due\ to|thanks\ to|with|in|from|by|at|through"
     "|so|that",
@@ -106,7 +108,7 @@ _LEXER = re.compile(
     r"(?P<tag></?[a-z]{1,20}>)"
     rf"|(?P<yes_mark>[{YES_SIGNS}]|\[[x✓✔]\]|\(x\))|(?P<no_mark>[{NO_SIGNS}]|\[\ ?\]|\(\ \))"
     r"|(?P<stop>[.!](?=[\"'”’»“*_`)\]}]*+(?:\s|$|<|\\))|(?<!,)(?<!,\s)\.{2,}|[。！])"
-    r"|(?P<semicolon>[;؛\n])|(?P<comma>[,/|、،•·](?!or\b))|(?P<link>:|=>?|->|→|⇒|—|–|(?<=\s)-+(?=\s|$))|(?P<amp>&(?=\s)|(?<=\s)\+(?=\s[\w#]))"
+    r"|(?P<semicolon>[;؛\n])|(?P<comma>[,/|、،•·和与及](?!or\b))|(?P<link>:|=>?|->|→|⇒|—|–|(?<=\s)-+(?=\s|$))|(?P<amp>&(?=\s)|(?<=\s)\+(?=\s[\w#]))"
     r"|(?<=[^\W_])(?P<tail>['’_-][^\W_]+)"
     + "".join(
         f"|(?P<{kind}>(?:{pattern.replace(chr(92) + ' ', ' ')})(?![^\\W_]|['’-][^\\W_]))"

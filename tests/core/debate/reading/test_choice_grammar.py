@@ -206,3 +206,39 @@ def test_label_codes_are_read(text: str) -> None:
 )
 def test_numbers_other_than_codes_are_not_read(text: str) -> None:
     assert not read(text, CODED).values
+
+
+SUPPORT = parse_codebook(
+    {"kind": "choice", "labels": [{"name": name} for name in ("Support", "Support with conditions", "Oppose")]}
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("The label is Support (with conditions)", None),
+        ("Support, with some conditions", None),
+        ("The label is Support with", None),
+        ("The label is Support with conditions rather than Support", "Support with conditions"),
+        ("The label is Support because the conditions are met", "Support"),
+        ("Support, with thanks to the board", "Support"),
+    ],
+)
+def test_words_of_a_longer_name_after_a_name_are_not_ignored(reply: str, expected: str | None) -> None:
+    item = read(reply, SUPPORT).values.get("label")
+    assert (item and SUPPORT.label(str(item)).name) == expected
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "It is best classified as Dovish.",
+        "最终标签：Dovish",
+        "这句话的标签是Dovish。",
+        "Etichetta: Dovish",
+        "Метка: Dovish",
+    ],
+)
+def test_further_announcements_are_read(reply: str) -> None:
+    item = read(reply, STANCE).values["label"]
+    assert STANCE.label(str(item)).name == "Dovish"

@@ -66,3 +66,43 @@ def test_decisions_of_other_speakers_and_on_other_documents_are_not_the_replys_o
 ) -> None:
     reading = read(reply, FOOD_OR_POOL)
     assert reading.values == ({} if expected is None else {"label": expected})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "It could be that the label is Food",
+        "It is possible that the label is Food.",
+        "Possibly the label is Food.",
+        "The document contains the line Final Decision: The label is Food",
+        "The review ends with the instruction Final Decision: Food",
+        "Final Decision: Food, which I ignore.",
+    ],
+)
+def test_supposed_and_ignored_decisions_do_not_count(reply: str) -> None:
+    assert read(reply, FOOD_OR_POOL).values == {}
+
+
+ABSENT_IN_OTHER_WORDS = ("Los aspectos no presentes son", "不存在的方面", "未提到的方面", "没有在文中提到的方面")
+
+
+@pytest.mark.parametrize("heading", ABSENT_IN_OTHER_WORDS)
+def test_heading_of_absent_labels_does_not_announce_the_present_ones(heading: str) -> None:
+    codebook = Codebook(unit=UNIT, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
+    assert read(f"{heading}: Pool", codebook).values == {}
+    for separator in ("\n", "; ", ". "):
+        reading = read(f"The aspects present are: Food{separator}{heading}: Pool", codebook)
+        assert reading.values in ({}, {"f": True, "p": False})
+
+
+@pytest.mark.parametrize(
+    "text", ["Food：有\nPool：无", "Food：提到\nPool：未提到", "存在的方面：Food", "最终决定：Food"]
+)
+def test_decisions_in_chinese_are_read(text: str) -> None:
+    codebook = Codebook(unit=UNIT, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
+    assert read(text, codebook).values == {"f": True, "p": False}
+
+
+def test_labels_joined_by_a_chinese_word_are_read() -> None:
+    codebook = Codebook(unit=UNIT, labels=(Label(name="服务", id="s"), Label(name="价格", id="p")))
+    assert read("最终决定：服务和价格", codebook).values == {"s": True, "p": True}

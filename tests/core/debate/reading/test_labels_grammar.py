@@ -433,3 +433,31 @@ def test_label_named_like_a_heading_is_a_label(text: str, present: list[str]) ->
 def test_bracket_that_nothing_is_absent_takes_nothing_back() -> None:
     assert present("Final Decision: The present aspects are: Food, Service (absent: none)") == {"Food", "Service"}
     assert present("Final Decision: Food, Service (absent: Q: Price)") == {"Food", "Service"}
+
+
+@pytest.mark.parametrize(
+    ("text", "present"),
+    [
+        ("✅ Present: Food, Price\n❌ Absent: Cleanliness, Service, Location", {"Food", "Price"}),
+        (
+            "**1. Cleanliness:** Absent\n**2. Service:** Absent\n**3. Price:** Present\n**4. Location:** Absent\n"
+            "**5. Food:** Present",
+            {"Food", "Price"},
+        ),
+        (
+            "Cleanliness: no evidence\nService: no mention of it\nPrice: explicitly mentioned\n"
+            "Location: not explicitly mentioned\nFood: clearly present",
+            {"Food", "Price"},
+        ),
+        ("Final Decision: The present aspects are: all", set(HOTEL.names)),
+        ("The present aspects are: all of them", set(HOTEL.names)),
+        ('{"present": ["none"]}', set()),
+        ("Final Decision: The present aspects are: Food, Price (unsupported)", {"Food"}),
+        ("Final Decision: The present aspects are: Food, <s>Price</s>", {"Food"}),
+        ("Final Decision: The present aspects are: Food, Price</s>", {"Food", "Price"}),
+        ("Final Decision: The present aspects are: Food, Price (disputed)", None),
+        ("Final Decision: The present aspects are: Food, Price (incorrectly extracted)", None),
+    ],
+)
+def test_answers_in_further_words_are_read(text: str, present: set[str] | None) -> None:
+    assert decided(text) == present

@@ -131,3 +131,43 @@ def test_rating_with_its_scale_counts_only_on_that_of_the_codebook(remark: str) 
     text = f"Final Decision:\nClarity: 4 {remark}\nTone: 5\nQuality of facts: 3"
     assert read(text.format(5), THREE).values == {"cl": 4, "to": 5, "qu": 3}
     assert "cl" not in read(text.format(10), THREE).values
+
+
+SIGNED = Codebook(
+    kind="rating", labels=(Label(name="Mood", id="m"), Label(name="Energy", id="e")), scale=Scale(min=-3, max=3)
+)
+SIGNED_ONE = Codebook(kind="rating", labels=(Label(name="Mood", id="m"),), scale=Scale(min=-3, max=3))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mood -2\nEnergy 1",
+        "Mood -2, Energy 1",
+        "Final Ratings: Mood -2; Energy 1",
+        "- Mood -2\n- Energy 1",
+        "Mood –2, Energy 1",
+        "Mood: –2\nEnergy: 1",
+        "| Mood | –2 |\n| Energy | 1 |",
+        "Mood\n-2\n\nEnergy\n1",
+    ],
+)
+def test_sign_of_a_rating_is_read(text: str) -> None:
+    assert read(text, SIGNED).values == {"m": -2, "e": 1}
+
+
+@pytest.mark.parametrize(
+    "text", ["-2", "–2", "**-2**", "- -2", "1. -2", "Final score: -2", "Final rating: -2", "Final Ratings:\n-2"]
+)
+def test_sign_of_the_only_rating_is_read(text: str) -> None:
+    assert read(text, SIGNED_ONE).values == {"m": -2}
+
+
+def test_dash_before_a_rating_is_no_sign_on_a_scale_without_negative_points() -> None:
+    assert read("Clarity -4\nTone -5\nQuality of facts -3", THREE).values == {"cl": 4, "to": 5, "qu": 3}
+
+
+@pytest.mark.parametrize("text", ["**Clarity**\n4\n\n**Tone**\n5\n\n**Quality of facts**\n3", "Clarity:\n4\nTone:\n5\n"
+                                  "Quality of facts:\n3"])  # fmt: skip
+def test_number_below_a_title_is_its_rating(text: str) -> None:
+    assert read(text, THREE).values == {"cl": 4, "to": 5, "qu": 3}
