@@ -4,32 +4,31 @@ The built-in model argues from this evidence, and the trained classifier starts 
 are looked for.
 
 A hit is doubted if it is part of another label's phrase or of a set phrase, in a clause like one of the label's exclude
-examples, about another place, about something that was not tried, in a question for information, or in quoted labels.
-A doubted hit does not carry a label. Weak hits, doubted or supporting, only raise the probability of their label.
+examples, in a question for information, or in quoted labels. A doubted hit does not carry a label. Weak hits, doubted
+or supporting, only raise the probability of their label.
 
 If there are vectors, they raise or lower the scores of multiple labels: definitions are also training data. A logistic
 regression learns the labels from the vectors of what defines them: name, description, include examples, keywords and
 common words. Common aspects that no label is about are further classes, because a text without any word of the codebook
 is most often about something else. Without them, two labels would share every text between them.
 
-A text in which nothing carries any label has its fallback: the labels that vectors of the definitions name, if there
-are vectors, else the label for the rest ("Miscellaneous: anything else"), if the codebook has one.
+A text in which nothing carries any label gets the labels that vectors of the definitions name, if there are vectors,
+else the label for the rest ("Miscellaneous: anything else"), if the codebook has one.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from operator import itemgetter
 from threading import Lock
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from core.baseline.lexicon import (
     FOREIGN_WORDS,
@@ -74,32 +73,24 @@ CHOICE_SMOOTHING = 0.25  # added to the score of every label of a choice: one li
 
 MAX_WORD_GAP = 3  # characters between the words of a phrase
 MAX_QUOTE_CHARACTERS = 160
-MIN_CLAUSE_CHARACTERS = 24  # a clause is not cut at a comma closer to its ends
 
-
-# -- Clauses, which are quoted and compared with examples
-
-_END = re.compile(r"[.!?;…](?=\s|$)|[。！？；]|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|[\"“”„«»{}`]|\s[-–]\s|—|--+")
-_JOINT = re.compile(r"[,:](?=\s)|[()\[\]，、：]|\s(?=(?:but|although|though|however|while|whereas)\s)", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[.!?;…](?=\s|$)|[。！？；]|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|[\"“”„«»{}`]|\s[-–]\s|—|--+")
 _EDGE = " \t\u00a0.,;:!?-–"
 
 
 def clauses_of(text: str) -> Iterator[Span]:
     """Yield the clauses of a text in order.
 
-    Clauses are cut at ends of sentences, and at commas and "but" if the pieces are long enough. They are also cut at
-    characters that would break a quote or start JSON: line breaks, double quotation marks, braces.
+    Clauses are cut at ends of sentences, and at characters that would break a quote or start JSON: line breaks, double
+    quotation marks, braces.
     """
     start = 0
-    for mark in (*_END.finditer(text), None):
-        end = mark.start() if mark else len(text)
-        for joint in _JOINT.finditer(text, start, end):
-            if min(joint.start() - start, end - joint.end()) >= MIN_CLAUSE_CHARACTERS:
-                yield start, joint.start()
-                start = joint.end()
-        if end > start:
-            yield start, end
-        start = mark.end() if mark else end
+    for mark in _CLAUSE_END.finditer(text):
+        if mark.start() > start:
+            yield start, mark.start()
+        start = mark.end()
+    if len(text) > start:
+        yield start, len(text)
 
 
 def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None = None) -> str:
@@ -111,69 +102,36 @@ def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None
     end = min(end, last)
     if last - first > MAX_QUOTE_CHARACTERS:
         spare = max(0, MAX_QUOTE_CHARACTERS - (end - start)) // 2
-        left, right = max(first, start - spare), min(last, end + spare)
-        first = (text.find(" ", left, start) + 1 or left) if left > first else left
-        gap = text.rfind(" ", end, right) if right < last else -1
-        last = min(gap if gap >= 0 else right, first + MAX_QUOTE_CHARACTERS)
+        if start - spare > first:
+            first = text.find(" ", start - spare, start) + 1 or start - spare
+        if end + spare < last:
+            last = max(text.rfind(" ", end, end + spare), end)
+        last = min(last, first + MAX_QUOTE_CHARACTERS)
     return text[first:last].strip(_EDGE)
 
 
-# -- Passages that put a hit in doubt
+_DOUBTS = {
+    "in a question, which is not evidence": (
+        r"(?:(?<=[.!?\n])|\A) *(?:is|are|do|does|can|could|has|have|will) (?:there|it|you|they|we|i|any\w*|this|the)\b"
+        r"(?! (?:believe|imagine))[^.!?\n]*\?"
+    ),
+    "in a quoted list of labels": (
+        r"(?:\bfinal decision\b|\baspects present in [^.:\n]{0,40}\bare\b|\bthe label is\b|\bundecided:|"
+        r"\b(?:label|mark|classify) (?:this|it|them|all|everything)(?: \w+){0,2} (?:as|present)\b)[^\n]*|"
+        r"\"labels?\"\s*:[^\n\]]*|#\w+"
+    ),
+    # For a choice only: "not good" is no ground for a label that lists "good", but it does mention the topic.
+    "negated": r"(?:\b(?:no|not|never|without|nor|neither|hardly|cannot)|n['’]t)\b(?:[ \t-]+[\w'’]+){1,3}",
+}
+"""Passages in which a hit is doubted, by the reason."""
 
 
-class _Doubt(NamedTuple):
-    """A rule: a hit in a match of ``pattern`` is ``reason``. Searched only if one of ``triggers`` is in the text."""
-
-    triggers: frozenset[str]
-    pattern: re.Pattern[str]
-    reason: str
+def _search(*reasons: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"({_DOUBTS[reason]})" for reason in reasons), re.IGNORECASE)
 
 
-def _doubt(triggers: str, pattern: str, reason: str) -> _Doubt:
-    return _Doubt(frozenset(triggers.split()), re.compile(pattern, re.IGNORECASE), reason)
-
-
-_VENUE = r"(?:restaurant|bar|caf[eé]|pub|diner|bistro|pizzeria|hotel|hostel|motel|club|shop|store|place|building)s?"
-_ELSEWHERE = _doubt(
-    "nearby next across down around round town neighbouring neighboring other another local elsewhere previous last",
-    rf"(?:\w+ (?:at|in|from) )?(?:(?:the|a|an|some|any|this|that) )?(?:"
-    rf"(?:nearby|neighbou?ring|other|another|local|previous|last) {_VENUE}\b|"
-    rf"(?:\w+ )?{_VENUE} (?:right |just )?"
-    r"(?:nearby|next door|across the (?:street|road)|down the (?:street|road)|a?round the corner|in town|elsewhere)\b)|"
-    r"\w+ (?:elsewhere|next door)\b",
-    "about another place",
-)
-_UNTRIED = _doubt(
-    "try tried use used visit visited sample sampled comment opinion judge speak",
-    r"(?:(?:did ?n[o'’]?t|did not|have ?n[o'’]?t|have not|never|yet to)(?: (?:even|really|actually|get to|got to))? "
-    r"(?:try|tried|use|used|visit|visited|sample|sampled)"
-    r"|(?:can ?n[o'’]?t|can not|could ?n[o'’]?t|could not|no) (?:comment|opinion|judge|speak)"
-    r"(?: (?:on|about|of|to|for))?)"
-    r"(?!\W+(?:\w+\W+){0,2}(?:better|such|so|worse|as)\b)(?:[ \t]+[\w'-]+){1,3}",
-    "about something that was not tried",
-)
-_ASKED = _doubt(
-    "is are do does can could has have will",
-    r"(?:(?<=[.!?\n])|\A)\s*(?:is|are|do|does|can|could|has|have|will) (?:there|it|you|they|we|i|any\w*|this|the)\b"
-    r"(?! (?:believe|imagine))[^.!?\n]*\?",
-    "in a question, which is not evidence",
-)
-_QUOTED = _doubt(
-    "final aspects label labels undecided mark classify",
-    r"(?:final decision\b|aspects present in [^.:\n]{0,40}\bare\b|\bthe label is\b|\bundecided:|"
-    r"\b(?:label|mark|classify) (?:this|it|them|all|everything)(?: \w+){0,2} (?:as|present)\b)[^\n]*|"
-    r"\"labels?\"\s*:[^\n\]]*",
-    "in a quoted list of labels",
-)
-_NEGATED = _doubt(
-    "no not never without t nor neither hardly cannot",
-    r"(?:\b(?:no|not|never|without|nor|neither|hardly|cannot)|n['’]t)\b(?:[ \t-]+[\w'’]+){1,3}",
-    "negated",
-)
-"""For a choice only: "not good" is no ground for a label that lists "good", but it does mention the topic."""
-
-
-# -- Evidence in a text
+_REASONS = tuple(_DOUBTS)
+_ANY_DOUBT, _LABEL_DOUBT = _search(*_REASONS), _search(*_REASONS[:-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,53 +148,65 @@ class Hit:
     doubt: str
 
     @property
+    def carries(self) -> bool:
+        """True if the word alone is enough for its label."""
+        return self.term.carries and not self.doubt
+
+    @property
     def strength(self) -> float:
         """Weight of the term, reduced if the hit is weak."""
-        weight = 1.0 if self.term.listed else DERIVED_WEIGHT
-        return weight * (WEAK_FACTOR if self.doubt or not self.term.carries else 1.0)
+        return (1.0 if self.term.listed else DERIVED_WEIGHT) * (1.0 if self.carries else WEAK_FACTOR)
 
 
 @dataclass(frozen=True)
 class Evidence:
     """The evidence in a text: each label's hits in order of appearance. Labels are identified by their number.
 
-    All roles share it, so scores are computed once. ``foreign`` is True for a text that does not look English; then
-    only listed words are looked for. ``fallback`` has the scores of a text in which nothing carries a label, ``near``
-    the probabilities of the labels by vectors, 0 for one that cannot be compared; both are empty where there are none.
+    All roles share it, so scores are computed once. ``english`` is None for a text without a known word, and False for
+    one in another language; then only listed words are looked for. ``near`` has the probabilities of the labels by
+    vectors, 0 for one that cannot be compared, and is empty without vectors.
     """
 
     lexicon: Lexicon
     text: str
     clauses: tuple[Span, ...]
     hits: tuple[tuple[Hit, ...], ...]
-    foreign: bool
-    fallback: tuple[float, ...] = ()
+    english: bool | None
     near: tuple[float, ...] = ()
 
     @cached_property
     def undoubted(self) -> Evidence:
         """The same hits without their doubts."""
-        return replace(
-            self, hits=tuple(tuple(replace(hit, doubt="") for hit in label_hits) for label_hits in self.hits)
-        )
+        return replace(self, hits=tuple(tuple(replace(hit, doubt="") for hit in hits) for hits in self.hits))
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
         """The score of each label; from ``THRESHOLD`` on it is present."""
-        scores = tuple(map(_score, self.hits))
-        if self.near and self.lexicon.codebook.kind == "multilabel":
-            scores = tuple(map(_beside_vectors, scores, self.near))
-        return tuple(map(max, scores, self.fallback)) if self.fallback and not _is_carried(self, scores) else scores
+        several = self.lexicon.codebook.kind == "multilabel"
+        scores = list(map(_score, self.hits))
+        if several and self.near:
+            scores = list(map(_beside_vectors, scores, self.near))
+        if not (any(score >= THRESHOLD for score in scores) if several else any(scores)):
+            least = NEAR if several else max(self.near, default=0.0)
+            present = [number for number, chance in enumerate(self.near) if chance >= least > 0]
+            if not present and self.english and self.lexicon.rest_label is not None:
+                present = [self.lexicon.rest_label]
+            for number in present:
+                scores[number] = max(scores[number], DERIVED_WEIGHT)
+        return tuple(scores)
 
     @cached_property
     def ranked(self) -> tuple[int, ...]:
         """The labels with a score, by score, number of hits, and first position in the text."""
-        ranks = [
-            (-self.scores[n], -len(label_hits), label_hits[0].start if label_hits else 0, n)
-            for n, label_hits in enumerate(self.hits)
-            if self.scores[n]
-        ]
-        return tuple(number for *_, number in sorted(ranks))
+        firsts = (hits[0].start if hits else 0 for hits in self.hits)
+        ranks = zip(
+            (-score for score in self.scores),
+            (-len(hits) for hits in self.hits),
+            firsts,
+            range(len(self.hits)),
+            strict=True,
+        )
+        return tuple(number for score, *_, number in sorted(ranks) if score)
 
     @cached_property
     def selected(self) -> tuple[int, ...]:
@@ -275,132 +245,88 @@ def _beside_vectors(score: float, chance: float) -> float:
     return max(0.0, score + NEAR_WEIGHT * math.log(chance / (1 - chance) * (1 - UNRELATED) / UNRELATED))
 
 
-def _is_carried(evidence: Evidence, scores: Sequence[float]) -> bool:
-    """Return True if words decide: any word for a choice, else one that carries a label."""
-    least = 0.0 if evidence.lexicon.codebook.kind == "choice" else THRESHOLD - 1e-9
-    return max(scores, default=0.0) > least
-
-
-def with_fallback(evidence: Evidence, near: Near | None = None) -> Evidence:
-    """Return the evidence with that of vectors, and with the scores of a text in which nothing carries a label.
-
-    ``near`` returns the probabilities of labels by vectors. It is not called for ratings, nor for a choice with words.
-    """
-    codebook, text, rest_label = evidence.lexicon.codebook, evidence.text, evidence.lexicon.rest_label
-    if codebook.kind == "rating" or not any(map(str.isalpha, text)):
-        return evidence
-    if (near is None or codebook.kind == "choice") and _is_carried(evidence, tuple(map(_score, evidence.hits))):
-        return evidence
-    chances = tuple(near(codebook, text)) if near is not None else ()
-    least = max(chances, default=0.0) if codebook.kind == "choice" else NEAR
-    present = [chance >= least > 0 for chance in chances] or [False] * len(evidence.hits)
-    if rest_label is not None and not any(present) and _looks_english(text) and not evidence.foreign:
-        present[rest_label] = True
-    return replace(evidence, fallback=tuple(DERIVED_WEIGHT * is_present for is_present in present), near=chances)
-
-
-def _looks_english(text: str) -> bool:
-    """Return True if a text has an English function word or a common word of judgement."""
-    return any(word in FUNCTION_WORDS or word in GENERIC_WORDS for word, _, _ in tokenise(text))
-
-
-def narrowed(evidence: Evidence, part: Codebook) -> Evidence:
-    """Return the evidence for a part of its codebook. The fallback is that of the whole codebook."""
-    codebook = evidence.lexicon.codebook
-    if part is codebook:
-        return evidence
-    numbers = [[label.id for label in codebook.labels].index(label.id) for label in part.labels]
-    selected = (
-        [scores[number] for number in numbers] if scores else () for scores in (evidence.fallback, evidence.near)
-    )
-    fallback, near = map(tuple, selected)
-    return replace(find_evidence(lexicon_of(part), evidence.text), fallback=fallback, near=near)
-
-
 _Match: TypeAlias = tuple[Term, int, int]
+"""A term, and the positions of its first and last token in the text."""
+
+
+def find_evidence(lexicon: Lexicon, text: str, near: Near | None = None) -> Evidence:
+    """Return the evidence in a text, with that of vectors if ``near`` returns probabilities by vectors.
+
+    ``near`` is not called for ratings, nor for a choice with words.
+    """
+    evidence, kind = _find_words(lexicon, text), lexicon.codebook.kind
+    if near is None or kind == "rating" or not text.strip() or (kind == "choice" and any(evidence.hits)):
+        return evidence
+    return replace(evidence, near=tuple(near(lexicon.codebook, text)))
 
 
 @lru_cache(maxsize=256)
-def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
-    """Return the evidence in a text. Cached, because several roles read the same text in a row."""
+def _find_words(lexicon: Lexicon, text: str) -> Evidence:
+    """Return the evidence of words. Cached, because several roles read the same text in a row."""
     tokens = tokenise(text)
-    foreign = _are_foreign({word for word, _, _ in tokens})
-    matches = [
-        match for match in _matches(lexicon, text, tokens) if match[0].listed or not foreign or match[0].label < 0
-    ]
-    clauses = tuple(clauses_of(text)) if any(term.label != NO_LABEL for term, _, _ in matches) else ()
+    english = _is_english({word for word, _, _ in tokens})
+    matches = [match for match in _matches(lexicon, text, tokens) if match[0].listed or english is not False]
+    if all(term.label == NO_LABEL for term, _, _ in matches):
+        return Evidence(lexicon, text, (), ((),) * len(lexicon.usable), english)
+    clauses = tuple(clauses_of(text))
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
-    for hit in _hits(lexicon, text, tokens, matches, clauses):
+    for hit in sorted(_hits(lexicon, text, tokens, matches, clauses), key=lambda hit: hit.start):
         hits[hit.term.label].append(hit)
-    return with_fallback(Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), foreign))
+    return Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), english)
+
+
+_ENGLISH = FUNCTION_WORDS | GENERIC_WORDS
+
+
+def _is_english(words: set[str]) -> bool | None:
+    """Return False if words of another language or script prevail; True for words of English, None for neither."""
+    other = sum(word in FOREIGN_WORDS or word[0] > "\u024f" for word in words)
+    if other > 1 and other > len(words & FUNCTION_WORDS):
+        return False
+    return True if not words.isdisjoint(_ENGLISH) else None
 
 
 def _hits(
-    lexicon: Lexicon, text: str, tokens: Sequence[Token], matches: Sequence[_Match], clauses: Sequence[Span]
+    lexicon: Lexicon, text: str, tokens: Sequence[Token], matches: Iterable[_Match], clauses: Sequence[Span]
 ) -> Iterator[Hit]:
-    """Yield the hits among the matches in order, without those inside a longer phrase of the same label."""
-    phrases: dict[int, list[_Match]] = defaultdict(list)  # by the position of each of their tokens
-    for match in matches:
-        if match[2] > match[1]:
-            for position in range(match[1], match[2] + 1):
-                phrases[position].append(match)
-    doubts = _doubts_by_position(lexicon, text, tokens) if clauses else {}
-    # A label that lists "next door" or "nearby" is about just such places.
-    about_places = {term.label for term, first, _ in matches if term.listed and tokens[first][0] in _ELSEWHERE.triggers}
-    words_of_clause: dict[int, set[str]] = {}
-    for term, first, last in matches:
-        longer = [
-            phrase for phrase, start, end in phrases.get(first, ())
-            if start <= first and last <= end and end - start > last - first
-        ]  # fmt: skip
-        if term.label == NO_LABEL or any(phrase.label == term.label for phrase in longer):
-            continue
-        start, end = tokens[first][1], tokens[last][2]
-        clause = max(0, bisect_right(clauses, (start, len(text))) - 1)
-        if clause not in words_of_clause:
-            words_of_clause[clause] = {tokens[position][0] for position in _positions(tokens, *clauses[clause])}
-        doubt = (
-            _exclusion_doubt(lexicon, term, words_of_clause[clause])
-            or _phrase_doubt(lexicon, term, longer)
-            or next(
-                (
-                    rule.reason
-                    for rule in doubts.get(first, ())
-                    if rule is not _ELSEWHERE or term.label not in about_places
-                ),
-                "",
-            )
-        )
-        yield Hit(term, start, end, clause, doubt)
-
-
-def _doubts_by_position(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Mapping[int, Sequence[_Doubt]]:
-    """Return the rules that put each token in doubt, by its position."""
-    words = {word for word, _, _ in tokens}
-    rules = (_ELSEWHERE, _UNTRIED, _ASKED, _QUOTED, *((_NEGATED,) if lexicon.codebook.kind == "choice" else ()))
-    passages = [
-        (match.start(), match.end(), rule)
-        for rule in rules
-        if not rule.triggers.isdisjoint(words)
-        for match in rule.pattern.finditer(text)
+    """Yield the hits among the matches: of each label, the longest term at a token, and of these the strongest."""
+    doubts = [
+        (match.start(), match.end(), _REASONS[(match.lastindex or 1) - 1])
+        for match in (_ANY_DOUBT if lexicon.codebook.kind == "choice" else _LABEL_DOUBT).finditer(text)
     ]
-    passages += [(mark.end(), mark.end() + 1, _QUOTED) for mark in re.finditer("#", text)]
-    doubts: dict[int, list[_Doubt]] = defaultdict(list)
-    for start, end, rule in passages:
-        for position in _positions(tokens, start, end):
-            doubts[position].append(rule)
-    return doubts
+    numbers, words = _by_clause(tokens, clauses)
+    longest: dict[int, _Match] = {}  # by position
+    taken: set[tuple[int, int]] = set()
+    for match in sorted(matches, key=lambda match: (match[1] - match[2], not match[0].listed, not match[0].carries)):
+        term, first, last = match
+        places = [(term.label, position) for position in range(first, last + 1)]
+        if taken.issuperset(places):
+            continue
+        taken.update(places)
+        for position in range(first, last + 1):
+            longest.setdefault(position, match)
+        if term.label != NO_LABEL:
+            start, end = tokens[first][1], tokens[last][2]
+            doubt = _exclusion_doubt(lexicon, term, words[numbers[first]]) or _phrase_doubt(
+                lexicon, match, longest[first]
+            )
+            passage = bisect_right(doubts, (start, len(text))) - 1
+            if not doubt and passage >= 0 and start < doubts[passage][1]:
+                doubt = doubts[passage][2]
+            yield Hit(term, start, end, numbers[first], doubt)
 
 
-def _positions(tokens: Sequence[Token], start: int, end: int) -> range:
-    """Return the positions of the tokens that begin between two offsets."""
-    return range(*(bisect_left(tokens, offset, key=itemgetter(1)) for offset in (start, end)))
-
-
-def _are_foreign(words: set[str]) -> bool:
-    """Return True if words of another language or another script prevail among the words of a text."""
-    other = sum(word in FOREIGN_WORDS or word[0] > "\u024f" for word in words)
-    return other > 1 and other > len(words & FUNCTION_WORDS)
+def _by_clause(tokens: Sequence[Token], clauses: Sequence[Span]) -> tuple[list[int], list[set[str]]]:
+    """Return the number of each token's clause, and the words of each clause."""
+    numbers: list[int] = []
+    words: list[set[str]] = [set() for _ in clauses]
+    number = 0
+    for word, start, _ in tokens:
+        while number + 1 < len(clauses) and start >= clauses[number + 1][0]:
+            number += 1
+        numbers.append(number)
+        words[number].add(word)
+    return numbers, words
 
 
 def _matches(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Iterator[_Match]:
@@ -420,9 +346,8 @@ def _matches(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Iterator[_
 
 def _is_phrase(term: Term, text: str, tokens: Sequence[Token]) -> bool:
     """Return True if the tokens are the term's phrase, with only spaces and hyphens between them."""
-    for (word, _, _), step in zip(tokens, term.pattern, strict=True):
-        if word not in step:
-            return False
+    if any(word not in step for (word, _, _), step in zip(tokens, term.pattern, strict=True)):
+        return False
     gaps = (text[end:start] for (_, _, end), (_, start, _) in pairwise(tokens))
     return all(len(gap) <= MAX_WORD_GAP and not gap.strip(" \t\r\n-–'’`/&") for gap in gaps)
 
@@ -437,14 +362,14 @@ def _exclusion_doubt(lexicon: Lexicon, term: Term, clause: AbstractSet[str]) -> 
     return ""
 
 
-def _phrase_doubt(lexicon: Lexicon, term: Term, longer: Sequence[Term]) -> str:
-    """Return the doubt about a hit inside longer phrases. A derived phrase does not outweigh a listed word."""
-    for phrase in longer:
-        if phrase.label == NO_LABEL:
-            return f"part of a set phrase: {phrase.text}"
-        if phrase.listed or not term.listed:
-            return f"part of {_plain(phrase.text)}, which belongs to {lexicon.codebook.labels[phrase.label].name}"
-    return ""
+def _phrase_doubt(lexicon: Lexicon, match: _Match, longest: _Match) -> str:
+    """Return the doubt about a hit inside a longer phrase. A derived phrase does not outweigh a listed word."""
+    (term, first, last), (phrase, start, end) = match, longest
+    if end - start <= last - first or end < last or not (phrase.listed or not term.listed):
+        return ""
+    if phrase.label == NO_LABEL:
+        return f"part of a set phrase: {phrase.text}"
+    return f"part of {_plain(phrase.text)}, which belongs to {lexicon.codebook.labels[phrase.label].name}"
 
 
 def _plain(text: str) -> str:
@@ -463,30 +388,23 @@ def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...
     }
 
 
-def labels_with_keywords(codebook: Codebook, text: str) -> frozenset[str]:
-    """Return the ids of the labels with a keyword in a text, in doubt or not."""
-    matches = _matches(lexicon_of(codebook), text, tokenise(text))
-    return frozenset(codebook.labels[term.label].id for term, _, _ in matches if term.source == "keyword")
-
-
 def select(codebook: Codebook, text: str) -> frozenset[str]:
     """Return the ids of the labels that the words alone select: those present, or the chosen one if there is one."""
     return frozenset(codebook.labels[number].id for number in find_evidence(lexicon_of(codebook), text).selected)
 
 
 def example(codebook: Codebook, text: str, near: Near | None = None) -> Example:
-    """Return a text with the evidence from which the classifier starts. ``near`` is that of ``with_fallback``."""
-    evidence = with_fallback(find_evidence(lexicon_of(codebook), text), near)
+    """Return a text with the evidence from which the classifier starts. ``near`` is that of ``find_evidence``."""
+    evidence = find_evidence(lexicon_of(codebook), text, near)
     words: dict[str, float] = {}
     for hit in (hit for label_hits in evidence.hits for hit in label_hits):
         name = hit.term.text.lower()
         words[name] = max(words.get(name, 0.0), WEAK_FACTOR if hit.doubt else 1.0)
+    prior = evidence.scores
     if codebook.kind == "multilabel":
-        prior = tuple(STEEPNESS * (score - THRESHOLD) for score in evidence.scores)
+        prior = tuple(STEEPNESS * (score - THRESHOLD) for score in prior)
     elif codebook.kind == "choice":
-        prior = tuple(math.log(score + CHOICE_SMOOTHING) for score in evidence.scores)
-    else:
-        prior = evidence.scores
+        prior = tuple(math.log(score + CHOICE_SMOOTHING) for score in prior)
     return Example(text, prior, words)
 
 
@@ -510,12 +428,12 @@ def definition_probabilities(embed: Embed) -> Near:
 
         labels = [number for number, label in enumerate(codebook.labels) if not is_rest(codebook, label)]
         classes = [_definition(codebook, codebook.labels[number]) for number in labels]
-        definition_texts = {text.casefold() for texts in classes for text in texts}
-        other_classes = other_aspects(codebook.names) if codebook.kind == "multilabel" else []
-        classes += [
-            [word for word in words[:ASPECT_WORDS] if word.casefold() not in definition_texts]
-            for words in other_classes
-        ]
+        defined = {text.casefold() for texts in classes for text in texts}
+        if codebook.kind == "multilabel":
+            classes += [
+                [w for w in words[:ASPECT_WORDS] if w.casefold() not in defined]
+                for words in other_aspects(codebook.names)
+            ]
         texts = [text for class_texts in classes for text in class_texts]
         answers = [number for number, class_texts in enumerate(classes) for _ in class_texts]
         # balanced, because the length of a list tells how much somebody wrote, and not how frequent a label is
@@ -527,7 +445,7 @@ def definition_probabilities(embed: Embed) -> Near:
         with lock:  # many documents start at once, and all of them would embed the definitions
             labels, model = train(codebook)
         result = [0.0] * len(codebook.labels)
-        if model is not None and text.strip():
+        if model is not None:
             for number, chance in zip(labels, model.predict_proba(normalised(embed([text])))[0], strict=False):
                 result[number] = float(chance)
         return tuple(result)

@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias
 
 import yaml
 
-from core.codebook import Codebook, Kind, Label, normalise
+from core.codebook import Codebook, Label, normalise
 from core.files import shipped_folder
 
 _SINGLE = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -38,23 +38,21 @@ Aspect: TypeAlias = tuple[str, tuple[str, ...], str]
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+|[$%]")
 _TOKEN = re.compile(rf"[{_SINGLE}]|(?:[^\W_{_SINGLE}][\u0300-\u036f]*)+|[$€£¥₹%]|[\u2600-\u27bf\U0001f300-\U0001faff]")
 
+_ENDING = re.compile(r"(?<!ou)(?<!s)(?<!i)s$|(?:ed|ing|ly|er|est)$")
 _VOWEL = re.compile("[aeiouy]")
 _CVC = re.compile(r"^[^aeiou]*[aeiou][^aeiouwxy]$")
 _SIBILANT = ("s", "x", "z", "ch", "sh", "o")
-_ENDINGS = ("s", "ed", "ing", "ly", "er", "est")
 
 
 def tokenise(text: str) -> list[Token]:
     """Return the tokens of a text in order. Apostrophes, hyphens and other marks separate tokens."""
     if text.isascii():
         return [(match[0], *match.span()) for match in _ASCII_TOKEN.finditer(text.lower())]
-    return [(fold(match[0]), *match.span()) for match in _TOKEN.finditer(text)]
+    return [(_fold(match[0]), *match.span()) for match in _TOKEN.finditer(text)]
 
 
-def fold(word: str) -> str:
+def _fold(word: str) -> str:
     """Return a word casefolded and without accents."""
-    if word.isascii():
-        return word.lower()
     stripped = "".join(mark for mark in unicodedata.normalize("NFKD", word) if not unicodedata.combining(mark))
     return (stripped or word).casefold()
 
@@ -62,18 +60,17 @@ def fold(word: str) -> str:
 @lru_cache(maxsize=4096)
 def forms(word: str) -> frozenset[str]:
     """Return the forms that count as the same word: plurals, tenses, comparisons, adverbs, spellings, families."""
-    if not word.isascii() or not word.isalpha() or len(word) < 3:
-        return frozenset({word, f"{word}s"} if word.isascii() and word.isalpha() else {word})
-    bases = frozenset[str]().union(*map(_bases, _bases(word)))
+    if not word.isascii() or not word.isalpha():
+        return frozenset({word})
+    bases = _bases(word)
     related = bases.union(*(RELATED.get(base, ()) for base in bases))
     return related.union(*map(_inflections, related))
 
 
 def _bases(word: str) -> frozenset[str]:
     """Return a word and its possible bases. A base that is not a word does no harm, because no text contains it."""
-    if word in NOT_DERIVED or not word.endswith(_ENDINGS) or word.endswith(("ss", "is", "ous")):
-        return frozenset({word})
-    bases = (word[:-cut] + end for cut in range(1, min(6, len(word) - 1)) for end in ("", "e", "y"))
+    cuts = range(1, min(6, len(word) - 1)) if word not in NOT_DERIVED and _ENDING.search(word) else ()
+    bases = (word[:-cut] + end for cut in cuts for end in ("", "e", "y"))
     valid = (base for base in bases if len(base) > 2 and _VOWEL.search(base) and word in _inflections(base))
     return frozenset({word, *valid})
 
@@ -81,43 +78,34 @@ def _bases(word: str) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _inflections(base: str) -> frozenset[str]:
     """Return a word with the endings that it can have, as if it were noun, verb and adjective."""
+    if len(base) < 3:
+        return frozenset({base, f"{base}s"})
     soft = base.endswith("y") and base[-2] not in "aeiou"
     stem = base[:-1] + "i" if soft else base
     verb = base[:-1] if base.endswith("e") else base + base[-1] if _CVC.match(base) else stem
-    plural = stem + "es" if soft or base.endswith(_SIBILANT) else base + "s"
-    inflections = {
-        base,
-        plural,
-        base + "s" if base.endswith("o") else plural,
-        stem + "ness",
-        verb + "ed",
-        "un" + verb + "ed",
-    }
-    inflections.add((base if soft or base.endswith("ee") else verb) + "ing")
+    endings = [base, f"{base}s", f"{stem}ness", f"{verb}ed", f"un{verb}ed"]
+    endings.append((base if soft or base.endswith("ee") else verb) + "ing")
+    if soft or base.endswith(_SIBILANT):
+        endings.append(f"{stem}es")
     if base not in NOT_OVER:
-        inflections |= {"over" + verb + "ed", "under" + verb + "ed"}
+        endings += [f"over{verb}ed", f"under{verb}ed"]
     if base in GRADABLE:
-        inflections |= {"un" + base, verb + "er", verb + "est"}
-    if base + "ly" not in NOT_ADVERBS:
-        inflections.add(base[:-1] + "y" if base.endswith("le") else stem + "ly")
-    return frozenset(form for form in inflections if not form.endswith(("s", "ed")) or form not in NOT_DERIVED)
+        endings += [f"un{base}", f"{verb}er", f"{verb}est"]
+    if f"{base}ly" not in NOT_ADVERBS:
+        endings.append(f"{base[:-1]}y" if base.endswith("le") else f"{stem}ly")
+    return frozenset(form for form in endings if not form.endswith(("s", "ed")) or form not in NOT_DERIVED)
 
 
-def words(text: str) -> frozenset[str]:
-    """Return the words of a list written as running text."""
-    return frozenset(text.split())
+def _groups(name: str) -> list[str]:
+    """Return the groups of words or phrases of a list, separated by bars or line ends."""
+    return [part.strip() for part in re.split(r"[|\n]", _LISTS[name]) if part.strip()]
 
 
-def _split(text: str) -> tuple[str, ...]:
-    """Return groups of words or phrases, separated by bars or line ends."""
-    return tuple(part.strip() for part in text.strip().replace("\n", "|").split("|"))
-
-
-_LISTS = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text(encoding="utf-8"))
+_LISTS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text(encoding="utf-8"))
 """The word lists; the file describes each."""
 
 GRADABLE, NOT_ADVERBS, NOT_DERIVED, NOT_OVER, FUNCTION_WORDS, CATCH_ALL_NAMES, NEGATIONS, FOREIGN_WORDS, PEOPLE = (
-    words(_LISTS[name])
+    frozenset(_LISTS[name].split())
     for name in (
         "gradable", "not_adverbs", "not_derived", "not_over", "function_words", "catch_all_names", "negations",
         "foreign_words", "people",
@@ -125,11 +113,10 @@ GRADABLE, NOT_ADVERBS, NOT_DERIVED, NOT_OVER, FUNCTION_WORDS, CATCH_ALL_NAMES, N
 )  # fmt: skip
 RELATED: dict[str, frozenset[str]] = {}
 """The words that count as the same as a word. A spelling may lead to a family: "flavor", "flavour", "flavourless"."""
-for _name in ("families", "irregular", "spellings"):
-    for _group in map(words, reversed(_split(_LISTS[_name]))):
-        RELATED |= dict.fromkeys(_group, _group.union(*(RELATED.get(word, ()) for word in _group)))
-IDIOMS = _split(_LISTS["idioms"])
-GENERIC_WORDS = words(_LISTS["generic_words"]).union(*map(forms, words(_LISTS["common_words"])))
+for _group in (group.split() for name in ("families", "irregular", "spellings") for group in reversed(_groups(name))):
+    RELATED |= dict.fromkeys(_group, frozenset(_group).union(*(RELATED.get(word, ()) for word in _group)))
+IDIOMS = _groups("idioms")
+GENERIC_WORDS = frozenset(_LISTS["generic_words"].split()).union(*map(forms, _LISTS["common_words"].split()))
 
 
 def content_words(text: str) -> Iterator[str]:
@@ -144,9 +131,8 @@ def content_words(text: str) -> Iterator[str]:
 def _starter_lists() -> Mapping[str, Aspect]:
     """Return common aspects by name and alias."""
     text = (shipped_folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8")
-    data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     aspects: dict[str, Aspect] = {}
-    for name, entry in data.items():
+    for name, entry in yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)).items():
         aspect = (str(name), tuple(map(str, entry["keywords"])), str(entry.get("includes", "")))
         for alias in (name, *entry.get("aliases", ())):
             aspects.setdefault(normalise(str(alias)), aspect)
@@ -173,24 +159,22 @@ def other_aspects(names: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 @lru_cache(maxsize=1024)
-def _aspects(name: str) -> tuple[Aspect, ...]:
-    aspects, key = _starter_lists(), normalise(name)
-    parts = [
-        part
-        for part in "".join(character if character.isalnum() else " " for character in key).split()
-        if len(part) > 2
-    ]
-
-    def find(wanted: str) -> list[Aspect]:
-        return [aspects[shape] for shape in (wanted, wanted.removesuffix("s"), f"{wanted}s") if shape in aspects][:1]
-
-    return tuple(find(key) or (aspect for part in parts for aspect in find(part)))
+def _aspects(name: str) -> list[Aspect]:
+    """Return the common aspects of a name, or of its words if the whole name is not one."""
+    known, key = _starter_lists(), normalise(name)
+    for parts in ([key], re.findall(r"[^\W_]{3,}", key)):
+        spellings = ((part, part.removesuffix("s"), f"{part}s") for part in parts)
+        if found := [known[same[0]] for each in spellings if (same := [form for form in each if form in known])]:
+            return found
+    return []
 
 
 Source: TypeAlias = Literal["keyword", "name", "common", "definition", "example", "idiom"]
 Exclusion: TypeAlias = tuple[str, tuple[frozenset[str], ...]]
 """An exclude example of a label: its text, and the forms of each of its content words."""
 
+_RANKS: Mapping[Source, int] = {"keyword": 2, "name": 2, "common": 1, "definition": 1, "example": 0, "idiom": 2}
+LISTED = 2
 # Words of a description carry a label with fewer keywords than this, because such a list may have forgotten some.
 FULL_LIST = 20
 # Words of examples, many of which are incidental, carry a label with fewer other words than this beside its name. A
@@ -219,14 +203,14 @@ class Term:
         return self.pattern[0] if alone else frozenset({" ".join(min(step) for step in self.pattern)})
 
     @cached_property
-    def slot(self) -> tuple[int, frozenset[str]]:
-        """A text has one hit for terms with the same slot at a token: the single words of a label, or one phrase."""
-        return self.label, self.key if len(self.pattern) > 1 else frozenset()
+    def rank(self) -> int:
+        """Which of two labels a word belongs to: the one whose author listed it, else the one that it defines."""
+        return _RANKS[self.source]
 
     @cached_property
     def listed(self) -> bool:
         """True if the codebook's author listed it: a keyword or the label's name."""
-        return self.source in ("keyword", "name")
+        return self.rank == LISTED
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,16 +225,12 @@ class Lexicon:
     """Number of the label for what no other label covers."""
 
     @cached_property
-    def index(self) -> Mapping[str, tuple[Term, ...]]:
+    def index(self) -> Mapping[str, list[Term]]:
         """The terms by the forms of their first token."""
-        index: dict[str, tuple[Term, ...]] = {}
-        for term in sorted(self.terms, key=lambda term: (not term.listed, not term.carries)):
-            alone = (term,)
-            # of the single words of a label that a token fits, only the strongest is a hit
+        index: dict[str, list[Term]] = defaultdict(list)
+        for term in self.terms:
             for form in term.pattern[0]:
-                terms = index.setdefault(form, alone)
-                if terms is not alone and all(other.slot != term.slot for other in terms):
-                    index[form] = terms + alone
+                index[form].append(term)
         return index
 
 
@@ -261,14 +241,6 @@ _DENIAL = re.compile(
     re.IGNORECASE,
 )
 """Makes a sentence of a description one about what does not count."""
-_FRAME = re.compile(
-    r"\bhow (?:(?!(?:the|a|an|their|its|this|that|they|it)\b)\w+[,/]? ){1,6}?(?:the|a|an|their|its|this)\b"
-    r"(?P<subject>[^.;:]*?)(?= (?:is|are|was|were|feels?|looks?|seems?)\b|[.;:]|$)",
-    re.IGNORECASE,
-)
-"""The subject of "how clean or dirty the rooms are": the adjectives are the aspect, the subject merely has it."""
-
-
 _REST = re.compile(
     r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|"
     r"(?:\bnot|n['’]t) (?:\w+ )?(?:fit|belong|go|fall|covered|listed|mentioned)(?: in)? (?:elsewhere|anywhere else)\b|"
@@ -289,117 +261,100 @@ def is_rest(codebook: Codebook, label: Label) -> bool:
     """
     if codebook.kind != "multilabel" or len(codebook.labels) < 2 or starters(label.name):
         return False
-    parts = [part for part in re.split(r"[/_&,+]", normalise(label.name)) if part.strip()]
-    general = len(parts) > 1 and any(part.strip() in CATCH_ALL_NAMES for part in parts)
-    return general or bool(_REST.search(label.description))
+    parts = [part.strip() for part in re.split(r"[/_&,+]", normalise(label.name)) if part.strip()]
+    return bool(_REST.search(label.description)) or (len(parts) > 1 and not CATCH_ALL_NAMES.isdisjoint(parts))
 
 
 @lru_cache(maxsize=64)
 def lexicon_of(codebook: Codebook) -> Lexicon:
-    """Return the lexicon of a codebook; the same object for an equal codebook."""
-    labels, numbers = codebook.labels, range(len(codebook.labels))
+    """Return the lexicon of a codebook; the same object for an equal codebook.
+
+    A word that several labels have belongs to those of the highest rank. Where it is only derived, it decides for none
+    of several. Words of the unit and the domain are in every document, so that they are not derived.
+    """
+    labels, names = codebook.labels, codebook.names
     everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokenise(f"{codebook.unit} {codebook.domain}")))
-    rest_label = next((number for number in numbers if is_rest(codebook, labels[number])), None)
-    listed_terms = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
-    derived = [
+    rest_label = next((number for number, label in enumerate(labels) if is_rest(codebook, label)), None)
+    all_terms = [
         term
-        for number in numbers
-        for term in (*_common(number, codebook.names, labels[number], codebook.kind), *_derived(number, labels[number]))
+        for number, label in enumerate(labels)
+        for term in _terms(number, label, (*names[:number], *names[number + 1 :]), codebook.kind == "rating")
     ]
-    defining = [term for term in derived if term.carries and term.source != "example"]
-    label_words = _words_by_label(listed_terms, len(labels))
-    shared_words = _in_several(_words_by_label(defining, len(labels)))
-    contested, all_words = _in_several(label_words), set[str]().union(*label_words)
-    elsewhere = [contested.union(all_words - words) for words in label_words]
-    better = {(term.label, term.key) for term in (*listed_terms, *defining) if term.source != "name"}
-    word_counts, terms = Counter(number for number, _ in better), list(listed_terms)
-    for term in derived:
-        # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
-        if term.key.isdisjoint(everywhere) and term.key.isdisjoint(elsewhere[term.label]):
-            spare = term.label == rest_label or (term.source == "example" and word_counts[term.label] >= FEW_WORDS)
-            decides = term.key.isdisjoint(shared_words)  # a word of several definitions decides for none
-            carries = term.carries and decides and not spare
+    owners: dict[str, tuple[int, int | None]] = {}  # the highest rank of a word, and its label; None for several
+    for term in sorted(all_terms, key=lambda term: -term.rank):
+        for word in term.key if term.carries else ():
+            rank, label = owners.setdefault(word, (term.rank, term.label))
+            if rank == term.rank and label != term.label:
+                owners[word] = rank, None
+    terms = [term for term in all_terms if term.listed]
+    for term in (term for term in all_terms if not term.listed):
+        known = [owners[word] for word in term.key if word in owners]
+        rival = max((rank for rank, label in known if label != term.label), default=-1)
+        if rival < LISTED and term.key.isdisjoint(everywhere):
+            carries = term.carries and rival < term.rank and term.label != rest_label
             terms.append(term if carries == term.carries else replace(term, carries=carries))
     searchable = {term.label for term in terms}
-    usable = tuple(number == rest_label or number in searchable for number in numbers)
-    terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
+    terms += [Term(NO_LABEL, idiom, "idiom", _pattern(idiom)) for idiom in IDIOMS]
     return Lexicon(
         codebook,
         tuple(terms),
         tuple(tuple(_exclusions(label, everywhere)) for label in labels),
-        usable,
+        tuple(number == rest_label or number in searchable for number in range(len(labels))),
         rest_label,
     )
 
 
 def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
     """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
-    term_indexes = [
-        {(term.label, term.text, term.source, term.carries): term for term in lexicon.terms}
-        for lexicon in (before, after)
-    ]
-    differing = term_indexes[0].keys() ^ term_indexes[1].keys()
-    changed = {word for index in term_indexes for key in differing & index.keys() for word in index[key].pattern[0]}
-    excluded = [
-        {(n, exclusion) for n, exclusions in enumerate(book.exclusions) for exclusion in exclusions}
-        for book in (before, after)
-    ]
-    return frozenset(changed.union(*(step for _, (_, words) in excluded[0] ^ excluded[1] for step in words)))
+    changed = {word for term in set(before.terms) ^ set(after.terms) for word in term.pattern[0]}
+    excluded = [{(n, *each) for n, texts in enumerate(book.exclusions) for each in texts} for book in (before, after)]
+    return frozenset(changed.union(*(step for _, _, words in excluded[0] ^ excluded[1] for step in words)))
 
 
-def _words_by_label(terms: Iterable[Term], count: int) -> list[set[str]]:
-    """Return the words of the terms of each label."""
-    words: list[set[str]] = [set() for _ in range(count)]
-    for term in terms:
-        words[term.label] |= term.key
-    return words
-
-
-def _in_several(words: Iterable[Iterable[str]]) -> set[str]:
-    """Return the words of more than one label."""
-    return {word for word, count in Counter(word for label_words in words for word in label_words).items() if count > 1}
-
-
-@lru_cache(maxsize=8192)  # most terms of a changed codebook are the same
-def _terms(label: int, text: str, source: Source) -> tuple[Term, ...]:
-    """Return the term for a listed text; none if it has no word to look for."""
+@lru_cache(maxsize=8192)
+def _pattern(text: str) -> tuple[frozenset[str], ...]:
+    """Return the forms of each token of a listed text; empty if it has no word to look for."""
     tokens = [token for token, _, _ in tokenise(text)]
-    if tokens and (len(tokens) > 1 or tokens[0] not in FUNCTION_WORDS):
-        return (Term(label, text, source, tuple(map(forms, tokens))),)
-    return ()
+    return () if len(tokens) == 1 and tokens[0] in FUNCTION_WORDS else tuple(map(forms, tokens))
 
 
-def _listed(number: int, label: Label, kind: Kind) -> Iterator[Term]:
-    """Yield the terms that the label's author listed, and the label's own name.
+@lru_cache(maxsize=256)  # most labels of a changed codebook are the same
+def _terms(number: int, label: Label, other_names: tuple[str, ...], is_rated: bool) -> tuple[Term, ...]:
+    """Return the terms of a label, without regard to the words of the other labels."""
+    texts: list[tuple[str, Source, bool]] = [(keyword, "keyword", True) for keyword in label.keywords]
+    # A name such as "other" or "overall" is not a term of a label, but it is of a dimension: "Overall" is rated, too.
+    if is_rated or normalise(label.name) not in CATCH_ALL_NAMES:
+        tokens = [word for word, _, _ in tokenise(label.name)]
+        content = [word for word in tokens if word not in FUNCTION_WORDS]
+        alone = [word for word in content if len(content) == 1 or (word not in GENERIC_WORDS and len(word) > 1)]
+        texts += [(label.name, "name", True)] if len(tokens) > 1 else []
+        texts += [(word, "name", True) for word in alone if len(content) <= 3]
+    if not is_rated:
+        texts += [(word, "common", True) for word in _common(label, other_names)]
+    described = [word for sentence in _counted(label.description) for word in content_words(sentence)]
+    texts += [(word, "definition", len(label.keywords) < FULL_LIST) for word in described]
+    better = {word for word, source, carries in texts if carries and source != "name"}
+    examples = [word for text in label.include for word in content_words(text)]
+    texts += [(word, "example", len(better) < FEW_WORDS) for word in examples]
+    return tuple(
+        Term(number, text, source, pattern, carries) for text, source, carries in texts if (pattern := _pattern(text))
+    )
 
-    A name such as "other" or "overall" is not a term of a label, but it is of a dimension: "Overall" is rated, too.
-    """
-    for keyword in label.keywords:
-        yield from _terms(number, keyword, "keyword")
-    if kind != "rating" and normalise(label.name) in CATCH_ALL_NAMES:
-        return
-    name = [token for token, _, _ in tokenise(label.name)]
-    content = [word for word in name if word not in FUNCTION_WORDS]
-    if len(name) > 1:
-        yield from _terms(number, label.name, "name")
-    for word in content:
-        if len(content) == 1 or (len(content) <= 3 and word not in GENERIC_WORDS and len(word) > 1):
-            yield from _terms(number, word, "name")
 
-
-@lru_cache(maxsize=256)
-def _common(number: int, names: tuple[str, ...], label: Label, kind: Kind) -> tuple[Term, ...]:
+def _common(label: Label, other_names: Sequence[str]) -> list[str]:
     """Return the common words of an aspect of a label's name, without those that its definition denies.
 
     None if the label lists half of them or more: its author took over the list, and what was deleted stays deleted.
     """
-    words, keywords = starters(label.name, (*names[:number], *names[number + 1 :])), set(map(normalise, label.keywords))
-    if kind == "rating" or 2 * sum(normalise(word) in keywords for word in words) >= len(words):
-        return ()
-    counted, full_text = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
-    denied = {word for word, _, _ in tokenise(full_text)}.difference(word for word, _, _ in tokenise(counted))
-    terms = (term for word in words for term in _terms(number, word, "common"))
-    return tuple(term for term in terms if all(denied.isdisjoint(step) for step in term.pattern))
+    words, keywords = starters(label.name, other_names), set(map(normalise, label.keywords))
+    if 2 * sum(normalise(word) in keywords for word in words) >= len(words):
+        return []
+    described, counted = (
+        {word for word, _, _ in tokenise(" ".join(texts))}
+        for texts in ((label.description, *label.exclude), _counted(label.description))
+    )
+    denied = described - counted
+    return [word for word in words if all(denied.isdisjoint(step) for step in _pattern(word))]
 
 
 def _counted(description: str) -> Iterator[str]:
@@ -407,16 +362,6 @@ def _counted(description: str) -> Iterator[str]:
     for sentence in _SENTENCE.split(description):
         if not _DENIAL.search(sentence):
             yield sentence[: next((start for word, start, _ in tokenise(sentence) if word in NEGATIONS), len(sentence))]
-
-
-def _derived(number: int, label: Label) -> Iterator[Term]:
-    """Yield the words of a description, then those of the include examples."""
-    for sentence in _counted(label.description):
-        remainder = _FRAME.sub(lambda match: match[0].removesuffix(match["subject"]), sentence)
-        subjects = " ; ".join(match["subject"] for match in _FRAME.finditer(sentence))
-        for text, carries in ((remainder, len(label.keywords) < FULL_LIST), (subjects, False)):
-            yield from (Term(number, word, "definition", (forms(word),), carries) for word in content_words(text))
-    yield from (Term(number, word, "example", (forms(word),)) for text in label.include for word in content_words(text))
 
 
 def _exclusions(label: Label, everywhere: frozenset[str]) -> Iterator[Exclusion]:
@@ -453,4 +398,4 @@ def describe(codebook: Codebook) -> list[str]:
 
 def is_searchable(keyword: str) -> bool:
     """Return True if texts are searched for a keyword: False for a function word such as "too"."""
-    return any(_terms(0, keyword, "keyword"))
+    return bool(_pattern(keyword))

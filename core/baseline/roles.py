@@ -3,8 +3,8 @@
 It is not a language model. It never sees the prompt; its replies depend on the role, the request's inputs, the codebook
 and the document's fields (on labels only the first), and on nothing else. Each role uses its own part of the evidence:
 who proposes names the labels that words carry, without doubts; who challenges raises the doubts (exceptions, set
-phrases, other places, negations); who decides weighs both. An objection is accepted unless an undoubted word
-contradicts it.
+phrases, questions, negations); who decides weighs both. An objection is accepted unless an undoubted word contradicts
+it.
 
 A rating has a place between the ends of the scale, 0 to 1: 1 - (1 - w)(1 - o)(1 - c).
 
@@ -23,15 +23,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median_high, median_low
 from typing import Any
 
 import orjson
 
 from core.baseline import author_labelling
-from core.baseline.evidence import THRESHOLD, Evidence, Near, find_evidence, narrowed, with_fallback
+from core.baseline.evidence import THRESHOLD, Evidence, Near, find_evidence
 from core.baseline.lexicon import FUNCTION_WORDS, PEOPLE, forms, lexicon_of, tokenise
 from core.codebook import Codebook
 from core.debate.personas import AUTHOR, FAMILY, MERGER, SCOUT, FoundDimension
@@ -40,14 +41,13 @@ from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document, Value
 from core.formatting import format_count, join_names
 
-VERSION = "21"
+VERSION = "22"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"
 NO_MORE = "NO MORE COMMENTS"
 MAX_WORDS = 3
 MAX_QUOTES = 2
-_AGREED = "I have no objection."
 
 _PROPOSING = frozenset({"extractor", "annotator", "magistrate"})
 _DECIDING = frozenset({"judge", "refiner"})
@@ -63,20 +63,19 @@ def write_reply(request: Request, codebook: Codebook, document: Document, near: 
     follows from the replies among the inputs: without any it proposes, it challenges a single one, and it decides
     between several. So every protocol runs, custom ones too.
     """
-    for special_reply in (write_persona_reply, _coordinator_reply, _aggregator_reply):
-        if (text := special_reply(request)) is not None:
-            return text
-    if (text := author_labelling.write_reply(request, codebook)) is not None:
-        return text
+    special = write_persona_reply(request) or _panel_reply(request) or author_labelling.write_reply(request, codebook)
+    if special is not None:
+        return special
     persona = request.inputs.get("persona")
     focus = str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
     document = request.document or document
-    evidence = with_fallback(find_evidence(lexicon_of(codebook), document.text), near)
-    evidence = narrowed(evidence, request.narrow(codebook))
-    roles = (_RatingRoles if codebook.kind == "rating" else _LabelRoles)(document, evidence, focus)
+    asked = {label.id for label in request.narrow(codebook).labels}
+    numbers = tuple(number for number, label in enumerate(codebook.labels) if label.id in asked)
+    evidence = find_evidence(lexicon_of(codebook), document.text, near)
+    roles = (_RatingRoles if codebook.kind == "rating" else _LabelRoles)(document, evidence, numbers, focus)
     role, replies = family(request.role), list(_replies(request.inputs))
     if role == FAMILY and isinstance(persona, Mapping):
-        return _persona_reply(request, roles)
+        return _persona_turn(request, roles)
     if isinstance(position := request.inputs.get("position"), str):
         return roles.argue(position)
     if not replies or role in _PROPOSING:
@@ -119,280 +118,232 @@ def _replies(inputs: Mapping[str, Any]) -> Iterator[Reply]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Roles:
-    """The baseline's replies on one document. ``focus`` is that of a persona, else empty."""
+class _LabelRoles:
+    """The baseline's replies on one document, for the labels with these numbers: present or absent, or one chosen.
+
+    ``focus`` is that of a persona, else empty.
+    """
 
     document: Document
     evidence: Evidence
+    numbers: Sequence[int]
     focus: str = ""
 
     @property
     def codebook(self) -> Codebook:
         return self.evidence.lexicon.codebook
 
-    def name(self, number: int) -> str:
-        return self.codebook.labels[number].name
-
-    def support(self, number: int, most: int = 1) -> tuple[str, str]:
-        """Return (quotes, words) of a label: the clauses of its strongest hits, quoted, and the words hit in them."""
-        best_hits = self.evidence.best(number)
-        hits = [hit for hit in best_hits if hit.term.carries and not hit.doubt] or best_hits[:1]
-        quotes: dict[str, None] = {}
-        words: dict[str, None] = {}
-        for hit in hits:
-            quote = f'"{self.evidence.quote(hit)}"'
-            if quote in quotes or len(quotes) < most:
-                quotes[quote] = words[self.evidence.word(hit)] = None
-        more = f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else ""
-        return " and ".join(quotes), ", ".join(list(words)[:MAX_WORDS]) + more
-
-    def fallback(self, number: int) -> str:
-        """Return why a label without a word in the text is present, as the end of a sentence."""
-        if self.evidence.near and self.evidence.near[number]:
-            return f"its definition is near by vectors, with probability {self.evidence.near[number]:.2f}"
-        return "no word of another label carries it"
-
-    def objection(self, number: int) -> tuple[str, str]:
-        """Return the quote around a label's strongest doubted hit, and its doubt as the end of a sentence."""
-        best_hits = self.evidence.best(number)
-        hit = next((hit for hit in best_hits if hit.doubt), best_hits[0])
-        return f'"{self.evidence.quote(hit)}"', f"{self.evidence.word(hit)} is {hit.doubt or 'weak support'}"
-
-    def argue(self, position: str) -> str:
-        """Return one sentence for the stated position."""
-        mentioned = parse.mentions(position, self.codebook)
-        number = next((n for n, label in enumerate(self.codebook.labels) if label.id in mentioned), None)
-        if number is None:
-            return "The word-list baseline has no words for that answer."
-        name, denied = self.name(number), position.rstrip(" .").endswith((" not present", " absent", " not there"))
-        if not self.evidence.hits[number]:
-            if self.evidence.scores[number] and not denied:
-                return f"{name} is supported, because {self.fallback(number)}."
-            return f"No word of {name} is in the text{'' if denied else ', so the support for it is weak'}."
-        quote, words = self.support(number)
-        if denied:
-            return f"The only support for {name} is {words}, and {self.objection(number)[1]}."
-        return f"{quote} supports {name} ({words})."
-
-    def reply(self, opening: str, lines: Iterable[str], decision: Iterable[str]) -> str:
-        foreign = ["This text does not look English: only keywords and names were looked for."]
-        start = [f"{BASELINE_NAME}: {opening}", *(foreign if self.evidence.foreign else ())]
-        return "\n".join([*start, *lines, *decision])
-
-
-class _LabelRoles(_Roles):
-    """Replies for labels that are present or absent, and for a choice, of which one is present."""
+    @property
+    def usable(self) -> list[int]:
+        """The labels that have words."""
+        return [number for number in self.numbers if self.evidence.lexicon.usable[number]]
 
     def propose(self, *, final: bool = False) -> str:
         """Decide independently; ``final`` if no other role weighs the reply, so that this one raises the doubts."""
         view = self if final else replace(self, evidence=self.evidence.undoubted)
-        selected, ranked = view.evidence.selected, view.evidence.ranked
-        hits, unit = self.evidence.hits, _unit(self.codebook)
-        named = sum(bool(hits[number]) for number in (ranked if self.is_choice else selected))
-        opening = f"words of {named} of {len(hits)} labels occur in this {unit}."
-        if not named:
-            opening = f"{'too little' if any(hits) else 'no word'} of the codebook occurs in this {unit}."
-        lines = [view.line(number) for number in selected]
-        if self.is_choice:
-            next_best = (f"{self.name(n)} is next: {view.support(n)[1]}" for n in ranked[1:2])
-            lines += [f"- {reason}." for reason in next_best]
-        return self.conclude(opening, lines, selected, final=final)
+        values = view.values()
+        found = sum(bool(self.evidence.hits[number]) for number in self.numbers)
+        words = f"words of {found} of {len(self.numbers)} labels occur" if found else "no word of the codebook occurs"
+        lines = [view.line(number, "") for number in values if values[number] is not False]
+        return self.reply(f"{words} in this {_unit(self.codebook)}.", lines, values, final=final)
 
     def challenge(self, reply: Reply) -> str:
         """Check the reply of another role."""
-        selected, claimed = self.evidence.selected, self.claimed(reply)
-        if claimed is None:
+        words, claims = self.values(), self.claims(reply)
+        values = {number: False if self.is_doubtful(number) else value for number, value in words.items()}
+        lines, objections = [], 0
+        for number, value in values.items():
+            claim = claims.get(number)
+            difference = 0 if claim is None else value - claim
+            objections += abs(difference) >= 1
+            if value is not False or claim:
+                lines.append(self.line(number, self.remark(claim, difference), holds=difference > -1))
+        if not claims:
             opening = "the previous reply could not be read, so this one only counts words."
-            return self.conclude(opening, map(self.line, selected), selected)
-        supported = [n for n in claimed if (n in selected if self.is_choice else not self.is_doubtful(n))]
-        missed = [n for n in selected if n not in claimed]
-        lines = [
-            self.ground(n, "is supported" if n in supported else "is doubtful", holds=n in supported) for n in claimed
-        ]
-        lines += [self.line(n, " was missed") for n in missed]
-        objections = len(claimed) - len(supported)
-        opening = f"I object to {objections} of {format_count(len(claimed), 'label')}." if objections else _AGREED
-        return self.conclude(opening, lines, sorted(supported + missed))
+        else:
+            opening = (
+                f"I object to {objections} of {format_count(len(lines), 'label')}."
+                if objections
+                else "I have no objection."
+            )
+        return self.reply(opening, lines, values)
 
     def decide(self, replies: Sequence[Reply]) -> str:
-        """Keep the labels that all name, and those that some name if an undoubted word carries them. Add none.
+        """Keep what all name; where they differ, the value that words favour. Add no label.
 
-        Of a choice, a label that all chose is kept, else the chosen one that words favour most. A deciding role raises
-        no doubts: uncontested labels are kept, so a debate without its critic ends differently.
+        A deciding role raises no doubts: uncontested labels are kept, so a debate without its critic ends differently.
         """
-        lists = [claimed for reply in replies if (claimed := self.claimed(reply)) is not None]
+        lists = [claims for reply in replies if (claims := self.claims(reply))]
         if not lists:
             return self.propose(final=True)
-        named = sorted(set[int]().union(*lists))
-        uncontested = [n for n in named if all(n in claim for claim in lists)]
-        disputed = [n for n in named if n not in uncontested]
-        if self.is_choice:
-            upheld = [] if uncontested else [n for n in self.evidence.ranked if n in disputed][:1]
-        else:
-            upheld = [n for n in disputed if self.evidence.scores[n] >= THRESHOLD]
-        lines = []
-        if uncontested:
-            without_words = [self.name(n) for n in uncontested if not self.evidence.hits[n]]
-            without = f", but the text has no word of {join_names(without_words)}" if without_words else ""
-            both = {1: "Nobody contests", 2: "Both sides name"}.get(len(lists), "All name")
-            lines.append(f"- {both} {join_names([self.name(n) for n in uncontested])}{without}.")
-        lines += [self.ground(n, "is kept" if n in upheld else "is removed", holds=n in upheld) for n in disputed]
-        opening = "weighing the sides." if named else "no reply names a label."
-        return self.conclude(opening, lines, sorted(uncontested + upheld), final=True)
+        named = [number for number in self.numbers if any(claims.get(number) for claims in lists)]
+        words, lines = replace(self, numbers=named).values(), []
+        values: dict[int, bool | float] = {}
+        for number in self.usable:
+            if votes := self.extremes([claims[number] for claims in lists if number in claims]):
+                values[number] = min(votes, key=lambda vote: abs(vote - words.get(number, vote)))
+                if number in named:
+                    ruling = self.ruling(values[number])
+                    if votes[0] == votes[1]:
+                        lines.append(f"- #{self.codebook.names[number]} {ruling}, uncontested.")
+                    else:
+                        lines.append(self.line(number, ruling, holds=bool(values[number])))
+        return self.reply("weighing the sides." if named else "no reply names a label.", lines, values, final=True)
 
-    @property
-    def is_choice(self) -> bool:
-        return self.codebook.kind == "choice"
+    def argue(self, position: str) -> str:
+        """Return one sentence for the stated position."""
+        mentioned = parse.mentions(position, self.codebook)
+        number = next((n for n in self.numbers if self.codebook.labels[n].id in mentioned), None)
+        if number is None:
+            return "The word-list baseline has no words for that answer."
+        denied = position.rstrip(" .").endswith((" not present", " absent", " not there"))
+        holds = not denied and self.evidence.undoubted.scores[number] > 0
+        verdict = "holds" if holds else "is weak"
+        return f"The case for {self.codebook.names[number]} {verdict}: {self.ground(number, holds=holds)}."
 
-    def line(self, number: int, remark: str = "") -> str:
-        """Return a list item with a label, its quotes and the words hit in them."""
-        if not self.evidence.hits[number]:
-            return f"- #{self.name(number)}{remark}: {self.fallback(number)}."
-        quotes, words = self.support(number, MAX_QUOTES)
-        return f"- #{self.name(number)}{remark}: {quotes} ({words})"
-
-    def ground(self, number: int, verdict: str, *, holds: bool) -> str:
-        """Return a list item with the verdict on a label that another role named, and its ground."""
-        if not self.evidence.hits[number]:
-            ground = self.fallback(number) if holds else "none of its words is in the text"
-        elif holds:
-            ground = " contains ".join(self.support(number))
-        else:
-            ground = "in " + ", ".join(self.objection(number))
-        return f"- #{self.name(number)} {verdict}: {ground}."
-
-    def claimed(self, reply: Reply) -> list[int] | None:
-        """Return the labels that a reply names, without those that have no words; None if it has no decision."""
-        reading = reply.reading
-        if not reading.readable or not (reading.values or reading.undecided):
-            return None
-        selected = reading.selected
-        usable = enumerate(zip(self.codebook.labels, self.evidence.lexicon.usable, strict=True))
-        return [number for number, (label, words) in usable if words and label.id in selected]
+    def values(self) -> dict[int, bool | float]:
+        """Return the value of each label by words."""
+        if self.codebook.kind == "choice":
+            best = next((number for number in self.evidence.ranked if number in self.numbers), None)
+            return {number: number == best for number in self.usable}
+        return {number: self.evidence.scores[number] >= THRESHOLD for number in self.usable}
 
     def is_doubtful(self, number: int) -> bool:
-        """Return True if half or more of the words that carry a label are doubted, or if none carries it."""
-        hits = [hit for hit in self.evidence.hits[number] if hit.term.carries]
-        doubted = sum(bool(hit.doubt) for hit in hits)
-        return self.evidence.undoubted.scores[number] < THRESHOLD or (doubted > 0 and doubted * 2 >= len(hits))
+        """Return True if half or more of the words that carry one of several labels are in doubt."""
+        doubts = [bool(hit.doubt) for hit in self.evidence.hits[number] if hit.term.carries]
+        return self.codebook.kind == "multilabel" and 2 * sum(doubts) >= len(doubts) > 0
 
-    def conclude(self, opening: str, lines: Iterable[str], present: Sequence[int], *, final: bool = False) -> str:
-        """Return the reply. A choice without a label stays undecided."""
-        if self.is_choice and not present:
-            without_keywords = [label.name for label in self.codebook.labels if not label.keywords]
-            missing = [f"These labels have no keywords: {join_names(without_keywords)}."] if without_keywords else []
-            return self.reply("no word of the codebook occurs in this text.", missing, decision(self.codebook, {}))
-        undecided = [number for number, usable in enumerate(self.evidence.lexicon.usable) if not usable]
-        return self.reply(opening, lines, decision(self.codebook, dict.fromkeys(present, True), undecided, final=final))
+    def claims(self, reply: Reply) -> dict[int, bool | float]:
+        """Return the values that a reply states; empty if it has no decision."""
+        reading = reply.reading
+        if not reading.readable or not (reading.values or reading.undecided):
+            return {}
+        return {number: self.codebook.labels[number].id in reading.selected for number in self.usable}
+
+    def extremes(self, votes: Sequence[float]) -> tuple[float, float] | None:
+        """Return the values between which words decide, none without votes."""
+        return (min(votes), max(votes)) if votes else None
+
+    def remark(self, claim: float | None, difference: float) -> str:
+        """Return a remark on the value of another role, which is lower by ``difference``."""
+        return "is doubtful" if difference < 0 else "is supported" if claim else "was missed"
+
+    def ruling(self, value: float) -> str:
+        return "is kept" if value else "is removed"
+
+    def line(self, number: int, remark: str, *, holds: bool = True) -> str:
+        """Return a list item with a remark on a label, and its ground."""
+        return f"- #{self.codebook.names[number]}{remark and ' '}{remark}: {self.ground(number, holds=holds)}."
+
+    def ground(self, number: int, *, holds: bool) -> str:
+        """Return why a label holds, or why not, as the end of a sentence: quotes, and the words in them."""
+        evidence, hits = self.evidence, self.evidence.best(number)
+        if not hits and evidence.near and evidence.near[number] and holds:
+            return f"its definition is near by vectors, with probability {evidence.near[number]:.2f}"
+        if not hits:
+            return (
+                "no word of another label carries it"
+                if holds and evidence.scores[number]
+                else "none of its words is in the text"
+            )
+        if not holds:
+            hit = next((hit for hit in hits if hit.doubt), hits[0])
+            return f'in "{evidence.quote(hit)}", {evidence.word(hit)} is {hit.doubt or "weak support"}'
+        hits = [hit for hit in hits if hit.carries] or hits[:1]
+        quotes = list(dict.fromkeys(map(evidence.quote, hits)))[:MAX_QUOTES]
+        words = list(dict.fromkeys(evidence.word(hit) for hit in hits if evidence.quote(hit) in quotes))[:MAX_WORDS]
+        quoted = " and ".join(f'"{quote}"' for quote in quotes)
+        return f"{quoted} ({', '.join(words)})"
+
+    def reply(self, opening: str, lines: Iterable[str], values: Mapping[int, Value], *, final: bool = False) -> str:
+        """Return the whole reply. A choice without a label stays undecided."""
+        start = [f"{BASELINE_NAME}: {opening}"]
+        if self.evidence.english is False:
+            start.append("This text does not look English: only keywords and names were looked for.")
+        missing = [label.name for label in self.codebook.labels if not label.keywords]
+        if self.codebook.kind == "choice" and missing and not any(values.values()):
+            start.append(f"These labels have no keywords: {join_names(missing)}.")
+        undecided = [number for number in self.numbers if number not in values]
+        return "\n".join([*start, *lines, *decision(self.codebook, values, undecided, final=final)])
 
 
-class _RatingRoles(_Roles):
+class _RatingRoles(_LabelRoles):
     """Replies for ratings. The module's docstring has the formula."""
 
     def propose(self, *, final: bool = False) -> str:  # noqa: ARG002 - a rating is the same either way
-        return self.conclude("these ratings only count words.", map(self.ground, self.rated()), self.rated())
+        return super().propose(final=True)
 
-    def challenge(self, reply: Reply) -> str:
-        ratings, claimed = self.rated(), self.ratings_of(reply)
-        lines = []
-        for number, rating in ratings.items():
-            other = claimed.get(number)
-            if other is None:
-                remark = "was left out"
-            elif abs(other - rating) < 1:
-                remark = f"no objection to {other:g}"
-            else:
-                remark = f"{other:g} seems too {'high' if other > rating else 'low'}"
-            lines.append(self.ground(number, f"{remark}; "))
-        differ = sum(abs(claimed.get(n, rating) - rating) >= 1 for n, rating in ratings.items())
-        opening = f"I object to {differ} of {format_count(len(claimed), 'rating')}." if differ else _AGREED
-        return self.conclude(opening if claimed else "no previous rating could be read.", lines, ratings)
-
-    def decide(self, replies: Sequence[Reply]) -> str:
-        """Return the median rating; between two ratings, the one nearer to the rating by words."""
-        lists, ratings = list(map(self.ratings_of, replies)), self.rated()
-        if not any(lists):
-            return self.propose()
-        ruled: dict[int, Value] = {}
-        lines = []
-        for number in range(len(self.codebook.labels)):
-            if values := sorted(claimed[number] for claimed in lists if number in claimed):
-                low, high = values[(len(values) - 1) // 2], values[len(values) // 2]
-                words = ratings.get(number, low)
-                ruled[number] = low if abs(low - words) <= abs(high - words) else high
-                nearer = "" if low == high else f" of {low:g} and {high:g}, by the words"
-                lines.append(f"- {self.name(number)}: {ruled[number]:g} is the median{nearer}.")
-        return self.conclude("weighing the ratings.", lines, ruled)
-
-    def shares(self) -> tuple[float | None, float | None]:
-        """Return the shares of words in the other fields and of the persona's focus; None without any to compare."""
-        first, *other_fields = self.document.fields.values()
-        context = _content_words(" ".join(other_fields))
-        shared = _share_of_words(_content_words(first), context) if other_fields else None
-        return shared, _share_of_words(
-            _content_words(self.focus), _content_words(first) | context
-        ) if self.focus else None
-
-    def rated(self) -> dict[int, int]:
-        rated = {}
-        for number, usable in enumerate(self.evidence.lexicon.usable):
-            if usable and self.evidence.text.strip():
-                scale = self.codebook.scale_of(self.codebook.labels[number].id)
-                missing = float(2.0 ** -self.evidence.scores[number])
-                for share in self.shares():
-                    missing *= 1 - (share or 0.0)
-                rated[number] = scale.min + math.floor((1 - missing) * (scale.max - scale.min) + 0.5)
+    def values(self) -> dict[int, bool | float]:
+        rated: dict[int, bool | float] = {}
+        for number in self.usable if self.evidence.text.strip() else ():
+            scale = self.codebook.scale_of(self.codebook.labels[number].id)
+            missing = float(2.0 ** -self.evidence.scores[number])
+            for share in self.shares().values():
+                missing *= 1 - share
+            rated[number] = scale.min + math.floor((1 - missing) * (scale.max - scale.min) + 0.5)
         return rated
 
-    def ratings_of(self, reply: Reply) -> dict[int, int | float]:
-        values = reply.reading.values if reply.reading.readable else {}
-        by_number = {number: values.get(label.id) for number, label in enumerate(self.codebook.labels)}
-        return {
-            n: value for n, value in by_number.items() if isinstance(value, int | float) and not isinstance(value, bool)
-        }
+    def shares(self) -> dict[str, float]:
+        """Return the shares of words in the other fields and of the persona's focus, by the text about them."""
+        first, *other_fields = self.document.fields.values()
+        words, context = _content_words(first), _content_words(" ".join(other_fields))
+        shares = (
+            {"the other fields contain {:.0%} of the words": _share_of_words(words, context)} if other_fields else {}
+        )
+        if self.focus:
+            shares["{:.0%} of the words of my focus occur"] = _share_of_words(
+                _content_words(self.focus), words | context
+            )
+        return shares
 
-    def ground(self, number: int, remark: str = "") -> str:
-        words = " contains ".join(self.support(number)) if self.evidence.hits[number] else ""
-        grounds = [words or "none of its words is in the text"]
-        shared, concern = self.shares()
-        if shared is not None:
-            grounds.append(f"the other fields contain {shared:.0%} of the words")
-        if concern is not None:
-            grounds.append(f"{concern:.0%} of the words of my focus occur")
-        return f"- {self.name(number)}: {remark}{'; '.join(grounds)}."
+    def claims(self, reply: Reply) -> dict[int, bool | float]:
+        stated = reply.reading.values if reply.reading.readable else {}
+        values = {number: stated.get(self.codebook.labels[number].id) for number in self.numbers}
+        return {n: value for n, value in values.items() if isinstance(value, int | float) and value is not True}
 
-    def conclude(self, opening: str, lines: Iterable[str], rated: Mapping[int, Value]) -> str:
-        missing = [number for number in range(len(self.codebook.labels)) if number not in rated]
-        return self.reply(opening, lines, decision(self.codebook, rated, missing))
+    def extremes(self, votes: Sequence[float]) -> tuple[float, float] | None:
+        """Return the medians: two of an even number of ratings."""
+        return (median_low(votes), median_high(votes)) if votes else None
+
+    def remark(self, claim: float | None, difference: float) -> str:
+        if claim is None:
+            return "was left out"
+        if abs(difference) < 1:
+            return f"no objection to {claim:g}"
+        return f"{claim:g} seems too {'high' if difference < 0 else 'low'}"
+
+    def ruling(self, value: float) -> str:
+        return f"{value:g} is the median"
+
+    def line(self, number: int, remark: str, *, holds: bool = True) -> str:  # noqa: ARG002 - words may not prove it, but explain it
+        return f"- {self.codebook.names[number]}: {remark}{remark and '; '}{self.ground(number, holds=True)}."
+
+    def ground(self, number: int, *, holds: bool) -> str:
+        shares = [text.format(share) for text, share in self.shares().items()]
+        return "; ".join([super().ground(number, holds=holds), *shares])
 
 
 # -- Panels
 
 
-def _persona_reply(request: Request, roles: _LabelRoles | _RatingRoles) -> str:
+def _persona_turn(request: Request, roles: _LabelRoles) -> str:
     """Return a persona's reply: first decision, turn in the debate, or final decision."""
     history = [turn for turn in request.inputs.get("history", ()) if isinstance(turn, AttributedReply)]
     if not history or request.form != "text":
         return roles.propose(final=True)
-    own_reply = next((turn.reply for turn in history if turn.role == request.role), None)
+    own_replies = [turn.reply for turn in history if turn.role == request.role]
     last = {turn.role: turn for turn in history if turn.role != request.role and turn.reply.reading.readable}
-    differing = [turn for turn in last.values() if own_reply is not None and _differ(own_reply, turn.reply)]
-    if differing and sum(turn.role == request.role for turn in history) <= 1:
+    differing = [turn for turn in last.values() if own_replies and _differ(own_replies[0], turn.reply)]
+    if differing and len(own_replies) <= 1:
         return f"I disagree with {differing[0].speaker}.\n{roles.challenge(differing[0].reply)}"
     return f"{NO_MORE}\n{roles.propose(final=True)}"
 
 
-def _coordinator_reply(request: Request) -> str | None:
-    """Return the first persona that may speak; None if the request is not to a coordinator."""
-    waiting = request.inputs.get("waiting")
-    if request.role != "coordinator" or not isinstance(waiting, Sequence) or not waiting:
-        return None
-    return f"Next: {waiting[0]}"
-
-
-def _aggregator_reply(request: Request) -> str | None:
-    """Return the figures and the personas that disagree; None if the request is not to an aggregator."""
-    averages = request.inputs.get("averages")
+def _panel_reply(request: Request) -> str | None:
+    """Return the first persona that may speak, to a coordinator; to an aggregator the figures and who disagrees."""
+    waiting, averages = request.inputs.get("waiting"), request.inputs.get("averages")
+    if request.role == "coordinator" and isinstance(waiting, Sequence) and waiting:
+        return f"Next: {waiting[0]}"
     if request.role != "aggregator" or not isinstance(averages, Sequence):
         return None
     finals = [turn for turn in request.inputs.get("finals", ()) if isinstance(turn, AttributedReply)]
@@ -405,8 +356,9 @@ def _aggregator_reply(request: Request) -> str | None:
 
 
 def _differ(first: Reply, second: Reply) -> bool:
-    second_values = second.reading.values
-    return any(item in second_values and second_values[item] != value for item, value in first.reading.values.items())
+    """Return True if two replies give an item different values."""
+    values = second.reading.values
+    return any(values.get(item, value) != value for item, value in first.reading.values.items())
 
 
 def _unit(codebook: Codebook) -> str:
@@ -423,14 +375,15 @@ def _share_of_words(words: frozenset[str], among: frozenset[str]) -> float:
     return sum(not among.isdisjoint(forms(word)) for word in words) / len(words) if words else 0.0
 
 
+# -- Personas from documents
+
 _SOUGHT = re.compile(
     r"\b(?:want|need|expect|prefer|look for|look at|value|ask for|asked for|worry|insist|like|care|check|require|"
     r"choose|hope|depend|demand|appreciate|dislike|do not like|lose interest|reject)\w*\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+[\"”’]?|\Z)")
-_HEADING = re.compile(r"^[^\S\n]*#.*$", re.MULTILINE)
-_WORD = re.compile(r"[A-Za-z]+")
+_BREAK = re.compile(r"^[^\S\n]*#.*$|\n\s*\n", re.MULTILINE)
 _LEAST, _LONGEST = 25, 320
 
 
@@ -442,7 +395,13 @@ def write_persona_reply(request: Request) -> str | None:
     elif request.role == MERGER and isinstance(findings, tuple):
         reply = {"groups": list(_groups(findings))}
     elif request.role == AUTHOR and isinstance(group, str):
-        reply = _persona(group, str(request.inputs.get("dimension", "")), request.inputs.get("taken", ()))
+        number = sum(name.startswith(group) for name in request.inputs.get("taken", ()))
+        reply = {
+            "name": f"{group} {number + 1}",
+            "demographics": f"One of the {group.lower()}. The word-list baseline adds no personal details.",
+            "dimension": str(request.inputs.get("dimension", "")),
+            **dict.fromkeys(("specialty", "traits", "relationships"), ""),
+        }
     else:
         return None
     return orjson.dumps(reply).decode()
@@ -450,43 +409,27 @@ def write_persona_reply(request: Request) -> str | None:
 
 def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
     """Yield the people who are said to want something, the most frequent first, with their sentences."""
-    sought: dict[str, list[str]] = {}
-    mention_counts: Counter[str] = Counter()
-    paragraphs = re.split(r"\n\s*\n", _HEADING.sub("", text))
-    parts = (" ".join(part.split()) for paragraph in paragraphs for part in _SENTENCE.findall(paragraph))
-    for sentence in (part for part in parts if _LEAST <= len(part) <= _LONGEST):
-        people = [word for word in map(str.lower, _WORD.findall(sentence)) if word in PEOPLE]
-        mention_counts.update(set(people))
-        if people and _SOUGHT.search(sentence):
-            sought.setdefault(people[0], []).append(sentence)
+    sought: dict[str, list[str]] = defaultdict(list)
+    mentions: Counter[str] = Counter()
+    for sentence in (" ".join(part.split()) for block in _BREAK.split(text) for part in _SENTENCE.findall(block)):
+        people = [word for word, _, _ in tokenise(sentence) if word in PEOPLE]
+        if people and _LEAST <= len(sentence) <= _LONGEST:
+            mentions.update(set(people))
+            if _SOUGHT.search(sentence):
+                sought[people[0]].append(sentence)
     for who, sentences in sorted(sought.items(), key=lambda pair: -len(pair[1])):
-        times = mention_counts[who]
         yield {
             "name": who.capitalize(),
-            "characteristics": f"Named in {times} sentence{'' if times == 1 else 's'} of the document.",
+            "characteristics": f"Named in {format_count(mentions[who], 'sentence')} of the document.",
             "dimensions": [{"dimension": sentence, "evidence": sentence} for sentence in sentences],
         }
 
 
 def _groups(findings: Sequence[FoundDimension]) -> Iterator[dict[str, Any]]:
     """Yield groups of findings with the same name, without duplicate sentences."""
-    groups: dict[str, dict[str, list[int]]] = {}
+    groups: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, finding in enumerate(findings, 1):
-        groups.setdefault(finding.stakeholder, {}).setdefault(finding.dimension.casefold(), []).append(number)
+        groups[finding.stakeholder][finding.dimension.casefold()].append(number)
     for name, dimensions in groups.items():
         merged = [{"dimension": findings[numbers[0] - 1].dimension, "from": numbers} for numbers in dimensions.values()]
         yield {"name": name, "characteristics": "", "dimensions": merged}
-
-
-def _persona(group: str, dimension: str, used_names: Sequence[str]) -> dict[str, str]:
-    irregular = {"children": "Child", "families": "Family", "staff": "Member of staff"}
-    folded = group.casefold()
-    regular = group[:-1] if folded.endswith("s") and not folded.endswith("ss") else group
-    name = irregular.get(folded, regular)
-    number = sum(used.startswith(name) for used in used_names)
-    return {
-        "name": f"{name} {number + 1}" if number else name,
-        "demographics": f"One of the {group.lower()}. The word-list baseline adds no personal details.",
-        "dimension": dimension,
-        **dict.fromkeys(("specialty", "traits", "relationships"), ""),
-    }

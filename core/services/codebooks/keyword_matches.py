@@ -188,7 +188,7 @@ def _word_matches(session: ProjectSession, words: tuple[str, ...]) -> tuple[froz
     by_word = _by_word(words)
     numbers = {label.id: number for number, label in enumerate(by_word.labels)}
     return tuple(
-        frozenset(map(numbers.__getitem__, baseline.labels_with_keywords(by_word, document.text)))
+        frozenset(numbers[id] for id, spans in baseline.keyword_spans(by_word, document.text).items() if spans)
         for document in _sample(session)
     )
 
@@ -291,7 +291,7 @@ def advise_vectors(session: ProjectSession) -> VectorsAdvice:
 def _advise_vectors(session: ProjectSession, codebook: Codebook) -> VectorsAdvice:
     sample = _texts(session)
     evidence = [find_evidence(lexicon_of(codebook), document.text) for document in sample]
-    foreign = 2 * sum(item.foreign for item in evidence) > len(sample)
+    foreign = 2 * sum(item.english is False for item in evidence) > len(sample)
     needed = []
     short = [label.name for label in codebook.labels if label.description and len(label.keywords) < FEW_KEYWORDS]
     if foreign:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from core import baseline
-from core.baseline.evidence import definition_probabilities, find_evidence, with_fallback
+from core.baseline.evidence import definition_probabilities, find_evidence
 from core.baseline.lexicon import lexicon_of
 from core.codebook import Codebook, Label
 from core.debate.context import parse_reply
@@ -74,8 +74,8 @@ def test_several_labels_are_present_if_near_enough() -> None:
         ("The fee was high", 0.0001, False),
         ("Forty dollars", 0.01, True),  # a common word of prices, which nobody listed
         ("Forty dollars", 0.002, False),
-        ("We saw the cheap bar next door", 0.3, False),  # in doubt
-        ("We saw the cheap bar next door", 0.7, True),
+        ("Is it cheap in town?", 0.3, False),  # in doubt
+        ("Is it cheap in town?", 0.7, True),
         ("A fine day. Our room was warm", 0.9, False),  # no word of the label, and another label is carried
         ("A fine day. Our room was warm", 0.95, True),
     ],
@@ -83,7 +83,7 @@ def test_several_labels_are_present_if_near_enough() -> None:
 def test_vectors_add_to_the_evidence_of_words(text: str, chance: float, is_present: bool) -> None:
     labels = (Label(name="Room", keywords=("room",)), Label(name="Price", keywords=("fee", "cheap")))
     codebook = Codebook(kind="multilabel", labels=labels)
-    evidence = with_fallback(find_evidence(lexicon_of(codebook), text), lambda *_: (0.1, chance))
+    evidence = find_evidence(lexicon_of(codebook), text, lambda *_: (0.1, chance))
     assert (1 in evidence.selected) is is_present
 
 
