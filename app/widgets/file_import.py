@@ -57,14 +57,16 @@ def read_files(
     files: Sequence[importing.SourceFile], session: ProjectSession | None, destination: importing.Destination
 ) -> bool:
     """Read files as the pending import and return True; draw an error if they cannot be read."""
-    codebook = None if destination == "new" or session is None else codebooks.editor_codebook(session)
+    codebook, former_names = None, importing.NO_NAMES
+    if destination != "new" and session is not None and (codebook := codebooks.editor_codebook(session)) is not None:
+        former_names = codebooks.former_names(session, codebook)
     bar = st.progress(0.0, "Reading")
 
     def progress(share: float, step: str) -> None:
         bar.progress(share, step)
 
     try:
-        draft = importing.read_files(files, codebook, progress=progress)
+        draft = importing.read_files(files, codebook, former_names=former_names, progress=progress)
     except MootError as error:
         bar.empty()
         error_box(error)

@@ -115,6 +115,17 @@ def history(session: ProjectSession) -> list[CodebookVersion]:
     return session.store.codebooks.history()
 
 
+def former_names(session: ProjectSession, codebook: Codebook) -> dict[str, str]:
+    """Return the names that labels of a codebook had in earlier versions, oldest first, with their present names."""
+    present = {label.id: label.name for label in codebook.labels}
+    return {
+        label.name: present[label.id]
+        for version in reversed(history(session))
+        for label in version.codebook.labels
+        if label.id in present and codebook.find(label.name) is None
+    }
+
+
 def restore(session: ProjectSession, version: int) -> int:
     """Save an old version as the newest version and return the new number. The draft is dropped.
 

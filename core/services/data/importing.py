@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -27,6 +27,7 @@ from core.ingest.document_builder import build_documents, codebook_from_gold
 from core.ingest.document_statistics import DocumentStatistics as DocumentStatistics
 from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
+from core.ingest.gold import split_list
 from core.ingest.mapping import ColumnMapping, parse_gold_option, parse_value_option, same_name_gold, suggest_mapping
 from core.ingest.mapping import ImportOptions as ImportOptions
 from core.ingest.read import read_table
@@ -34,7 +35,7 @@ from core.ingest.table import DETECTED, ReadOptions, Table, join_tables
 from core.ingest.table import Header as Header
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, Progress, in_thread
-from core.services.codebooks.codebook import prefill
+from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.store.annotators import AUTHOR
 from core.store.documents import Import
@@ -50,6 +51,7 @@ MIN_ROWS = 1_000
 CHUNK = 5_000
 """Documents compared with the stored ones at a time."""
 MAX_CONFLICTS = 100
+NO_NAMES: Mapping[str, str] = {}
 ID_COLUMN, TEXT_COLUMN = "document id", "document text"
 
 
@@ -112,12 +114,14 @@ def read_files(
     files: Sequence[SourceFile],
     codebook: Codebook | None = None,
     *,
+    former_names: Mapping[str, str] = NO_NAMES,
     options: ReadOptions = DETECTED,
     progress: Progress | None = None,
 ) -> ImportDraft:
     """Read uploads or files as one table and suggest what its columns are. Raises InputError and UsageError.
 
-    A table without a column that looks like text is read as well: the user chooses one.
+    A table without a column that looks like text is read as well: the user chooses one. ``former_names`` are those of
+    ``propose_mapping``.
     """
 
     def report(number: int) -> Callable[[float], None] | None:
@@ -129,7 +133,7 @@ def read_files(
             for number, (name, source) in enumerate(files)
         ]
     )
-    return ImportDraft(table.name, tuple(files), table, propose_mapping(table, codebook), options)
+    return ImportDraft(table.name, tuple(files), table, propose_mapping(table, codebook, former_names), options)
 
 
 def read_again(
@@ -212,17 +216,62 @@ def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
 # -- map columns
 
 
-def propose_mapping(table: Table, codebook: Codebook | None) -> ColumnMapping:
-    """Return the most likely mapping, with the first column as the text if no column looks like text."""
+def propose_mapping(
+    table: Table, codebook: Codebook | None, former_names: Mapping[str, str] = NO_NAMES
+) -> ColumnMapping:
+    """Return the most likely mapping, with the first column as the text if no column looks like text.
+
+    Gold may use ``former_names`` of labels, given with the present names.
+    """
     usable_codebook = codebook if codebook is not None and codebook.labels else None
     try:
         mapping = suggest_mapping(table, usable_codebook)
         if usable_codebook is not None and not mapping.gold and (other := suggest_mapping(table)).gold:
             mapping = replace(mapping, reasons=(*mapping.reasons, f"In a new project: {other.reasons[-1]}"))
+        if usable_codebook is not None and former_names:
+            mapping = _with_former_names(table, usable_codebook, mapping, former_names)
         return mapping
     except UsageError as error:
         first = table.columns[0] if table.columns else ""
         return ColumnMapping(text=first, reasons=(f"{error.message} '{first}' is used for now.",))
+
+
+def _with_former_names(
+    table: Table, codebook: Codebook, mapping: ColumnMapping, former_names: Mapping[str, str]
+) -> ColumnMapping:
+    """Add gold columns and gold values that have former names of labels."""
+    mapped = {codebook.find(source.name) for source in mapping.gold if source.kind == "label"}
+    renamed = {
+        label.id: former
+        for former, name in former_names.items()  # the newest name replaces older ones
+        if (label := codebook.find(name)) is not None and label not in mapped
+    }
+    labels = [label.model_copy(update={"name": renamed.get(label.id, label.name)}) for label in codebook.labels]
+    earlier = codebook.model_copy(update={"labels": tuple(labels)})
+    found = suggest_mapping(table, earlier).gold
+    if any(source.kind == "label" for source in found):
+        sources = [(source, earlier.find(source.name)) for source in found]
+        names = {label.id: label.name for label in codebook.labels}
+        added = [
+            replace(source, label=names[label.id])
+            for source, label in sources
+            if label is not None and label.id in renamed
+        ]
+        if not added:
+            return mapping
+        gold = (*mapping.gold, *added)
+        count = len({source.name for source in gold})
+        reason = f"Gold for {count} of {len(labels)} labels: columns with their names or former names."
+        return replace(mapping, gold=gold, reasons=(*mapping.reasons[:-1], reason))
+    gold = mapping.gold or found
+    cells = {cell for source in gold for cell in table.column(source.column) if isinstance(cell, str)}
+    present = {normalise(former): name for former, name in former_names.items()}
+    parts = {part for cell in cells for part in (*split_list(cell), cell.strip())}
+    value_map = {part: present[normalise(part)] for part in sorted(parts) if normalise(part) in present}
+    if not value_map:
+        return mapping
+    reason = "Former names of labels in gold columns are read as the present names."
+    return replace(mapping, gold=gold, value_map=value_map, reasons=(*mapping.reasons, reason))
 
 
 def gold_kinds(codebook: Codebook | None) -> tuple[str, ...]:
@@ -280,7 +329,7 @@ def preview_import(
     if codebook is None or not codebook.labels:
         used = None
         if draft.mapping.gold:
-            used, note = prefill(codebook_from_gold(draft.table, draft.mapping, name=draft.stem))
+            used, note = codebooks.prefill(codebook_from_gold(draft.table, draft.mapping, name=draft.stem))
         new_codebook = used is not None
     built = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
     existing = 0
@@ -382,7 +431,8 @@ def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> Im
     of each document is stored. Raises InputError if the project has no documents.
     """
     table = _stored_table(session)
-    mapping = replace(propose_mapping(table, codebook), text=TEXT_COLUMN, id=ID_COLUMN, context=())
+    former_names = codebooks.former_names(session, codebook) if codebook is not None else NO_NAMES
+    mapping = replace(propose_mapping(table, codebook, former_names), text=TEXT_COLUMN, id=ID_COLUMN, context=())
     gold = tuple(source for source in mapping.gold if source.column not in (ID_COLUMN, TEXT_COLUMN))
     mapping = replace(mapping, gold=gold)
     raters = {*session.store.annotations.raters()} - {AUTHOR}

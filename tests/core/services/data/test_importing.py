@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from core.codebook import Codebook, Label, load_yaml
+from core.codebook import Codebook, Kind, Label, load_yaml
 from core.documents import Document
 from core.errors import InputError, UsageError
 from core.ingest.gold import GoldSource
@@ -272,6 +272,32 @@ def test_new_reading_keeps_no_mapping_to_a_missing_group(session: ProjectSession
     draft = replace(draft, mapping=replace(draft.mapping, group="thread"))
     assert importing.read_again(draft, delimiter=";").mapping.group == "thread"
     assert importing.read_again(draft, delimiter="|").mapping.group is None
+
+
+def test_remapping_proposes_columns_with_former_names_of_labels(session: ProjectSession) -> None:
+    session.store.codebooks.save(CODEBOOK)
+    importing.store_documents(session, preview(session, importing.read_files([("soup.csv", CSV)]), CODEBOOK))
+    renamed = codebooks.change_label(CODEBOOK, FOOD, name="Dishes")
+    session.store.codebooks.save(renamed)
+    again = importing.draft_from_project(session, renamed)
+    assert again.mapping.gold == (GoldSource("Food", "label", "Dishes"),)
+    assert again.mapping.reasons[-1] == "Gold for 1 of 2 labels: columns with their names or former names."
+    assert preview(session, again, renamed).built.with_gold == 4
+
+
+@pytest.mark.parametrize("kind", ["choice", "multilabel"])
+def test_remapping_reads_former_names_in_cells(session: ProjectSession, kind: Kind) -> None:
+    book = codebooks.change(load_yaml("labels: [{name: Food}, {name: Service}, {name: Price}]"), kind=kind)
+    session.store.codebooks.save(book)
+    rows = b"".join(b"%d,words about the place %d,%s\n" % (n, n, (b"food", b"Price")[n % 2]) for n in range(8))
+    draft = importing.read_files([("chosen.csv", b"id,text,label\n" + rows)], book)
+    importing.store_documents(session, preview(session, draft, book))
+    renamed = codebooks.change_label(book, book.labels[0].id, name="Dishes")
+    again = importing.draft_from_project(session, renamed)
+    assert [source.column for source in again.mapping.gold] == ["label"]
+    assert again.mapping.value_map == {"food": "Dishes"}
+    built = preview(session, again, renamed).built
+    assert (built.with_gold, built.unknown_gold) == (8, ())
 
 
 def test_remapping_gold_needs_documents(session: ProjectSession) -> None:
