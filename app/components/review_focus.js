@@ -51,6 +51,7 @@ const ACTIVITY = ["pointermove", "keydown", "wheel"];
 const REPEATABLE = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
 const SERIES_KEYS = ["Enter", "Escape", "Backspace"];
 const REFRESHED_AFTER_UNDO = 5;
+const AWAITED_MS = 3000; // Interval at which the queue of a run without verdicts is loaded again.
 
 const TEXT_FIELDS =
   "input:not([type='checkbox'], [type='radio'], [type='range']), textarea, select, [contenteditable='true'], " +
@@ -162,6 +163,8 @@ class FocusView {
     this.rowNodes = new WeakMap();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.awaiting = undefined;
 
     this.queueCount = el("span", "badge");
     this.blindButton = this.keyButton("push", "Blind", "B", () => this.toggleBlind());
@@ -234,6 +237,7 @@ class FocusView {
       this.saveNote();
       this.client.close();
       clearTimeout(this.timer);
+      clearTimeout(this.awaiting);
       this.leaving.abort();
     });
   }
@@ -357,6 +361,13 @@ class FocusView {
   async loadProgress() {
     this.progress = await this.client.query("progress", {});
     this.drawKeys();
+    if (this.id !== null) return;
+    this.drawDocument(); // The reason why the queue is empty.
+    if (this.progress?.documents !== 0) return;
+    clearTimeout(this.awaiting);
+    this.awaiting = setTimeout(() => {
+      if (this.root.checkVisibility() && this.id === null) this.actions.add(() => this.reload(null));
+    }, AWAITED_MS);
   }
 
   // The shown document
@@ -863,12 +874,25 @@ class FocusView {
   }
 
   emptyNode() {
-    const [title, text] = this.gone
-      ? ["This run is not open", "Reload the page."]
-      : this.rows.length
-        ? ["All documents are decided", "Choose other filters above, or go back with the left arrow key."]
-        : ["No documents to review", "No document matches the filters, or all of them are decided."];
-    return el("div", "empty", el("b", "", title), el("p", "", text));
+    const [title, text, label, filter] = this.reasonForNone();
+    const show = label && button("button", () => this.component.setTriggerValue("filter", filter), label);
+    return el("div", "empty", el("b", "", title), el("p", "", text), show);
+  }
+
+  /**
+   * Return why no document is shown: title, text, and the button that helps with the filter that it sets.
+   *
+   * @returns {[title: string, text: string, label?: string, filter?: "none" | "decided"]}
+   */
+  reasonForNone() {
+    const { documents } = this.progress ?? {};
+    if (this.gone) return ["This run is not open", "Reload the page."];
+    if (this.rows.length) return ["All documents are decided", "Go back with the left arrow key."];
+    if (documents === 0) return ["No verdicts yet", "Documents are listed here when their debates have ended."];
+    if (!this.isQueue) return ["No documents to review", "No document matches the filters.", "Clear filters", "none"];
+    const all = documents === undefined ? "All" : `All ${formatCount(documents)}`;
+    const text = "None waits for review. You can change decisions, or choose another run above.";
+    return [`${all} documents are decided`, text, "Show submitted documents", "decided"];
   }
 
   // The side panel: transcript, guideline and history, one below the other

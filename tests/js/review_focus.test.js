@@ -27,8 +27,12 @@ test("labels of a failed debate ask for a decision and do not repeat the error",
   assert.deepEqual(remarks("", "open"), Array(3).fill("not debated yet"));
 });
 
-/** Draw the view with a studio that knows the document d1. Returns functions that act on the view. */
-async function openView() {
+/**
+ * Draw the view with a studio that knows the document d1. Returns functions that act on the view.
+ *
+ * @param {Record<string, unknown>} [answered] What the studio answers differently.
+ */
+async function openView(answered = {}) {
   globalThis.ResizeObserver = class {
     observe() {}
     disconnect() {}
@@ -45,6 +49,8 @@ async function openView() {
   const stored = { blind: false };
   /** @type {Record<string, any>[]} */
   const queries = [];
+  /** @type {[string, unknown][]} */
+  const triggered = [];
   globalThis.fetch = async (_, { body }) => {
     const message = JSON.parse(body);
     queries.push(message);
@@ -59,6 +65,7 @@ async function openView() {
       total: 1,
       queue_order: true,
       document: { ...shown, ...more, hidden: stored.blind, error: "", flagged: false },
+      ...answered,
     };
     const headers = new Headers({ "Content-Type": "application/json" });
     return { status: 200, headers, json: async () => answer };
@@ -72,13 +79,14 @@ async function openView() {
       data: { ...data, tags: [], document: null, height: "100px", settings },
       parentElement,
       setStateValue: () => {},
-      setTriggerValue: () => {},
+      setTriggerValue: (/** @type {string} */ name, /** @type {unknown} */ value) => triggered.push([name, value]),
     });
     return settled();
   };
   const blindButton = () => /** @type {HTMLButtonElement} */ (parentElement.querySelector(".queue .panel-head button"));
   await update({ even: 0.5, blind: false });
   return {
+    triggered,
     update,
     store: (/** @type {boolean} */ blind) => {
       stored.blind = blind;
@@ -157,4 +165,20 @@ test("a key for the document takes the focus from a button elsewhere", async () 
   assert.equal(focused(), "");
   press("1");
   assert.match(focused() ?? "", /review-focus/);
+});
+
+test("an empty queue names its reason and offers the filter that helps", async () => {
+  const none = { rows: [], total: 0, document: null };
+  for (const [answered, title, filter] of [
+    [{ documents: 12, queue_order: true }, "All 12 documents are decided", "decided"],
+    [{ documents: 12, queue_order: false }, "No documents to review", "none"],
+    [{ documents: 0, queue_order: true }, "No verdicts yet", undefined],
+  ]) {
+    const { triggered } = await openView({ ...none, .../** @type {object} */ (answered) });
+    const empty = document.querySelector(".middle .empty");
+    assert.equal(empty.querySelector("b").textContent, title);
+    /** @type {HTMLButtonElement | null} */ (empty.querySelector("button"))?.click();
+    assert.deepEqual(triggered, filter ? [["filter", filter]] : []);
+  }
+  document.body.replaceChildren(); // A view that waits for verdicts loads the queue again.
 });

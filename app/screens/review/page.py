@@ -96,6 +96,13 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, queue_filter: queue
         document = reported(key, "settled")
         state.review.corrected_document = document if isinstance(document, str) else None
 
+    def filter_changed() -> None:
+        """Set the filter that the user chose instead of an empty queue."""
+        chosen = reported(key, "filter")
+        _show_all()
+        if chosen == "decided":
+            st.session_state[STATUS] = "Submitted"
+
     order_fields = ("sort", "number", "size")  # the queue has its own order
     filters = {name: value for name, value in asdict(queue_filter).items() if name not in order_fields}
     scales = {item: codebook.scale_of(item).model_dump() for item in codebook.items if codebook.kind == "rating"}
@@ -117,6 +124,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, queue_filter: queue
         on_document_change=lambda: None,
         on_blind_change=lambda: None,
         on_settled_change=settled,
+        on_filter_change=filter_changed,
     )
     shown = result.get("document")
     if isinstance(shown, str):  # the component reports with a short delay
