@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from core import baseline
-from core.codebook import label_noun
+from core.codebook import Codebook, label_noun
 from core.debate import protocols
 from core.formatting import format_count, join_names
 from core.runs import BUILTIN, RoleModel, RunRow, State
@@ -90,7 +90,7 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     yield _data(session, documents)
     yield _codebook(session)
     yield _models(session)
-    yield _pilot(session, last, state, ended, reviewed)
+    yield _pilot(session, last, state, ended, reviewed, enough=enough)
     yield Step(
         "review",
         "review",
@@ -152,8 +152,11 @@ def _model_words(role_models: Sequence[RoleModel]) -> str:
     return f"{words} (word-list baseline)" if specs == {f"{BUILTIN}/lexical"} else words
 
 
-def _changes(session: ProjectSession, run: RunRow | None, name: str = "run") -> str:
-    """Return which definitions and prompts of new runs differ from those of a run; empty if none or without a run."""
+def _changes(session: ProjectSession, run: RunRow | None, name: str = "run", *, with_examples: bool = True) -> str:
+    """Return which definitions and prompts of new runs differ from those of a run; empty if none or without a run.
+
+    Without ``with_examples``, further examples of a label are not a change.
+    """
     if run is None:
         return ""
     version = session.store.codebooks.latest()
@@ -161,7 +164,7 @@ def _changes(session: ProjectSession, run: RunRow | None, name: str = "run") -> 
     if (
         version is not None
         and version.version != run.settings.codebook_version
-        and version.codebook.closed != run.settings.codebook.closed
+        and _definitions(version.codebook, with_examples) != _definitions(run.settings.codebook, with_examples)
     ):
         parts.append("codebook")
     if prompt_templates.have_changed(session, run.settings):
@@ -169,18 +172,35 @@ def _changes(session: ProjectSession, run: RunRow | None, name: str = "run") -> 
     return f"The {' and the '.join(parts)} changed since the last {name}." if parts else ""
 
 
+def _definitions(codebook: Codebook, with_examples: bool) -> Codebook:
+    if with_examples:
+        return codebook.closed
+    labels = [label.model_copy(update={"include": (), "exclude": ()}) for label in codebook.closed.labels]
+    return codebook.closed.model_copy(update={"labels": tuple(labels)})
+
+
 def _pilot(
-    session: ProjectSession, last: RunRow | None, state: State | None, ended: Sequence[RunRow], reviewed: int
+    session: ProjectSession,
+    last: RunRow | None,
+    state: State | None,
+    ended: Sequence[RunRow],
+    reviewed: int,
+    *,
+    enough: bool,
 ) -> Step:
     """Return the pilot's step, which is done by the first of the ``ended`` runs, all of which have verdicts.
 
-    After a change of definitions or prompts, another pilot is due, unless its review has begun: corrections become
-    examples in the codebook, too. After a run without any verdict, the failed documents or the definitions come first.
+    After a change of definitions or prompts, another pilot is due. During its review, examples are no such change,
+    because corrections become examples. After the review, the run on all documents comes next. After a run without any
+    verdict, the failed documents or the definitions come first.
     """
     version = session.store.codebooks.latest()
     saved = version.version if version else 0
     changed = _changes(session, ended[-1] if ended else last)
-    if ended and (not changed or reviewed):
+    is_due = bool(changed) and not enough
+    if is_due and reviewed:
+        is_due = bool(_changes(session, ended[-1] if ended else last, with_examples=False))
+    if ended and not is_due:
         words = changed or _run_words(ended[0], ended[0].state)
         return Step("pilot", "run", "Pilot", "done", words, "Run a pilot", "", new_run=True)
     if last is not None and state == "done" and last.failed == last.documents:

@@ -10,6 +10,7 @@ from core.debate.turns import ReplyError
 from core.documents import Document, Rejected
 from core.runs import CANARY, NOT_STOPPED, RoleModel, StopReason
 from core.services import guided_path, projects
+from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.review import actions
 from core.services.runs import planning
@@ -72,7 +73,7 @@ def review_all(session: ProjectSession, run_id: str) -> None:
         actions.submit(session, run_id, [document])
 
 
-def test_changed_codebook_needs_another_run_except_during_a_review(workspace: Workspace) -> None:
+def test_changed_codebook_needs_another_run(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "changed")
     run_id = sample_world.build(session.project)
     session.store.codebooks.save(sample_world.CODEBOOK)
@@ -84,6 +85,9 @@ def test_changed_codebook_needs_another_run_except_during_a_review(workspace: Wo
     assert step.words == "The codebook changed since the last run."
     assert step.hint.startswith("Press Start with 8:")
     actions.submit(session, run_id, ["d0"])
+    assert (next_of(session).name, next_of(session).words) == (step.name, step.words)
+    label = sample_world.CODEBOOK.labels[0]
+    session.store.codebooks.save(codebooks.extend_label(sample_world.CODEBOOK, label.id, "include", "an example"))
     steps = {step.name: step for step in guided_path.overview(session).steps}
     assert [steps[name].state for name in ("pilot", "review", "whole")] == ["done", "now", "done"]
     assert steps["pilot"].words == "The codebook changed since the last run."
