@@ -75,18 +75,22 @@ def before_after(
     dimensions: Sequence[str],
     scales: Sequence[tuple[float, float]],
     *,
+    teams: Mapping[str, str] | None = None,
     design: Design | None = None,
     groups: Codes | None = None,
 ) -> dict[str, BeforeAfter]:
     """Return a comparison per dimension, from members' ratings ``[document, dimension]`` before and after.
 
-    ``scales`` are (low, high) of each dimension. The panel's rating is the mean of its members. ``design`` and
-    ``groups`` as for ``debate_rounds.rounds``.
+    ``scales`` are (low, high) of each dimension. ``teams`` is the team of each member, for ``panel_mean``. ``design``
+    and ``groups`` as for ``debate_rounds.rounds``.
     """
     gold = normalised(reference, scales)
     firsts, lasts = ([ratings(grid) for grid in side.values()] for side in (before, after))
     # Means are normalised, not ratings: equal means of whole numbers are equal, those of fractions may not be.
-    mean_before, mean_after = (normalised(mean_of(np.stack(side)), scales) for side in (firsts, lasts))
+    mean_before, mean_after = (
+        normalised(panel_mean(list(side.values()), [teams[member] for member in side] if teams else ()), scales)
+        for side in (before, after)
+    )
     return {
         name: BeforeAfter(
             _following(gold[:, column], mean_before[:, column], design),
@@ -117,16 +121,20 @@ MAX_DOCUMENTS = 1_000
 
 
 def scores(
-    reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], groups: Codes | None = None
+    reference: npt.ArrayLike,
+    members: Sequence[npt.ArrayLike],
+    groups: Codes | None = None,
+    *,
+    teams: Sequence[str] = (),
 ) -> dict[str, Estimate]:
-    """Return each of ``MEASURES`` of a group, from reference and members' ratings ``[document]``.
+    """Return each of ``MEASURES`` of a panel, from reference and members' ratings ``[document]``.
 
-    Correlations use the members' mean on documents with a reference and a rating; None without spread on either side.
+    Correlations use ``panel_mean`` on documents with a reference and a rating; None without spread on either side.
     Alpha uses documents that two members rated; None for one member. Documents with equal codes in ``groups`` depend on
-    each other.
+    each other. ``teams`` is the team of each member.
     """
     ratings_of_members = [ratings(member) for member in members]
-    following = _following(ratings(reference), mean_of(np.stack(ratings_of_members)), Design(groups=groups))
+    following = _following(ratings(reference), panel_mean(members, teams), Design(groups=groups))
     correlations = {name: getattr(following, name) for name in MEASURES[:3]}
     return correlations | {"alpha": _alpha(ratings_of_members, groups)}
 
@@ -136,9 +144,11 @@ def gains(
     old: Sequence[npt.ArrayLike],
     new: Sequence[npt.ArrayLike],
     groups: Codes | None = None,
+    *,
+    teams: Sequence[str] = (),
 ) -> dict[str, Estimate]:
     """Return the gain of new members over old ones in each of ``MEASURES``. Arguments as for ``scores``."""
-    before, after = (mean_of(np.stack([ratings(member) for member in side]))[:, None] for side in (old, new))
+    before, after = (panel_mean(side, teams)[:, None] for side in (old, new))
     gold, design = ratings(reference)[:, None], Design(groups=groups)
     differences = difference("rating", gold, before, after, ("",), design=design).labels[""]
 
@@ -149,6 +159,22 @@ def gains(
 
     alpha = with_interval(gain, np.column_stack([*old, *new]), groups, "signed")
     return {name: differences[name] for name in MEASURES[:3]} | {"alpha": alpha}
+
+
+TEAM_DIGITS = 4
+"""Digits of a mean over teams, as many as a panel's verdict has, so that equal means are ties."""
+
+
+def panel_mean(members: Sequence[npt.ArrayLike], teams: Sequence[str] = ()) -> Ratings:
+    """Return the mean of the members' ratings ``[document, ...]``, NaN without a rating.
+
+    With ``teams``, the team of each member, it is the mean within teams and then over teams, as in a panel's verdict.
+    """
+    by_team: dict[str, list[Ratings]] = {}
+    for team, member in zip(teams or [""] * len(members), members, strict=True):
+        by_team.setdefault(team, []).append(ratings(member))
+    means = [mean_of(np.stack(side)) for side in by_team.values()]
+    return means[0] if len(means) == 1 else np.round(mean_of(np.stack(means)), TEAM_DIGITS)
 
 
 def mean_of(stack: Ratings) -> Ratings:

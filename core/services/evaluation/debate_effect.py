@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.debate.personas import FAMILY
 from core.debate.turns import family
 from core.documents import Reference
 from core.formatting import format_count, format_money, format_points
 from core.runs import RunRow, total_cost
 from core.services.evaluation import run_data
+from core.services.evaluation.panel_ablation import members_of
 from core.services.evaluation.run_data import Grid, Stage
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
@@ -205,6 +207,7 @@ def _panels(
 ) -> dict[str, dict[str, panels.BeforeAfter]]:
     codebook = run.settings.codebook
     scales = [(scale.min, scale.max) for scale in codebook.scales]
+    teams = members_of(run)
     by_family: dict[str, list[Stage]] = {}
     for stage in stages:
         by_family.setdefault(stage.family, []).append(stage)
@@ -215,6 +218,7 @@ def _panels(
             run_data.last_lists(family_stages),
             codebook.names,
             scales,
+            teams=teams if family == FAMILY else None,
             design=design,
             groups=groups,
         )

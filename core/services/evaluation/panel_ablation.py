@@ -77,7 +77,7 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
         and not row.is_canary
         and style_of(row) not in (None, style)
         and row.settings.codebook.hash == run.settings.codebook.hash
-        and _members(row) == _members(run)
+        and members_of(row) == members_of(run)
         and not document_ids.isdisjoint(session.store.runs.document_ids(row.run_id))
     ]
     return (
@@ -108,10 +108,14 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     codes = run_data.group_codes(session, run)
     codes = None if codes is None else codes[shared_rows]
     ratings = {name: _group_ratings(session, row, documents, column) for name, row in rows.items()}
+    teams = {EVERYBODY: [*members_of(run).values()]}
     gains: dict[str, Mapping[str, Estimate]] = {}
     if len(ratings) > 1:
         gains = {
-            group: _estimates(panels.gains(gold, ratings["simple"][group][1], after, codes), is_reviewed=is_reviewed)
+            group: _estimates(
+                panels.gains(gold, ratings["simple"][group][1], after, codes, teams=teams.get(group, ())),
+                is_reviewed=is_reviewed,
+            )
             for group, (_, after) in ratings["full"].items()
         }
     is_shared = np.zeros(run.documents, dtype=np.bool_)
@@ -123,7 +127,12 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         counted=_counted(session, run, other, reference, is_shared),
         parts=tuple(
             Part(
-                style, group, *(_estimates(panels.scores(gold, side, codes), is_reviewed=is_reviewed) for side in sides)
+                style,
+                group,
+                *(
+                    _estimates(panels.scores(gold, side, codes, teams=teams.get(group, ())), is_reviewed=is_reviewed)
+                    for side in sides
+                ),
             )
             for style, groups_of_style in ratings.items()
             for group, sides in groups_of_style.items()
@@ -180,27 +189,27 @@ def _group_ratings(
     steps = [stage for stage in run_data.stages(session, run) if stage.family == personas.FAMILY]
     first = {role: grid for stage in steps if stage.round == 0 for role, grid in stage.members.items()}
     last = run_data.last_lists(steps)
-    members = _members(run)
+    members = members_of(run)
 
     def ratings_of(grids: Mapping[str, run_data.Grid], roles: Sequence[str]) -> list[Ratings]:
         missing = np.full(len(rows), np.nan)
         return [grids[role][rows, column] if role in grids else missing for role in roles]
 
     by_group: dict[str, list[str]] = {}
-    for role, group in members:
+    for role, group in members.items():
         by_group.setdefault(group, []).append(role)
     groups = by_group if len(by_group) > 1 else {}
-    groups = {**groups, EVERYBODY: [role for role, _ in members]}
+    groups = {**groups, EVERYBODY: list(members)}
     return {name: (ratings_of(first, roles), ratings_of(last, roles)) for name, roles in groups.items()}
 
 
-def _members(run: RunRow) -> tuple[tuple[str, str], ...]:
-    """Return (role, group) of each persona; empty if the protocol can no longer be read."""
+def members_of(run: RunRow) -> dict[str, str]:
+    """Return the group of each persona by role; empty without personas, or if the protocol can no longer be read."""
     try:
         persona_set = personas.read(str(protocols.params_of(run.settings)["personas"]))
     except (MootError, KeyError):
-        return ()
-    return tuple((member.role, member.group.name) for member in persona_set.members)
+        return {}
+    return {member.role: member.group.name for member in persona_set.members}
 
 
 def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate, *, is_reviewed: bool) -> str:

@@ -45,6 +45,19 @@ def test_equal_means_of_a_panel_are_ties_on_every_scale():
     assert found.kendall.value == pytest.approx(stats.kendalltau(reference, sums)[0], abs=1e-12)
 
 
+def test_teams_of_a_panel_count_alike_whatever_their_size():
+    # A parent alone, and three teachers with the means 4, 2, 3 and 3. The last teacher rated two documents.
+    members = [[1, 2, 3, np.nan], [5, 1, 3, 2], [4, 2, 3, 4], [3, 3, np.nan, np.nan]]
+    teams = ["Parents", "Teachers", "Teachers", "Teachers"]
+    assert panels.panel_mean(members, teams).tolist() == [2.5, 2.0, 3.0, 3.0]
+    assert panels.panel_mean(members).tolist() == [3.25, 2.0, 3.0, 3.0]
+    reference = [2.0, 1.0, 4.0, 4.0]
+    assert panels.scores(reference, members, teams=teams)["spearman"].value == pytest.approx(1)
+    assert panels.scores(reference, members)["spearman"].value < 0.5
+    gain = panels.gains(reference, [[1, 2, 3, 4]] * 4, members, teams=teams)["spearman"].value
+    assert gain == pytest.approx(1 - spearman(np.array(reference), np.arange(4.0)))
+
+
 def rated_by_two(documents: int):
     """Return a reference with the ratings of two careless and two careful members."""
     rng = np.random.default_rng(2)

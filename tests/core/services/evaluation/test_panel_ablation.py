@@ -27,21 +27,21 @@ PERSONAS = PersonaSet(
 )
 GOLD = {f"d{n}": n for n in range(1, 6)} | {"d6": None}
 BACKWARDS, FORWARDS = [5, 4, 3, 2, 1, 3], [1, 2, 3, 4, 5, 3]
-ROLES = [member.role for member in PERSONAS.members]
 
 
 def panel(project, style, last, documents=tuple(GOLD), personas=PERSONAS, experiment_id=None):
     """Store a panel run with first ratings ``BACKWARDS``; Ann and Ben change theirs to ``last`` in rounds 1 and 2."""
+    roles = [member.role for member in personas.members]
     settings = RunSettings(
-        protocol="panel", codebook=BOOK, role_models=dict.fromkeys(ROLES, ROLE_MODEL), templates={},
+        protocol="panel", codebook=BOOK, role_models=dict.fromkeys(roles, ROLE_MODEL), templates={},
         params={"personas": personas.text, "style": style},
     )  # fmt: skip
     run = project.store.runs.create(settings, list(documents), experiment_id=experiment_id).run_id
 
     async def debates():
         for place, id in enumerate(documents):
-            first = [(role, 0, {"c": BACKWARDS[place]}) for role in ROLES]
-            again = [(ROLES[0], 1, {"c": last[place]}), (ROLES[1], 2, {"c": last[place]})]
+            first = [(role, 0, {"c": BACKWARDS[place]}) for role in roles]
+            again = [(roles[0], 1, {"c": last[place]}), (roles[1], 2, {"c": last[place]})]
             await store_rounds(project, run, id, first + again, {"c": last[place]})
 
     asyncio.run(debates())
@@ -80,6 +80,18 @@ def test_groups_before_and_after_the_debate_in_both_styles(world):
     assert ablation.counted.describe() == "n = 5 documents; left out: 1 without gold"
     found = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
     assert found["parts"][0]["group"] == "Readers"
+
+
+def test_mean_of_all_groups_is_the_mean_of_the_groups_as_in_the_verdict(world):
+    pair, other = PERSONAS.groups
+    unequal = PersonaSet(groups=(pair, Group(name="Editors", personas=other.personas[:1])))
+    # Ann and Ben end forwards, Cid stays backwards: one group against the other, so the panel's mean is always 3.
+    run = world.session.store.runs.get(panel(world.project, "full", FORWARDS, personas=unequal))
+    ablation = panel_ablation.styles(world.session, run, "c")
+    assert ablation is not None
+    assert part(ablation, "full", "All groups").after["spearman"].value is None
+    debate = debate_effect.debate_effect(world.session, run)
+    assert debate.panels["persona"]["Clarity"].after.spearman.value is None
 
 
 def test_canary_run_is_not_the_run_of_the_other_style(world):
