@@ -5,15 +5,16 @@ are fixed, or it is open: its options are made for each text, or the answer is o
 
 Source: Ma et al. 2025, sections 2.1 and 2.2 (one click or one word, abstention), 3.1 (one model per feature), 3.4.1
 (the predicted value is among the options; loss 0 or 1 by match, cosine distance for free words).
-Deviations: only the options made for a text or taken from the codebook are shuffled. "Not sure" and "None of these"
-always come last, so that a position bias cannot look like an abstention; between yes and no, "None of these" is left
-out. An author may also put a question off; the paper only says that answering is optional.
+Deviations: options are shuffled, but not the points of a scale. "Not sure" and "None of these" always come last, so
+that a position bias cannot look like an abstention; between yes and no, "None of these" is left out. An author may also
+put a question off; the paper only says that answering is optional.
 """
 
 from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ Abstention: TypeAlias = Literal["not sure", "none of these"]
 ABSTENTIONS: tuple[Abstention, ...] = ("not sure", "none of these")
 """Answers that name no value. They are kept as a signal of their own and never counted as a class (section 2.1)."""
 
+_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 _NO_OPTIONS = {"", "none", *ABSTENTIONS}
 
 
@@ -118,12 +120,20 @@ class Question:
         return ABSTENTIONS[:1] if {*self.options} == {YES, NO} else ABSTENTIONS
 
     @property
+    def is_numbered(self) -> bool:
+        """True if annotators name an option by its position, False if an option could be taken for a position."""
+        return not any(_NUMBER.fullmatch(option) for option in self.options)
+
+    @property
     def codebook(self) -> Codebook:
-        """The options as a single-choice codebook, with their positions as codes, for annotators of every kind.
+        """The options as a single-choice codebook, for annotators of every kind. Codes are positions of options.
 
         Raises ValueError for a question without options.
         """
-        labels = tuple(Label(name=option, code=code, id=str(code)) for code, option in enumerate(self.options, start=1))
+        labels = tuple(
+            Label(name=option, code=position if self.is_numbered else None, id=str(position))
+            for position, option in enumerate(self.options, start=1)
+        )
         if not labels:
             raise ValueError("a question for one word has no options")
         return Codebook(name="Question", kind="choice", unit="conversation", guideline=self.text, labels=labels)
@@ -140,8 +150,8 @@ def make_question(
 ) -> Question:
     """Return a question with the predicted value among its options, in an order drawn from the seed and its id.
 
-    An open feature keeps at most ``MAX_OPTIONS`` of the candidates. With fewer than two different options, or for a
-    feature answered by one word, the question asks for one free word.
+    The points of a scale keep their order. An open feature keeps at most ``MAX_OPTIONS`` of the candidates. With fewer
+    than two different options, or for a feature answered by one word, the question asks for one free word.
     """
     id = f"{document_id}/{feature.item}"
     predicted = prediction.value
@@ -154,7 +164,8 @@ def make_question(
         options = [option for key, option in different.items() if key not in _NO_OPTIONS][:MAX_OPTIONS]
     if feature.open == "word" or len(options) < 2:
         options = []
-    random.Random(digest([seed, id], size=8)).shuffle(options)
+    if not any(isinstance(value, int | float) and not isinstance(value, bool) for value in feature.values.values()):
+        random.Random(digest([seed, id], size=8)).shuffle(options)
     return Question(id, document_id, feature.item, " ".join(text.split()), tuple(options), predicted)
 
 

@@ -3,7 +3,8 @@
 Each is a generator without I/O, like a protocol. A configured language model and the built-in model answer the same
 requests. Sources: Ma et al. 2025, sections 2.2 (relevance filter, questions made in the context of the text), 3.1
 (predictors), appendix B.6 (annotator) and C.2 (annotator with earlier answers). The prompts are in our own words, and
-options are numbered instead of lettered, so that the reader of single-choice replies reads them.
+options are numbered instead of lettered, so that the reader of single-choice replies reads them. Options that are
+numbers themselves, such as the points of a scale, have no further numbers.
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ def annotate(
     ]
     values = {
         "conversation": _conversation(text), "question": question.text, "options": question.options,
-        "examples": shown,
+        "is_numbered": question.is_numbered, "examples": shown,
     }  # fmt: skip
     inputs = {"question": question, "earlier": tuple(earlier)}
     messages = prompts.render(templates[ANNOTATOR], values)

@@ -54,7 +54,8 @@ def write_reply(request: Request, codebook: Codebook) -> str | None:
         options = [] if feature.values else [value for value, _ in _ranked(feature, text, examples)]
         reply = {"question": _question(feature), "options": options}
     elif request.role == ANNOTATOR and isinstance(question, Question) and request.document is not None:
-        return f"The label is {_choose(question, request.document.text, inputs.get('earlier', ())) + 1}"
+        position = _choose(question, request.document.text, inputs.get("earlier", ()))
+        return f"The label is {position + 1 if question.is_numbered else question.options[position]}"
     elif request.role == ASSISTANT:
         names = [feature.name for feature in features if feature.values and _is_relevant(feature, codebook, text)]
         return CHAT_NOTICE.format(found=f"It found words about {', '.join(names)}. " if names else "")

@@ -21,6 +21,7 @@ from core.authors.questions import (
     word_distance,
 )
 from core.codebook import Codebook, Label, Scale
+from core.debate.reading.parse import read
 
 FEELING = Feature("f", "Feeling", open="options")
 
@@ -61,6 +62,23 @@ def test_predicted_value_is_among_at_most_four_shuffled_options() -> None:
     orders = {make_question(f"d{n}", FEELING, "?", candidates, Prediction("curious")).options for n in range(12)}
     assert len(orders) > 1, "the order differs between questions"
     assert made == make_question("d1", FEELING, "How do you feel?", candidates, Prediction("curious", 0.4))
+
+
+def test_points_of_a_scale_keep_their_order_and_have_no_further_numbers() -> None:
+    (wit,) = features_of(Codebook(kind="rating", labels=(Label(name="Wit", scale=Scale(min=0, max=4)),)))
+    made = [make_question(f"d{n}", wit, "How witty?", [], Prediction("3", 0.5)) for n in range(6)]
+    assert {question.options for question in made} == {("0", "1", "2", "3", "4")}
+    assert not made[0].is_numbered
+    codebook = made[0].codebook
+    names = [codebook.label(str(read(f"The label is {n}", codebook).values["label"])).name for n in range(5)]
+    assert names == ["0", "1", "2", "3", "4"], "the answer is the point, not its position"
+
+
+def test_options_in_words_are_named_by_their_position() -> None:
+    made = make_question("d1", FEELING, "?", ["calm", "proud"], Prediction("curious", 0.4))
+    assert made.is_numbered
+    codebook = made.codebook
+    assert codebook.label(str(read("The label is 2", codebook).values["label"])).name == made.options[1]
 
 
 def test_question_without_two_options_asks_for_a_word() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.authors.questions import Feature, Submission
-from core.authors.requests import load_templates, predict
+from core.authors.questions import Feature, Question, Submission
+from core.authors.requests import annotate, load_templates, predict
 from core.debate.turns import Reply
 
 FEATURE = Feature("urgent", "Urgent", values={"Yes": True, "No": False})
@@ -21,3 +21,12 @@ def test_certainty_is_a_percentage_or_a_share(given: str, certainty: float) -> N
     with pytest.raises(StopIteration) as end:
         steps.send((Reply(f'{{"value": "Yes", "certainty": {given}}}'),))
     assert end.value.value["urgent"].certainty == pytest.approx(certainty)
+
+
+@pytest.mark.parametrize(("options", "listed"), [(("calm", "proud"), "1. calm\n2. proud"), (("1", "0"), "- 1\n- 0")])
+def test_annotator_sees_numbers_only_before_options_in_words(options: tuple[str, ...], listed: str) -> None:
+    question = Question("1/mood", "1", "mood", "How do you feel?", options)
+    (request,) = next(annotate(TEXT, question, load_templates()))
+    assert listed in request.messages[1].content
+    assert request.messages[1].content.endswith(f"The label is {'2' if options[0] == 'calm' else '0'}")
+    assert request.answer_only
