@@ -191,55 +191,67 @@ class Statements:
         if self._columns is None and name_column is None:
             self._columns = [_column(text, cell) for text, cell in zip(texts, cells, strict=True)]
             return False
-        columns = [*(self._columns or []), *["neutral"] * len(cells)][: len(cells)]
+        neutral: list[_Column] = ["neutral"] * len(cells)
+        columns = [*(self._columns or []), *neutral][: len(cells)]
         if all(isinstance(column, bool) for column in columns):
-            for column, cell in zip(columns, cells, strict=True):
-                if cell and not _only_names(cell) and {token.kind for token in cell} != {"none"}:
-                    raise residue(line)
-                for token in cell:
-                    if token.kind == "name":
-                        self._state(token.item, column is True)
+            self._row_of_lists(line, columns, cells)
             return True
-        subject = cells[name_column][0].item if name_column is not None else ""
-        answers: list[Answer] = []
-        notes: set[Answer] = set()
-        for index in range(0 if name_column is None else name_column + 1, len(cells)):
-            column, cell = columns[index], cells[index]
-            answer = True if isinstance(column, bool) and _TICK.fullmatch(texts[index]) else _sole_answer(cell)
-            if answer == NO_ANSWER:
-                if name_column is not None and _takes_back(cell, subject, implicit=False):
-                    raise residue(line)
-            elif column == "note":
-                notes.add(answer if isinstance(answer, bool) else None)
-            elif column == "other" or (column is False and columns.count(True) == 0):
-                raise residue(line)  # another role's answers, or "Absent: no"
-            elif isinstance(column, bool) and answer is not None:
-                answers.append(column == answer)
-            else:
-                answers.append(answer if isinstance(answer, bool) else None)
-        if name_column is None and not answers:
+        if name_column is None:
+            if _row_answers(line, texts, cells, columns)[0]:
+                raise residue(line, [texts[0].strip(" *_#")])
             return False
-        if (
-            name_column is not None
-            and not notes
-            and set(columns[name_column + 1 :]) == {"note"}
-            and len(cells[name_column]) == 1
-        ):
-            if not all(_is_evidence(cell, subject) for cell in cells[name_column + 1 :]):
+        named, after = cells[name_column], slice(name_column + 1, None)
+        subject = named[0].item
+        answers, notes = _row_answers(line, texts, cells, columns, name_column + 1, subject)
+        if not notes and set(columns[after]) == {"note"} and len(named) == 1:
+            if not all(_is_evidence(cell, subject) for cell in cells[after]):
                 raise residue(line)
             self._state(subject, True, explicit=False)
             return True
-        if (
-            name_column is None
-            or len(set(answers)) != 1
-            or len(answers) > max(1, len([c for c in columns if c in (True, False)]))
-            or notes - ({False, None} if answers[0] is False else {answers[0]})
-        ):
-            raise residue(line, [texts[0].strip(" *_#")] if name_column is None else ())
-        for token in cells[name_column]:
+        if len(set(answers)) != 1 or len(answers) > max(1, columns.count(True) + columns.count(False)):
+            raise residue(line)
+        if notes - ({False, None} if answers[0] is False else {answers[0]}):
+            raise residue(line)
+        for token in named:
             if token.kind == "name":
                 self._state(token.item, answers[0])
         return True
+
+    def _row_of_lists(self, line: str, columns: Sequence[_Column], cells: Sequence[Sequence[Token]]) -> None:
+        """Read a row of names in columns for present and absent."""
+        for column, cell in zip(columns, cells, strict=True):
+            if cell and not _only_names(cell) and {token.kind for token in cell} != {"none"}:
+                raise residue(line)
+            for token in cell:
+                if token.kind == "name":
+                    self._state(token.item, column is True)
+
+
+def _row_answers(
+    line: str,
+    texts: Sequence[str],
+    cells: Sequence[Sequence[Token]],
+    columns: Sequence[_Column],
+    start: int = 0,
+    subject: str = "",
+) -> tuple[list[Answer], set[Answer]]:
+    """Return the answers about ``subject`` in the cells of a row from ``start`` on, and those in columns of notes."""
+    answers: list[Answer] = []
+    notes: set[Answer] = set()
+    for text, cell, column in list(zip(texts, cells, columns, strict=True))[start:]:
+        answer = True if isinstance(column, bool) and _TICK.fullmatch(text) else _sole_answer(cell)
+        if answer == NO_ANSWER:
+            if subject and _takes_back(cell, subject, implicit=False):
+                raise residue(line)
+        elif column == "note":
+            notes.add(answer if isinstance(answer, bool) else None)
+        elif column == "other" or (column is False and True not in columns):
+            raise residue(line)  # another role's answers, or "Absent: no"
+        elif isinstance(column, bool) and answer is not None:
+            answers.append(column == answer)
+        else:
+            answers.append(answer if isinstance(answer, bool) else None)
+    return answers, notes
 
 
 class _Sentence:
