@@ -1,8 +1,8 @@
 """Personas of a panel: groups of personas, with the source quotes that support them, and their extraction.
 
-After stakeholder persona creation in Chen et al., *Multi-Agent-as-Judge* (MAJ-Eval, section 3.1, appendices A.7 and
-A.11). Stakeholders and their evaluation dimensions are found in documents with evidence and merged into groups; each
-kept dimension becomes a persona with five attributes. The panel protocol uses them.
+After stakeholder persona creation in Chen et al. 2025, *Multi-Agent-as-Judge* (MAJ-Eval, section 3.1, appendices A.7
+and A.11). Stakeholders and their evaluation dimensions are found in documents with evidence and merged into groups;
+each kept dimension becomes a persona with five attributes. The panel protocol uses them.
 
 The extraction is a generator like a protocol: a scout reads every source piece by piece, a merger puts the stakeholders
 into groups, an author writes a persona for each kept dimension.

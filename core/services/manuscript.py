@@ -456,16 +456,16 @@ _SOURCES = {
 }  # fmt: skip
 """Key in ``manuscript.bib`` of the source of a protocol."""
 
-_COURTROOM_BASELINE = ("courtroom", "Courtroom-LLM, section 4")
+_COURTROOM_BASELINE = ("courtroom", "Courtroom-LLM 2024, section 4")
 _SINGLE_SOURCES = {
     **dict.fromkeys(
         ("vanilla", "cot", "self_consistency", "self_refine"),
-        ("tseng_experts", "Tseng et al., Evaluating LLMs as Expert Annotators, section 3.1"),
+        ("tseng_experts", "Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 3.1"),
     ),
     "few_shot": _COURTROOM_BASELINE,
     "vote": _COURTROOM_BASELINE,
-    "form": ("liu_geval", "Liu et al., G-Eval, section 2"),
-    "single-agent": ("maada_ecj", "Maada et al., ECJ-LLM, section 5.1.1"),
+    "form": ("liu_geval", "Liu et al. 2023, G-Eval, section 2"),
+    "single-agent": ("maada_ecj", "Maada et al. 2025, ECJ-LLM, section 5.1.1"),
 }
 """Key and words for the source of a method, or of a preset, of a single annotator."""
 

@@ -1,6 +1,6 @@
 """Agreement, accuracy and upper bound of agents that answer in parallel, by round.
 
-Agreement and accuracy per round and the upper bound follow Tseng et al., *Evaluating LLMs as Expert Annotators*
+Agreement and accuracy per round and the upper bound follow Tseng et al. 2025, *Evaluating LLMs as Expert Annotators*
 (sections 4.2 and 4.3). Agreement with the majority and between consecutive judges follows *Courtroom-LLM* (4.3.1). As
 in figure 2 of Tseng et al., every round covers all documents: a document on which the agents agreed is not discussed
 again, and their answers carry over. (Documents that a later round discusses are the hard ones. On them alone accuracy

@@ -1,8 +1,8 @@
 """Repeated runs of one experiment: variation of a score, and the documents that cause it.
 
 Models answer differently when called again, so a single run is weak evidence about a system. The ECJ paper repeats each
-run five times and analyses the errors that occur in all five (Maada et al., ECJ-LLM, sections 5.1 and 5.4). The
-difference rate of ambiguous documents is that of *Courtroom-LLM*, section 4.2.
+run five times and analyses the errors that occur in all five (Maada et al. 2025, ECJ-LLM, sections 5.1 and 5.4).
+The difference rate of ambiguous documents is that of *Courtroom-LLM*, section 4.2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Courtroom (*Courtroom-LLM: An Innovative Courtroom-Analogous Framework for Text Classification*, section 3).
+"""Courtroom (*Courtroom-LLM: An Innovative Courtroom-Analogous Framework for Text Classification*, 2024, section 3).
 
 Preliminary hearing (3.1): the magistrate gives a first and a second answer, A1 and A2; with only two possible answers
 A2 is the other one. Argument stage (3.2): the prosecutor argues for A1 and the defender for A2, independently and
@@ -283,7 +283,7 @@ SPEC = ProtocolSpec(
     name="courtroom",
     title="Courtroom",
     summary="A hearing names two answers, one side argues for each, judges decide with precedents.",
-    source="Courtroom-LLM, section 3",
+    source="Courtroom-LLM 2024, section 3",
     layout="court",
     roles=_roles,
     deciding_role=lambda params: "verdict" if params["bench"] == PARALLEL else f"judge_{params['judges']}",

@@ -1,4 +1,4 @@
-"""Peer discussion (Tseng et al., *Evaluating LLMs as Expert Annotators*, section 4.1, algorithm 1).
+"""Peer discussion (Tseng et al. 2025, *Evaluating LLMs as Expert Annotators*, section 4.1, algorithm 1).
 
 n annotators, each with its own model, first label independently with reasons. While they differ and fewer than R rounds
 were held, each labels again and sees all earlier replies, its own included, under fixed letters. Without a consensus at
@@ -110,7 +110,7 @@ SPEC = ProtocolSpec(
     name="discussion",
     title="Peer discussion",
     summary="Annotators answer independently, then discuss until they agree; else the majority or median counts.",
-    source="Tseng et al., Evaluating LLMs as Expert Annotators, section 4.1, algorithm 1",
+    source="Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 4.1, algorithm 1",
     layout="round",
     roles=_roles,
     request_counts=_request_counts,

@@ -1,4 +1,4 @@
-"""Extractor, Critic, Judge (Maada et al., *ECJ-LLM: From Extraction to Judgment*, section 3.4, equation 1).
+"""Extractor, Critic, Judge (Maada et al. 2025, *ECJ-LLM: From Extraction to Judgment*, section 3.4, equation 1).
 
     y_ext = f_ext(x);   y_crt = f_crt(x, y_ext);   y = f_judge(x, y_ext, y_crt)
 
@@ -169,7 +169,7 @@ SPEC = ProtocolSpec(
     name="ecj",
     title="Extractor, Critic, Judge",
     summary="One role answers with quotes, one objects, and one decides.",
-    source="Maada et al., ECJ-LLM, section 3.4",
+    source="Maada et al. 2025, ECJ-LLM, section 3.4",
     layout="chain",
     roles=lambda params: (
         Role("extractor", "Extractor", "answers first and quotes the words that support the answer"),

@@ -1,4 +1,4 @@
-"""Panel of personas (Chen et al., *Multi-Agent-as-Judge*, MAJ-Eval, section 3.2 and algorithm 1).
+"""Panel of personas (Chen et al. 2025, *Multi-Agent-as-Judge*, MAJ-Eval, section 3.2 and algorithm 1).
 
 Each group debates separately, all groups in parallel. Phase 1: every persona decides independently. Phase 2: a
 coordinator chooses the next speaker, unresolved disagreement first, for at most T turns. A persona with nothing to add
@@ -273,7 +273,7 @@ SPEC = ProtocolSpec(
     name="panel",
     title="Panel of personas",
     summary="Personas from your documents decide, debate in their groups, and are averaged.",
-    source="Chen et al., Multi-Agent-as-Judge (MAJ-Eval), section 3.2",
+    source="Chen et al. 2025, Multi-Agent-as-Judge (MAJ-Eval), section 3.2",
     layout="panels",
     roles=_roles,
     request_counts=_request_counts,

@@ -120,7 +120,7 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
             "discussion",
             {},
             [
-                "(Tseng et al., Evaluating LLMs as Expert Annotators, section 4.1, algorithm 1)",
+                "(Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 4.1, algorithm 1)",
                 "Parameters: annotators = 3; maximum rounds = 2; weights of votes = equal.",
                 "Vote: the majority, label by label. Tie: that label is unresolved.",
             ],
@@ -141,9 +141,13 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
             {"method": "cot"},
             ["Evaluating LLMs as Expert Annotators, section 3.1)", "method = Chain of thought"],
         ),
-        ("single", {"method": "form", "k": 20}, ["(Liu et al., G-Eval, section 2)", "samples = 20"]),
-        ("single", {"method": "vote", "shots": 2}, ["(Courtroom-LLM, section 4)", "examples per label = 2"]),
-        ("single", {"preset": "single-agent"}, ["(Maada et al., ECJ-LLM, section 5.1.1)"]),
+        ("single", {"method": "form", "k": 20}, ["(Liu et al. 2023, G-Eval, section 2)", "samples = 20"]),
+        (
+            "single",
+            {"method": "vote", "shots": 2},
+            ["(Courtroom-LLM 2024, section 4)", "examples per label = 2"],
+        ),
+        ("single", {"preset": "single-agent"}, ["(Maada et al. 2025, ECJ-LLM, section 5.1.1)"]),
     ],
 )
 def test_methods_state_every_parameter_of_a_protocol(
