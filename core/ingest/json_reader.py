@@ -10,7 +10,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
@@ -163,38 +162,56 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
     an array.
     """
     if isinstance(value, list):
-        texts = [{"text": text} for text in _all(str, value)]
-        if value and (rows := _all(list, value)) and len(names := _all(str, rows[0])) > 1:
-            if is_header(names):
-                return _with_names(names, rows[1:]), "The first array holds the names of the columns."
-            return _with_names([f"column_{number}" for number, _ in enumerate(names, 1)], rows), ""
-        return (texts, "Each text of the array is a row.") if texts else (value, "")
-    if isinstance(value, dict) and value:
-        if (names := _all(str, value.get("columns"))) and (cells := _all(list, value.get("data"))):
-            return _with_names(names, cells), "The rows are those under 'data'."
-        if isinstance(value.get("data"), list):
-            return value["data"], "The rows are those under 'data'."
-        if inner := _all(dict, [row.get("row") for row in _all(dict, value.get("rows"))]):
-            return inner, "The rows are those under 'rows'."
-        keys = [key for key, item in value.items() if isinstance(item, list) and item and isinstance(item[0], dict)]
-        if len(keys) == 1:
-            return value[keys[0]], f"The rows are those under '{keys[0]}'."
-        inner_objects = [key for key, item in value.items() if isinstance(item, dict)]
-        if not keys and len(inner_objects) == 1:
-            with suppress(InputError):
-                (key,) = inner_objects
-                rows, note = _rows(value[key], name)
-                if "those under '" in note:
-                    return rows, note.replace("under '", f"under '{key}.")
-        values = list(value.values())
-        columns = [] if keys or len(values) < 2 else _all(list, values)
-        if columns and len({len(column) for column in columns}) == 1:
-            return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)], "Each key is a column."
-        if rows := _all(dict, values):
-            if all(index.isdecimal() for index in rows[0]) and all(row.keys() == rows[0].keys() for row in rows):
-                return [{key: value[key][index] for key in value} for index in rows[0]], "Each key is a column."
-            return [{**row, "id": key} for key, row in value.items()], "Each key is the id of a row."
+        return _rows_of_array(value)
+    if isinstance(value, dict) and (rows_and_note := _named_rows(value) or _rows_of_columns(value)):
+        return rows_and_note
     raise InputError(f"{name} holds no array of objects.", _LAYOUTS)
+
+
+def _rows_of_array(elements: list[Any]) -> tuple[list[Any], str]:
+    """Return the rows of an array, and a note on their form."""
+    if (rows := _all(list, elements)) and len(names := _all(str, rows[0])) > 1:
+        if is_header(names):
+            return _with_names(names, rows[1:]), "The first array holds the names of the columns."
+        return _with_names([f"column_{number}" for number, _ in enumerate(names, 1)], rows), ""
+    texts = [{"text": text} for text in _all(str, elements)]
+    return (texts, "Each text of the array is a row.") if texts else (elements, "")
+
+
+def _named_rows(value: dict[str, Any]) -> tuple[list[Any], str] | None:
+    """Return the rows under a key of an object, and a note that names the key. None if there are none."""
+    if (names := _all(str, value.get("columns"))) and (cells := _all(list, value.get("data"))):
+        return _with_names(names, cells), "The rows are those under 'data'."
+    if isinstance(value.get("data"), list):
+        return value["data"], "The rows are those under 'data'."
+    if inner := _all(dict, [row.get("row") for row in _all(dict, value.get("rows"))]):
+        return inner, "The rows are those under 'rows'."
+    keys = _keys_of_rows(value)
+    if len(keys) == 1:
+        return value[keys[0]], f"The rows are those under '{keys[0]}'."
+    objects = [key for key, item in value.items() if isinstance(item, dict)]
+    if not keys and len(objects) == 1 and (inner_rows := _named_rows(value[objects[0]])):
+        rows, note = inner_rows
+        return rows, note.replace("under '", f"under '{objects[0]}.")
+    return None
+
+
+def _rows_of_columns(value: dict[str, Any]) -> tuple[list[Any], str] | None:
+    """Return the rows of an object whose keys are columns or the ids of rows, and a note. None if they are neither."""
+    values = list(value.values())
+    columns = [] if _keys_of_rows(value) or len(values) < 2 else _all(list, values)
+    if columns and len({len(column) for column in columns}) == 1:
+        return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)], "Each key is a column."
+    if rows := _all(dict, values):
+        if all(index.isdecimal() for index in rows[0]) and all(row.keys() == rows[0].keys() for row in rows):
+            return [{key: value[key][index] for key in value} for index in rows[0]], "Each key is a column."
+        return [{**row, "id": key} for key, row in value.items()], "Each key is the id of a row."
+    return None
+
+
+def _keys_of_rows(value: dict[str, Any]) -> list[str]:
+    """Return the keys of an object with an array of objects."""
+    return [key for key, item in value.items() if isinstance(item, list) and item and isinstance(item[0], dict)]
 
 
 def _with_names(names: list[str], rows: list[list[Any]]) -> list[Any]:
