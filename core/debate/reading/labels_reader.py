@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +44,23 @@ _NO_TEXT = re.compile(
     re.IGNORECASE,
 )
 """Words that give another reason for "N/A" than that no label is present."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StatementLines:
+    """The statements in a reply without markers, and what else its lines contain.
+
+    ``unknown`` are names with an answer that are not in the codebook. ``unread`` is True if other lines contain labels
+    or answers, ``has_prose`` if lines contain neither. ``is_first`` is True if the first line is the only statement.
+    ``end`` is the end of the last statement.
+    """
+
+    statements: Statements
+    unknown: tuple[str, ...]
+    has_prose: bool
+    unread: bool
+    is_first: bool
+    end: int
 
 
 class LabelsReader(Reader):
@@ -93,9 +111,35 @@ class LabelsReader(Reader):
         ]  # fmt: skip
         if len(headings) == 1 and (reading := self._read_marked_labels(headings[0], headings[0].end)) is not None:
             return reading
+        lines = self._statement_lines()
+        if lines is None:
+            return None
+        statements = lines.statements
+        if not (statements.values or statements.none):
+            return self._read_sole_list()
+        if self.cut and lines.end >= len(self.marked.text):
+            return None
+        if lines.unknown and len(statements.explicit) > 1:
+            raise outside_codebook(lines.unknown)
+        missing = self._missing(statements.values)
+        if bool(statements.explicit) and statements.explicit >= statements.values.keys():
+            values_by_item = list(statements.values.values())
+            is_complete = statements.contrasted or (statements.headed and {True} in values_by_item)
+            if missing and (statements.answered or {False} in values_by_item) and not is_complete:
+                raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
+            return None if missing and lines.unread else self._labels_reading(statements, lines.end)
+        is_list_before_text = lines.is_first and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.marked.lines[lines.end :])
+        # "Fever: resolved" beside "Pain: absent", or in a list of remarks on every label, may be a yes or a no
+        is_survey = not lines.is_first and (bool(statements.explicit) or not missing)
+        if self.cut or is_survey or ((lines.has_prose or lines.unread) and not is_list_before_text):
+            return None
+        return self._labels_reading(statements, lines.end)
+
+    def _statement_lines(self) -> _StatementLines | None:
+        """Return what the lines of a reply without markers state. None if a line reports what others said."""
         statements = Statements(self.names)
-        prose = leftover = end = 0
-        is_first_line = False  # the only statement is the first line
+        has_prose = unread = is_first = False
+        end = 0
         earlier: Set[str] = set()
         unknown: dict[str, None] = {}
         for line in self.marked.statement_lines(0):
@@ -106,10 +150,10 @@ class LabelsReader(Reader):
             try:
                 stated = statements.read(text)
             except Unreadable:
-                leftover += sole_answer(text, self.names) != NO_ANSWER or bool(self._mentioned(text))
+                unread |= sole_answer(text, self.names) != NO_ANSWER or bool(self._mentioned(text))
                 continue
             if not stated:
-                prose += 1
+                has_prose = True
                 name, _, answer = without_bullet(text).partition(":")
                 if had_answers and 0 < len(name.split()) < 5 and isinstance(sole_answer(answer, self.names), bool):
                     unknown.setdefault(name.strip(" *_#"))
@@ -119,29 +163,11 @@ class LabelsReader(Reader):
             if not had_answers and statements.explicit:  # what came before the first answer is reasoning
                 earlier, statements.values = statements.values.keys(), statements.line_values
             title = line.text.lstrip().startswith(("#", "*", "_")) and len(statements.values) == 1
-            is_first_line = not (prose or leftover or end or title)
-            leftover += statements.blank
+            is_first = not (has_prose or unread or end or title)
+            unread |= statements.blank
             end = line.end
-        if not (statements.values or statements.none):
-            return self._read_sole_list()
-        if self.cut and end >= len(self.marked.text):
-            return None
-        if unknown and len(statements.explicit) > 1:
-            raise outside_codebook(unknown)
-        missing = self._missing(statements.values)
-        leftover += len(earlier - statements.values.keys())
-        if bool(statements.explicit) and statements.explicit >= statements.values.keys():
-            values_by_item = list(statements.values.values())
-            is_complete = statements.contrasted or (statements.headed and {True} in values_by_item)
-            if missing and (statements.answered or {False} in values_by_item) and not is_complete:
-                raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
-            return None if missing and leftover else self._labels_reading(statements, end)
-        is_list_before_text = is_first_line and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.marked.lines[end:])
-        # "Fever: resolved" beside "Pain: absent", or in a list of remarks on every label, may be a yes or a no
-        is_survey = not is_first_line and (bool(statements.explicit) or not missing)
-        if self.cut or is_survey or ((prose or leftover) and not is_list_before_text):
-            return None
-        return self._labels_reading(statements, end)
+        unread |= not earlier <= statements.values.keys()
+        return _StatementLines(statements, tuple(unknown), has_prose, unread, is_first, end)
 
     @cached_property
     def _first_mention(self) -> int:
