@@ -262,6 +262,8 @@ def _circumstances(session: ProjectSession, run: RunRow) -> Iterable[str]:
             f"debate; {early.audited:,} more, drawn at random, could have been and had a full debate as a check."
         )
     yield f"Seed of Moot's own random choices: {settings.seed}."
+    if any(model.sampling.seed is not None for model in settings.role_models.values()):
+        yield "Each iteration and each sample has a seed of its own, counted from the seed of the model."
     iterations = [row.run_id for row in siblings(session, run)]
     if len(iterations) > 1 and run.run_id in iterations:
         yield f"This is iteration {iterations.index(run.run_id) + 1} of {len(iterations)} with the same settings."

@@ -15,7 +15,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.files import shipped_folder
 from core.formatting import format_number
-from core.runs import Handling, RunRow
+from core.runs import Handling, RoleModel, RunRow, Sampling
 from core.services import manuscript
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
@@ -193,6 +193,11 @@ def test_methods_state_what_is_unusual_about_a_run(tmp_path: Path) -> None:
         assert "Documents that did not fit into the context of a model were truncated." in text
         assert "Seed of Moot's own random choices: 7." in text
         assert "as context" not in text
+        assert "counted from the seed of the model" not in text
+        seeded = RoleModel(connection="local", model="m", sampling=Sampling(seed=3))
+        text = methods(session, run, role_models={"annotator": seeded})
+        assert "Models: m, seed 3 (annotator)." in text
+        assert "Each iteration and each sample has a seed of its own, counted from the seed of the model." in text
         (alone,) = planning.create_runs(session, run.settings, ["c1"])
         session.start_or_resume(alone.run_id).result(60)
         assert "Prompts show the text (text) with question as context." in methods(session, session.run(alone.run_id))
