@@ -361,8 +361,9 @@ class FocusView {
   async loadProgress() {
     this.progress = await this.client.query("progress", {});
     this.drawKeys();
+    if (!this.rows.length) this.drawQueue();
     if (this.id !== null) return;
-    this.drawDocument(); // The reason why the queue is empty.
+    this.drawDocument();
     if (this.progress?.documents !== 0) return;
     clearTimeout(this.awaiting);
     this.awaiting = setTimeout(() => {
@@ -542,6 +543,7 @@ class FocusView {
     if (row) Object.assign(row, { status, skipped });
     else
       this.rows.unshift({ id, status, skipped, reasons, text_start: Object.values(fields)[0] ?? "", sampling: null });
+    this.total = Math.max(this.total, this.rows.length);
   }
 
   toggleFlag() {
@@ -811,6 +813,8 @@ class FocusView {
     const { scrollTop } = list;
     const rows = this.rows.map((row) => this.rowNode(row));
     list.replaceChildren(...rows);
+    const isDecided = !rows.length && this.progress && this.id !== null; // A decided document was opened again.
+    if (isDecided) list.replaceChildren(this.emptyNode());
     list.scrollTop = scrollTop;
     const selected = rows[this.place];
     if (!selected) return;

@@ -31,8 +31,9 @@ test("labels of a failed debate ask for a decision and do not repeat the error",
  * Draw the view with a studio that knows the document d1. Returns functions that act on the view.
  *
  * @param {Record<string, unknown>} [answered] What the studio answers differently.
+ * @param {string | null} [requested] The document that the page requests.
  */
-async function openView(answered = {}) {
+async function openView(answered = {}, requested = null) {
   globalThis.ResizeObserver = class {
     observe() {}
     disconnect() {}
@@ -76,7 +77,7 @@ async function openView(answered = {}) {
   const update = (/** @type {{ even: number, blind: boolean }} */ settings) => {
     const data = { run: "r1", actor: "ann", labels: LABELS, roles: [], kind: "multilabel", scales: {}, filters: {} };
     focus({
-      data: { ...data, tags: [], document: null, height: "100px", settings },
+      data: { ...data, tags: [], document: requested, height: "100px", settings },
       parentElement,
       setStateValue: () => {},
       setTriggerValue: (/** @type {string} */ name, /** @type {unknown} */ value) => triggered.push([name, value]),
@@ -165,6 +166,17 @@ test("a key for the document takes the focus from a button elsewhere", async () 
   assert.equal(focused(), "");
   press("1");
   assert.match(focused() ?? "", /review-focus/);
+});
+
+test("an empty queue beside a decided document says so", async () => {
+  const answers = [{ saved: "14:05", touched: ["d1"] }];
+  const { update } = await openView({ rows: [], total: 0, documents: 3, answers }, "d1");
+  assert.equal(document.querySelector(".queue .empty b").textContent, "All 3 documents are decided");
+  assert.ok(document.querySelector(".form-row"));
+  window.dispatchEvent(new window.KeyboardEvent("keydown", { key: "u" })); // undo: the document waits again
+  await update({ even: 0.5, blind: false });
+  assert.equal(document.querySelector(".queue .badge").textContent, "1");
+  assert.equal(document.querySelectorAll(".queue-row").length, 1);
 });
 
 test("an empty queue names its reason and offers the filter that helps", async () => {
