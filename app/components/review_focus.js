@@ -808,7 +808,8 @@ class FocusView {
   }
 
   drawQueue() {
-    setText(this.queueCount, formatCount(this.total));
+    const decided = this.isQueue ? this.rows.filter(({ status }) => isSettled(status)).length : 0;
+    setText(this.queueCount, formatCount(this.total - decided));
     const list = this.queueRows;
     const { scrollTop } = list;
     const rows = this.rows.map((row) => this.rowNode(row));
