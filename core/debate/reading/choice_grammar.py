@@ -15,7 +15,9 @@ _NAMED = ("name", "code")
 _LEADING = frozenset(
     {"label", "class", "category", "code", "number", "option", "a", "an", "therefore", "thus", "hence", "so", "best"}
 )
-_CONTRAST = re.compile(r"(?:(?:and|but) )?(?:not|nor)|rather than|instead of|as opposed to|over$")
+_CONTRAST = re.compile(
+    r"(?:(?:and|but) )?(?:not|nor)|(?:nicht|pas|non|não|niet|nie)$|rather than|instead of|as opposed to|over$"
+)
 _FITTING = frozenset(
     {"correct", "right", "accurate", "appropriate", "best", "better", "my", "most", "more", "well", "a"}
 )

@@ -16,6 +16,7 @@ from typing import Literal, NoReturn, TypeAlias
 from core.debate.reading.label_names import Names, split_ordinals
 from core.debate.reading.tokens import (
     ANSWERS,
+    ELSEWHERE,
     NO_ANSWER,
     NO_SIGNS,
     NUMERALS,
@@ -479,6 +480,8 @@ class _Sentence:
         self.position += 1
         index = past(self.tokens, self.position, _PLACE)
         linked = index < len(self.tokens) and self.tokens[index].kind == "link"  # "Present in this review: A"
+        if linked and ELSEWHERE.search(self.text, token.end, self.tokens[index].start):
+            self._fail()  # "Mentioned by the critic: A"
         self.position = index if linked else self.position
         self.position = past(self.tokens, self.position, {"link", "verb", "fill"})
         inline = self._kind() in ("name", "none", "struck", "rest", "closed", "quote")

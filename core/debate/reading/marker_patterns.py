@@ -38,7 +38,7 @@ _HEADINGS = (
     rf"(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final)"
     r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
     r"|aspects ++présents|antwort|réponse|respuesta|risposta"
-    r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
+    r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|类别|分类|カテゴリー?|ラベル|klasse|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
     r"|étiquettes?|etichett[ae]|rótulos?|etykiet[ay]|метк[аи]"
     r"|therefore|thus|hence"
 )
@@ -47,7 +47,8 @@ _BEST = r"(?:better|best|closest|right|correct|stronger|strongest|clearer|(?:mor
 _FIT = rf"(?:one|fit|match|reading|{_CHOICE})"
 _SEEN = ("mentioned", "discussed", "identified", "covered", "addressed")
 _START = r"(?<![^\W_])"
-_SOME = r"(?:(?! (?:are|is|would|could|might|may|should|were)\b)(?:[^\n:#.]|\.(?! ))){1,120}?"
+_NO_VERB = r"(?! (?:are|is|would|could|might|may|should|were|seem|appear|cannot|(?:are|is|ca)n['’]t)\b)"
+_SOME = rf"(?:{_NO_VERB}(?:[^\n:#.]|\.(?! ))){{1,120}}?"
 _VERB = rf" ++(?:are|is|should ++be)\b{_ADVERB}(?: ++that\b(?! ++of\b))?(?: *+(?P<colon>:))?"
 _BELIEVED = r"(?:(?:that|which) ++)?(?:(?:i|we) ++(?:believe|think|find|consider|see) ++)?"
 _SEEN_WORDS = "|".join(_SEEN)

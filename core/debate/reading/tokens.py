@@ -34,6 +34,15 @@ _QUALIFIED = (  # "Food at least", "Food with reservations"
     r"|with\ (?:\w+\ )?(?:reservations?|doubts?|hesitation|caveats?)"
     r"|with\ (?:very\ )?(?:low|little|limited)\ confidence"
 )
+ELSEWHERE = re.compile(
+    r"\b(?:by|in|of|from|for|per) (?:(?:the|an?|any) )?(?:extractor|critic|opponent|annotator|draft|examples?"
+    r"|guidelines?|codebook|definitions?|prompt|instructions?|others?\b|another|both|all)"
+    r"|\b(?:of interest|in (?:dispute|question|doubt)|under (?:discussion|consideration)|to (?:check|choose|consider)"
+    r"|above|below|seems?|appears?|said|claimed|cannot|not|never|no longer)\b|n['’]t\b"
+    r"|\b(?:(?:supposed|alleged|hard|bare|scarce|possib|probab|arguab|most|main|part(?:ial)?|like)ly|perhaps|maybe)\b",
+    re.IGNORECASE,
+)
+"""Words between a heading and its list that make it another list than that of the labels present in the text."""
 NUMERALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NOT = r"(?:not|never|no\ longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t)\ (?:(?:(?!only\b)\w+ly|at\ all|to\ be)\ )?"
 # Patterns for folded text (lower case, single spaces), in the order in which they are tried. Languages: English,
@@ -76,7 +85,8 @@ _VOCABULARY = {
     "open": r"undecided|unclear|unsure|uncertain|unknown|null|n/?a|\?{1,3}",
     "neg": r"(?:and|but|,)?\ ?(?:except(?:\ for)?|excepting|excluding|without|leaving\ out|dropping|removing"
     r"|rejecting|omitting|apart\ from|other\ than|minus"
-    r"|rather\ than|instead\ of|as\ opposed\ to)|(?:(?:and|but)\ )?(?:not|nor)",
+    r"|rather\ than|instead\ of|as\ opposed\ to)|(?:(?:and|but)\ )?(?:not|nor)"
+    r"|aber\ nicht|mais\ pas|pero\ no|ma\ non|mas\ não|maar\ niet",
     "yes": r"yes|y(?!\ \w)|true|1(?!\.\d)|ja|oui|sí|sì|sim|tak|是|有|はい|да",
     "no": r"no|n|false|0(?!\.\d)|nein|non|não|nee|nie|否|いいえ|не",
     "hedge": rf"(?:{_QUALIFIED})(?=\W*(?:$|[.,;!]))"
@@ -86,6 +96,8 @@ _VOCABULARY = {
     r"|rather"
     r"|sorry|i\ mean|oops|kind\ of|sort\ of|slightly|a\ (?:bit|little)|to\ (?:some|a\ \w+)\ (?:extent|degree)"
     r"|almost|nearly|weak(?:ly)?|somewhat|instead|actually|wait|debatable|vielleicht|peut-être|quizás?|forse|talvez"
+    r"|(?:un|nicht\ )sicher|wahrscheinlich|möglicherweise|incertaine?|pas\ sûre?|peu\ probable|probable(?:ment)?"
+    r"|inciert[oa]|incert[oa]|probabilmente|probablemente|provavelmente|onzeker|waarschijnlijk|misschien|возможно|вероятно|不确定|可能"
     r"|aber",
     "negation": r"the\ (?:critic|opponent)\ (?:is|was)\ (?:right|correct)|nothing|nobody|nowhere|never|neither|hardly"
     r"|barely|scarcely|lacks?|lacking|fails?|disputed|contested|(?:wrong|incorrect)(?:ly)?|mistakenly|erroneously"

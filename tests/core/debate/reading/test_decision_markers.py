@@ -106,3 +106,39 @@ def test_decisions_in_chinese_are_read(text: str) -> None:
 def test_labels_joined_by_a_chinese_word_are_read() -> None:
     codebook = Codebook(unit=UNIT, labels=(Label(name="服务", id="s"), Label(name="价格", id="p")))
     assert read("最终决定：服务和价格", codebook).values == {"s": True, "p": True}
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "The aspects present in this hotel review seem to be:",
+        "The aspects present in this hotel review aren't:",
+        "The aspects present in this hotel review cannot be:",
+        "The aspects present in this hotel review are supposedly:",
+        "The aspects present in the draft are:",
+        "The aspects present in the example are:",
+        "The aspects mentioned by the critic are:",
+        "The aspects mentioned in the guideline are:",
+        "The labels in the codebook are:",
+        "The aspects in dispute are:",
+    ],
+)
+def test_list_of_other_labels_is_no_decision(heading: str) -> None:
+    codebook = Codebook(unit=UNIT, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
+    assert read(f"{heading} Food", codebook).values == {}
+    assert read(f"{heading} Food\n\nFinal Decision: Pool", codebook).values == {"f": False, "p": True}
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Label: Food (unsicher)", None),
+        ("Label: Food (pas sûr)", None),
+        ("标签：Food（不确定）", None),
+        ("Das Label ist Food, nicht Pool.", "f"),
+        ("L'étiquette est Food, pas Pool.", "f"),
+        ("类别：Food", "f"),
+    ],
+)
+def test_hedges_and_contrasts_in_other_languages_are_read(reply: str, expected: str | None) -> None:
+    assert read(reply, FOOD_OR_POOL).values == ({} if expected is None else {"label": expected})
