@@ -23,6 +23,8 @@ TURKISH = "id;text\n1;Oda çok temizdi, kahvaltı güzeldi, çalışanlar nazikt
 PORTUGUESE = "id;text\n1;As refeições não eram boas, as instalações são antigas, mas a localização é ótima\n"
 GREEK = "id;text\n1;Το δωμάτιο ήταν καθαρό και το πρωινό πολύ καλό\n"
 RUSSIAN = "id;text\n1;Номер был чистый, завтрак хороший, персонал вежливый\n"
+RUSSIAN_ROWS = f"{RUSSIAN}2;Завтрак разнообразный, но цены высокие\n3;Расположение удобное, рядом метро\n"
+THAI = "id,text\n1,ห้องพักสะอาดมาก พนักงานบริการดี\n2,อาหารเช้ามีให้เลือกเยอะแต่ราคาแพง\n"
 JAPANESE = "id,text\n1,部屋はとても清潔で、朝食も美味しかったです。スタッフも親切でした。\n"
 
 
@@ -53,6 +55,8 @@ def read(data: bytes, name: str = "data.csv", encoding: str | None = None) -> Ta
         (GREEK, "cp1253", "cp1253"),
         (RUSSIAN, "cp1251", "cp1251"),
         (RUSSIAN, "koi8-r", "koi8_r"),
+        (RUSSIAN_ROWS, "cp866", "cp866"),
+        (THAI, "cp874", "cp874"),
         (JAPANESE, "shift_jis", "cp932"),
         (JAPANESE, "euc-jp", "euc_jp"),
         (GERMAN, "mac_roman", "mac_roman"),
