@@ -48,7 +48,7 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> list[Block]:
-    return [Block(*found.group("how", "language", "code")) for found in FENCED.finditer(page.read_text("utf-8"))]
+    return [Block(*match.group("how", "language", "code")) for match in FENCED.finditer(page.read_text("utf-8"))]
 
 
 RUN = [page for page in sorted(DOCS.rglob("*.md")) if any(block.how is not None for block in blocks(page))]
@@ -80,24 +80,24 @@ def prepare(folder: Path) -> None:
 def test_commands_of_a_page_succeed(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-page")
-    found = blocks(page)
-    name = next((block.how.removeprefix(" with: ") for block in found if (block.how or "").startswith(" with:")), "")
+    result = blocks(page)
+    name = next((block.how.removeprefix(" with: ") for block in result if (block.how or "").startswith(" with:")), "")
     with server(name) as url:
         prepare(tmp_path)
-        for block in found:
+        for block in result:
             if block.how is None:
                 continue
             if block.how == ": project":
                 query(tmp_path, block)
             else:
                 if block.how.startswith(": "):
-                    (tmp_path / block.how.removeprefix(": ")).write_text(first_yaml(found), encoding="utf-8")
+                    (tmp_path / block.how.removeprefix(": ")).write_text(first_yaml(result), encoding="utf-8")
                 for arguments in commands(tmp_path, with_address(block.code, name, url)):
                     moot(*arguments, *(connection(name, url) if arguments[0] in ("annotate", "rerun") else ()))
 
 
-def first_yaml(found: list[Block]) -> str:
-    return next(block.code for block in found if block.language == "yaml")
+def first_yaml(blocks: list[Block]) -> str:
+    return next(block.code for block in blocks if block.language == "yaml")
 
 
 def with_address(code: str, name: str, url: str) -> str:

@@ -46,14 +46,14 @@ def _tree(path: Path) -> ast.Module:
 
 @functools.cache
 def _imports(path: Path) -> frozenset[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return frozenset(found)
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(names)
 
 
 def _package(path: Path) -> str:
@@ -115,8 +115,8 @@ def test_modules_have_no_import_cycles() -> None:
     """Include imports inside functions and imports for type checking."""
     modules = {_dotted(path): path for folder in ("core", "app") for path in _modules(folder)}
     graph = {
-        name: {found for found in _imports(path) & modules.keys() if found != name}
-        - {found.rpartition(".")[0] for found in _imports(path) & modules.keys()}  # "from package import module"
+        name: {module for module in _imports(path) & modules.keys() if module != name}
+        - {module.rpartition(".")[0] for module in _imports(path) & modules.keys()}  # "from package import module"
         for name, path in modules.items()
     }
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
@@ -129,8 +129,8 @@ def test_packages_have_no_import_cycles() -> None:
     for folder in ("core", "app"):
         for path in _modules(folder):
             package = _package_of(_dotted(path))
-            found = {_package_of(name) for name in _imports(path) & names}
-            graph.setdefault(package, set()).update(found - {package, *_parents(package)})
+            packages = {_package_of(name) for name in _imports(path) & names}
+            graph.setdefault(package, set()).update(packages - {package, *_parents(package)})
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
 
 

@@ -23,13 +23,13 @@ def studio(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]
     """Install an empty workspace and yield it."""
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(folder / name))
-    made = Workspace()
-    context.install(made)
+    workspace = Workspace()
+    context.install(workspace)
     try:
-        yield made
+        yield workspace
     finally:
         context.install(None)
-        made.close()
+        workspace.close()
 
 
 def open_page(name: str) -> AppTest:
@@ -49,7 +49,7 @@ def html(at: AppTest) -> str:
 
 def button(at: AppTest, label: str) -> AppTest:
     """Click the button with this label."""
-    return next(each for each in at.button if each.label == label).click().run()
+    return next(button for button in at.button if button.label == label).click().run()
 
 
 def until_shown(at: AppTest, words: str, seconds: float = 30.0) -> str:

@@ -167,8 +167,8 @@ def test_fifty_actions_in_one_request_are_stored_in_order(client, project):
         {"action": "set", "document": f"d{n % 4}", "item": "a", "value": n % 2 == 0, "id": f"b:{n}"} for n in range(50)
     ]
     post(client, actions=actions)
-    found = project.store.events.all(kinds=["review"])[::-1]
-    assert [(event.document_id, event.after) for event in found] == [(t["document"], t["value"]) for t in actions]
+    result = project.store.events.all(kinds=["review"])[::-1]
+    assert [(event.document_id, event.after) for event in result] == [(t["document"], t["value"]) for t in actions]
 
 
 def test_refused_action_gives_a_reason_and_does_not_stop_others(client, project):

@@ -33,14 +33,14 @@ KEY = "sk-secret-Zx81kq0Pw7"
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    made = Workspace()
+    workspace = Workspace()
     try:
-        fill(made.open(tmp_path / "hotel.duckdb"))
-        context.install(made)
-        yield made
+        fill(workspace.open(tmp_path / "hotel.duckdb"))
+        context.install(workspace)
+        yield workspace
     finally:
         context.install(None)
-        made.close()
+        workspace.close()
 
 
 @pytest.fixture

@@ -78,8 +78,8 @@ class Tab:
 
     def fragment(self) -> str:
         """Return the id of the fragment in the sidebar."""
-        (found,) = self.fragments._fragments
-        return str(found)
+        (fragment,) = self.fragments._fragments
+        return str(fragment)
 
     def opened(self) -> None:
         """Send the late request while the second page runs."""
@@ -114,9 +114,9 @@ def corrected(monkeypatch: pytest.MonkeyPatch) -> None:
 def tab(corrected: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tab:
     script = tmp_path / "pages.py"
     script.write_text(PAGES)
-    made = Tab(script)
-    monkeypatch.setattr(builtins, "moot_test", made, raising=False)
-    return made
+    tab = Tab(script)
+    monkeypatch.setattr(builtins, "moot_test", tab, raising=False)
+    return tab
 
 
 def test_callbacks_of_a_newer_request_wait_for_those_that_run(corrected: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ ROLES = {"general_public": "General public", "coordinator": "Coordinator", "aggr
 
 
 def rows(*labels: dict) -> list:
-    return [SimpleNamespace(roles=dict.fromkeys(ROLES) | each) for each in labels]
+    return [SimpleNamespace(roles=dict.fromkeys(ROLES) | label) for label in labels]
 
 
 def test_role_without_labels_has_no_column():

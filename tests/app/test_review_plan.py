@@ -21,15 +21,15 @@ def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(tmp
     session.store.documents.add([Document(f"d{n}", {"text": f"a clean bath {n}"}) for n in range(40)])
     session.store.codebooks.save(book)
     run = annotate(session)
-    made = Plan("f1", book.labels[1].id, 0.1, 0.1, 20)  # no document is about Staff
-    plan.save_plan(session, run, made)
-    assert "0 reviewed, about 20 more" in plan_sentence(run, plan.plan_status(session, run, made))
+    new_plan = Plan("f1", book.labels[1].id, 0.1, 0.1, 20)  # no document is about Staff
+    plan.save_plan(session, run, new_plan)
+    assert "0 reviewed, about 20 more" in plan_sentence(run, plan.plan_status(session, run, new_plan))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=25), actor="ada")
     for document, draw in listed.draws.items():
         actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
-    found = plan_sentence(run, plan.plan_status(session, run, made))
-    assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in found
+    result = plan_sentence(run, plan.plan_status(session, run, new_plan))
+    assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in result
     actions.submit(session, run.run_id, session.store.documents.ids(), actions.Attribution("ada"))
-    found = plan_sentence(run, plan.plan_status(session, run, made))
-    assert found.strip() == "Plan: F1 of Staff within 0.10. All 40 documents are reviewed."
+    result = plan_sentence(run, plan.plan_status(session, run, new_plan))
+    assert result.strip() == "Plan: F1 of Staff within 0.10. All 40 documents are reviewed."
     workspace.close()

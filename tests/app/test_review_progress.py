@@ -94,8 +94,8 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
         session.store.documents.add([Document(f"d{n}", {"text": text}) for n, text in enumerate(texts)])
         version = session.store.codebooks.save(BOOK)
         settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
-        (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-        session.start_or_resume(made.run_id).result(60)
+        (run,) = planning.create_runs(session, settings, session.store.documents.ids())
+        session.start_or_resume(run.run_id).result(60)
         yield session
 
 

@@ -24,8 +24,8 @@ BOOK = Codebook(
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    with studio(tmp_path, monkeypatch) as made:
-        opened = projects.create_project(made, "p")
+    with studio(tmp_path, monkeypatch) as workspace:
+        opened = projects.create_project(workspace, "p")
         yield opened
 
 
@@ -51,7 +51,7 @@ def test_page_without_a_codebook_names_the_next_step(session: ProjectSession) ->
 def test_consent_comes_first_and_needs_a_name(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     at = open_page("authors")
-    assert any("Answering is voluntary" in each.value for each in at.text)
+    assert any("Answering is voluntary" in element.value for element in at.text)
     at.button(key="authors-agree").click().run()
     assert "name or code is missing" in html(at)
     agree(at)
@@ -67,15 +67,15 @@ def test_exclusion_gives_a_reason_and_hostile_text_is_escaped(session: ProjectSe
     assert "The text is empty." in html(at)
     send(at, f"{HOSTILE} and the report is due tomorrow")
     assert "<img src=x" not in html(at)
-    assert any("<img src=x" in each.value for each in at.text)
+    assert any("<img src=x" in element.value for element in at.text)
 
 
 def test_answers_are_disabled_at_first_and_a_question_can_be_postponed(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     at = agree(open_page("authors"))
     send(at, "The report is due tomorrow and not done.")
-    asked = [each for each in at.button if "/" in str(each.key)]
-    assert [each.disabled for each in asked if each.label in ("Not sure", "None of these")] == [True, True]
+    asked = [button for button in at.button if "/" in str(button.key)]
+    assert [button.disabled for button in asked if button.label in ("Not sure", "None of these")] == [True, True]
     button(at, "Not now")
     assert "not now" in html(at)
 
@@ -84,7 +84,7 @@ def test_yes_and_no_are_not_followed_by_none_of_these(session: ProjectSession) -
     session.store.codebooks.save(Codebook(labels=BOOK.labels[:1]))
     at = agree(open_page("authors"))
     send(at, "The report is due tomorrow and not done.")
-    asked = [each.label for each in at.button if "/" in str(each.key)]
+    asked = [button.label for button in at.button if "/" in str(button.key)]
     assert (sorted(asked[:2]), asked[2:]) == (["No", "Yes"], ["Not sure", "Not now"])
     assert "Keys 1 to 3 answer." in html(at) or "Take your time" in html(at)
 
@@ -93,13 +93,13 @@ def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) 
     session.store.codebooks.save(BOOK)
     labelling.save_settings(session, reading_seconds=0, m=1)
     author = labelling.give_consent(session, "p1")
-    made = labelling.submit(session, author, "The report is due tomorrow and not done.")
-    (question,) = made.questions
+    report = labelling.submit(session, author, "The report is due tomorrow and not done.")
+    (question,) = report.questions
     labelling.answer(session, question.id, author, choice=question.options[0], seconds=6)
     at = open_page("authors")
     show(at, "Answer for others")
     at.text_input(key="authors-annotator").set_value("bo").run()
-    assert any("report is due" in each.value for each in at.text)
+    assert any("report is due" in element.value for element in at.text)
     button(at, question.options[0])
     assert "No questions left" in html(at)
     show(at, "Results")

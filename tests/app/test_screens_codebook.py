@@ -25,8 +25,8 @@ PRICE, FOOD = (label.id for label in BOOK.labels)
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    with studio(tmp_path, monkeypatch) as made:
-        yield projects.create_project(made, "p")
+    with studio(tmp_path, monkeypatch) as workspace:
+        yield projects.create_project(workspace, "p")
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_template_becomes_version_1(session: ProjectSession) -> None:
     at.text_input(key="codebook-note").set_value("to begin with")
     at.button(key="codebook-save").click().run()
     assert "Saved as v1" in html(at)
-    assert [each.note for each in codebooks.history(session)] == ["to begin with"]
+    assert [version.note for version in codebooks.history(session)] == ["to begin with"]
 
 
 def test_first_label_is_added_and_named(session: ProjectSession) -> None:
@@ -108,10 +108,10 @@ def test_labels_are_moved_and_deleted(saved: ProjectSession) -> None:
     at = open_page("codebook")
     at.button(key="icon-label-down").click().run()
     assert names(saved) == ("Food", "Price")
-    (before,) = [one.proto.id for one in at.get("popover") if one.proto.popover.help == "Delete the label"]
+    (before,) = [element.proto.id for element in at.get("popover") if element.proto.popover.help == "Delete the label"]
     at.button(key="label-delete").click().run()
     assert len(names(saved)) == 1
-    (after,) = [one.proto.id for one in at.get("popover") if one.proto.popover.help == "Delete the label"]
+    (after,) = [element.proto.id for element in at.get("popover") if element.proto.popover.help == "Delete the label"]
     assert after != before  # it is closed, and a second click does not delete the next label
 
 
@@ -147,7 +147,7 @@ def test_dimension_has_its_own_scale(session: ProjectSession) -> None:
     fluency, overall = book.items
     codebooks.save(session, book)
     gold = [{"gold": {fluency: rating, overall: 4}} for rating in (0, 1, 2)]
-    session.store.documents.add(Document(f"d{n}", {"text": "t"}, gold=one) for n, one in enumerate(gold))
+    session.store.documents.add(Document(f"d{n}", {"text": "t"}, gold=values) for n, values in enumerate(gold))
 
     def scales() -> list[str]:
         return [str(scale) for scale in codebooks.codebook_status(session).codebook.scales]
@@ -177,7 +177,7 @@ def test_compares_versions(saved: ProjectSession) -> None:
     button(at, "Compare")
     shown = html(at)
     assert "<del>Price</del> <ins>Cost</ins>" in shown
-    assert [each.label for each in at.button if each.label.startswith("Restore v")] == ["Restore v1"]
+    assert [button.label for button in at.button if button.label.startswith("Restore v")] == ["Restore v1"]
 
 
 def test_proposed_keywords_are_added_one_by_one_or_together_and_undone(saved: ProjectSession) -> None:

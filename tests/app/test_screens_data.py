@@ -31,8 +31,8 @@ g,too,few
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    with studio(tmp_path, monkeypatch) as made:
-        yield projects.create_project(made, "p")
+    with studio(tmp_path, monkeypatch) as workspace:
+        yield projects.create_project(workspace, "p")
 
 
 def upload(content: bytes, name: str = "soup.csv") -> AppTest:
@@ -245,10 +245,10 @@ def test_import_into_a_project_with_documents(session: ProjectSession) -> None:
     button(upload(b"id,text\n1,one\n2,two\n"), "Import 2")
     at = upload(b"id,text\n2,zwei\n3,drei\n")
     assert "already has a document &#x27;2&#x27; with a different text" in html(at)
-    assert next(each for each in at.button if each.key == "data-import").disabled
+    assert next(button for button in at.button if button.key == "data-import").disabled
     at.segmented_control(key="data-destination").set_value("replace").run()
     button(at, "Import 2")
-    assert [one.text for one in session.store.documents.page()] == ["zwei", "drei"]
+    assert [document.text for document in session.store.documents.page()] == ["zwei", "drei"]
     assert html(at).count("moot-line") >= 2  # both imports are listed
 
 
@@ -302,23 +302,27 @@ def test_words_are_mapped_to_ratings_and_rows_grouped(session: ProjectSession) -
     at.selectbox(key=f"map-gold-0-{clarity}").set_value("Clarity").run()
     shown = html(at)
     assert "outside the rating scale" in shown
-    place = 0 if shown.index("<b>high</b>") < shown.index("<b>unsure</b>") else 1
-    at.selectbox(key=f"map-value-{place}").set_value("3").run()
+    position = 0 if shown.index("<b>high</b>") < shown.index("<b>unsure</b>") else 1
+    at.selectbox(key=f"map-value-{position}").set_value("3").run()
     at.selectbox(key="map-group").set_value("chat").run()
     at.selectbox(key="map-order").set_value("turn").run()
     button(at, "Import 3")
-    found = session.store.documents.page(0, 9)
-    assert [(one.text, one.group, one.order) for one in found] == [
+    rows = session.store.documents.page(0, 9)
+    assert [(document.text, document.group, document.order) for document in rows] == [
         ("hello there", "a", 1.0), ("now we talk", "a", 2.0), ("who knows", "b", 1.0),
     ]  # fmt: skip
-    assert [one.gold.get("gold", {}).get(clarity) for one in found] == [2, 3, None]
+    assert [document.gold.get("gold", {}).get(clarity) for document in rows] == [2, 3, None]
 
 
 def test_reload_keeps_the_pending_import(session: ProjectSession) -> None:
     at = upload(CSV)
     at.segmented_control(key="rows-duplicates").set_value("first").run()
-    sent = [json.loads(each.proto.json)[0] for each in at.get("bidi_component") if "url" in each.proto.component_name]
-    (id,) = [each["parameters"]["import_id"] for each in sent if "import_id" in each["parameters"]]
+    sent = [
+        json.loads(component.proto.json)[0]
+        for component in at.get("bidi_component")
+        if "url" in component.proto.component_name
+    ]
+    (id,) = [arguments["parameters"]["import_id"] for arguments in sent if "import_id" in arguments["parameters"]]
 
     again = open_page("data")  # another tab shows the pending file
     assert "soup.csv is not imported yet" in html(again)

@@ -56,7 +56,9 @@ def draw(session, name, **values):
 
 
 def texts(app):
-    return "\n".join([*(element.proto.body for element in app.get("html")), *(one.value for one in app.caption)])
+    return "\n".join(
+        [*(element.proto.body for element in app.get("html")), *(caption.value for caption in app.caption)]
+    )
 
 
 def debates(project, codebook, gold, answers, **fields):
@@ -94,8 +96,8 @@ def two_runs(project):
 def test_tabs_of_a_multilabel_run(session, project, view, words):
     two_runs(project)
     shown = texts(draw(session, "evaluate", evaluate_tab=view))
-    for each in words:
-        assert each in shown
+    for word in words:
+        assert word in shown
 
 
 def metric_strip(app):
@@ -253,17 +255,17 @@ def test_ratings_are_shown_with_intervals_against_each_rater_and_the_median(sess
     )
     answers = {f"d{n}": ({"c": int(row[0])}, {"c": int(np.median(row))}) for n, row in enumerate(ratings)}
     run = debates(project, RATING, {f"d{n}": {} for n in range(30)}, answers)
-    found = json.loads(json.dumps(report.full_report(session, session.run(run))))
+    result = json.loads(json.dumps(report.full_report(session, session.run(run))))
     shown = re.sub(r"<[^>]+>", " ", texts(draw(session, "evaluate")))
-    for side in (*found["raters"].values(), found):
-        one = {"value": side["labels"]["Clarity"]["spearman"]}
-        one["interval"] = side["intervals"]["labels"]["Clarity"]["spearman"]
-        value, low, high = shown_span(one)
+    for side in (*result["raters"].values(), result):
+        column = {"value": side["labels"]["Clarity"]["spearman"]}
+        column["interval"] = side["intervals"]["labels"]["Clarity"]["spearman"]
+        value, low, high = shown_span(column)
         assert f"{value}  ({low} to {high})" in shown
-    assert found["median"]["labels"]["Clarity"]["spearman"] == 1.0
-    assert found["median"]["intervals"]["labels"]["Clarity"]["spearman"] is None, "no error shows how large one may be"
+    assert result["median"]["labels"]["Clarity"]["spearman"] == 1.0
+    assert result["median"]["intervals"]["labels"]["Clarity"]["spearman"] is None, "no error shows how large one may be"
     value, low, high = shown_span(
-        {"value": found["agreement"]["Clarity"], "interval": found["agreement_intervals"]["Clarity"]}
+        {"value": result["agreement"]["Clarity"], "interval": result["agreement_intervals"]["Clarity"]}
     )
     assert f"{value}  ({low} to {high})" in shown
 
@@ -300,8 +302,8 @@ def test_compare_names_runs_as_in_the_picker(session, project):
 
 def test_compare_names_labels_without_f1(session, project):
     gold = dict.fromkeys(GOLD, both("a"))
-    answers = [{id: (both(each), both(each)) for id in gold} for each in "ab"]
-    runs = [debates(project, sample_world.CODEBOOK, gold, each) for each in answers]
+    answers = [{id: (both(letters), both(letters)) for id in gold} for letters in "ab"]
+    runs = [debates(project, sample_world.CODEBOOK, gold, answer) for answer in answers]
     shown = texts(draw(session, "compare", compare_runs=runs))
     assert "Not shown, as F1 is undefined in at least one run: Beta." in shown
 
@@ -508,8 +510,8 @@ def test_confusion_matrix_of_many_labels_shows_the_most_frequent_ones(monkeypatc
     monkeypatch.setattr(charts.st, "caption", notes.append)
     count = charts.MAX_CONFUSED + 2
     matrix = [[0] * count for _ in range(count)]
-    for place in range(2, count):
-        matrix[place][place] = 1
+    for position in range(2, count):
+        matrix[position][position] = 1
     matrix[0][2] = 3
     matrix[2][1] = 1
     charts.confusion_heatmap(matrix, [f"l{n}" for n in range(count)], "gold", key="k")
@@ -555,7 +557,7 @@ def test_panel_groups_chart_can_be_drawn():
         {"Readers": {"alpha": known}},
         "said",
     )  # fmt: skip
-    rows = [debate_effect._row(one, styles, "alpha") for one in styles.parts]
+    rows = [debate_effect._row(part, styles, "alpha") for part in styles.parts]
     assert [row["words"] for row in rows] == ["– → −0.25 (−0.50 to 0.12)", "−0.25 → –"]
     assert [row["gain"] for row in rows] == [-0.25, None]
     assert "Readers" in charts.svg(debate_effect._lanes(rows, "alpha"), False)
@@ -569,7 +571,7 @@ def test_names_in_the_flow_of_flips_are_broken_where_there_is_no_room_for_them()
     name = "General public, round 2"
     for count, is_broken in ((2, False), (5, True)):
         roles = [str(number) for number in range(count)]
-        found = flip_table([[1]], [(role, [[1]]) for role in roles], ["Price"])
-        picture = charts.svg(flips._flow(found, dict.fromkeys(roles, name), 200), dark=False)
+        result = flip_table([[1]], [(role, [[1]]) for role in roles], ["Price"])
+        picture = charts.svg(flips._flow(result, dict.fromkeys(roles, name), 200), dark=False)
         assert (f">{name}<" in picture) is not is_broken
         assert (">round 2<" in picture) is is_broken

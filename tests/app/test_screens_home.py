@@ -16,8 +16,8 @@ from tests.core.services.sessions import BOOK, annotate, fill
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    with studio(tmp_path, monkeypatch) as made:
-        yield made
+    with studio(tmp_path, monkeypatch) as workspace:
+        yield workspace
 
 
 def test_first_visit_opens_a_sample(workspace: Workspace) -> None:
@@ -138,7 +138,7 @@ def test_a_project_is_renamed_deleted_and_restored(workspace: Workspace) -> None
     at = open_page("home")
     (field,) = [field for field in at.text_input if str(field.key).startswith("rename-")]
     field.set_value("notes")
-    next(each for each in at.form_submit_button if each.label == "Rename").click().run()
+    next(button for button in at.form_submit_button if button.label == "Rename").click().run()
     assert "letters is now notes" in html(at)
     assert at.sidebar.selectbox[0].value.stem == "notes"
     at.button(key="delete-0").click().run()

@@ -25,8 +25,8 @@ from tests.core.services.sessions import BOOK, queue_runs, until
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    with studio(tmp_path, monkeypatch) as made:
-        yield projects.create_project(made, "p")
+    with studio(tmp_path, monkeypatch) as workspace:
+        yield projects.create_project(workspace, "p")
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ def test_definition_is_edited_tested_and_saved(filled: ProjectSession) -> None:
     at.multiselect(key=f"lab-label-keywords-{label.id}").set_value(["rude"]).run()
     (trial,) = filled.store.lab.trials()
     until(lambda: not trials.is_trial_active(filled, trial))
-    found = trials.trial_result(filled, trial)
-    assert found.count("broken") == len(found.documents) > 0
+    result = trials.trial_result(filled, trial)
+    assert result.count("broken") == len(result.documents) > 0
     at.run()
     assert "0 replies reused" in html(at)
     at.text_input(key="lab_note").set_value("only rudeness").run()
@@ -153,10 +153,12 @@ def test_reset_of_a_prompt_asks_before_a_draft_is_lost(filled: ProjectSession) -
     at = open_page("lab")
     at.session_state["lab_subject"] = slot.slot
     at.run()
-    assert [(each.label, each.key) for each in at.button if "Reset" in each.label] == [("Reset to shipped", None)]
+    assert [(button.label, button.key) for button in at.button if "Reset" in button.label] == [
+        ("Reset to shipped", None)
+    ]
     prompt_templates.save_draft(filled, slot, saved.text + "Be kind.\n", saved)
     at.run()
-    assert [(each.label, each.key) for each in at.button if "Reset" in each.label] == [
+    assert [(button.label, button.key) for button in at.button if "Reset" in button.label] == [
         ("Reset to v2", "draft-discard-1"),
         ("Reset to shipped", "draft-discard-2"),
     ]
@@ -229,11 +231,11 @@ def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
     at.session_state["lab_definitions_view"] = "suggestions"
     at.run()
     assert "gondolier" in html(at)
-    take = next(each for each in at.button if each.label == "Accept")
+    take = next(button for button in at.button if button.label == "Accept")
     take.click().run()
     changed = codebooks.codebook_status(filled).codebook.label(label.id)
     assert "gondolier" in " ".join((*changed.keywords, *changed.include))
-    assert not any(each.key == take.key for each in at.button)
+    assert not any(button.key == take.key for button in at.button)
     assert "1 accepted lesson" in html(at)
     at.button(key="lessons-undo").click().run()
     draft = codebooks.codebook_status(filled).codebook
@@ -275,7 +277,7 @@ def test_sweep_with_spent_budget_resumes_with_a_larger_one(filled: ProjectSessio
 
 def test_ranking_stays_open_when_its_sweep_ends(filled: ProjectSession) -> None:
     def is_open() -> bool:
-        (section,) = (one for one in open_page("lab").expander if one.label.startswith("Sweep"))
+        (section,) = (expander for expander in open_page("lab").expander if expander.label.startswith("Sweep"))
         return bool(section.proto.expanded)
 
     assert not is_open()
@@ -291,10 +293,10 @@ def test_older_sweep_is_chosen_while_it_runs(filled: ProjectSession, monkeypatch
     monkeypatch.setattr(sweeps, "is_sweep_active", lambda _session, sweep: sweep == 1)
     at = open_page("lab")
     assert "up to 8 documents, second" in html(at)
-    assert "sweep-go" in {each.key for each in at.button}
+    assert "sweep-go" in {button.key for button in at.button}
     at.selectbox(key="sweep-shown-2").set_value(1).run()
     assert "up to 8 documents, first" in html(at)
-    assert "sweep-pause" in {each.key for each in at.button}
+    assert "sweep-pause" in {button.key for button in at.button}
 
 
 def test_varied_settings_of_a_sweep_are_named_in_words(filled: ProjectSession) -> None:

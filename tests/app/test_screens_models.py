@@ -24,17 +24,17 @@ from tests.servers.running import llama_cpp, mock_llm
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    made = Workspace()
+    workspace = Workspace()
     try:
-        made.models.vectors = ""  # also where MiniLM is installed
-        fill(made.open(tmp_path / "hotel.duckdb"))
-        context.install(made)
-        yield made
+        workspace.models.vectors = ""  # also where MiniLM is installed
+        fill(workspace.open(tmp_path / "hotel.duckdb"))
+        context.install(workspace)
+        yield workspace
     finally:
         context.install(None)
-        for place in preferences.load().connections:
-            models.remove(made, place.name)
-        made.close()
+        for connection in preferences.load().connections:
+            models.remove(workspace, connection.name)
+        workspace.close()
 
 
 @pytest.fixture
@@ -158,13 +158,13 @@ def test_refresh_removes_the_result_of_an_earlier_test(session: ProjectSession) 
 def test_variable_of_the_key_is_named_instead_of_a_field_without_a_keyring(session: ProjectSession) -> None:
     at = open_page("models")
     assert "Set OPENAI_API_KEY in the environment" in html(at)
-    assert not [one for one in at.text_input if one.label.startswith("Key for")]
+    assert not [field for field in at.text_input if field.label.startswith("Key for")]
 
 
 def test_key_is_never_shown_if_the_keyring_refuses_it(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "has_keyring", lambda: True)
     at = open_page("models")
-    field = next(one for one in at.text_input if one.label == "Key for openai")
+    field = next(box for box in at.text_input if box.label == "Key for openai")
     field.set_value("s3cret")
     form = at.form("keyform-openai")
     form.form_submit_button[0].click().run()

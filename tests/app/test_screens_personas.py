@@ -23,14 +23,14 @@ SAMPLES = shipped_folder("sample_data")
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    with studio(tmp_path, monkeypatch) as made:
-        opened = projects.create_project(made, "p")
+    with studio(tmp_path, monkeypatch) as workspace:
+        opened = projects.create_project(workspace, "p")
         codebooks.save(opened, read_codebook(SAMPLES / "story_questions.yaml"))
         yield opened
 
 
 def documents(at):
-    return next(each for each in at.file_uploader if each.label == "Documents")
+    return next(uploader for uploader in at.file_uploader if uploader.label == "Documents")
 
 
 def test_personas_from_documents_become_a_saved_panel(session: ProjectSession) -> None:

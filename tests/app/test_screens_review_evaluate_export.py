@@ -72,7 +72,7 @@ def test_the_paper_page_shows_methods_tables_and_prompts(screen, project, sessio
     shown = texts(app)
     assert "We annotated 7 of 8 documents with 2 labels" in shown
     assert f'<a href="evaluate?run={run_id}&amp;reference=gold">' in shown
-    assert [one.label for one in app.expander] == [
+    assert [expander.label for expander in app.expander] == [
         f"{role} ({template.name})" for role, template in session.run(run_id).settings.templates.items()
     ]
 
@@ -82,8 +82,8 @@ def test_plan_is_created_and_ended_in_its_dialog(screen, project, session):
     app = screen("review")
     app.button(key="review-plan-open").click().run()
     assert "reviews of the queue in its order. You may stop as soon as" in re.sub(r"<.*?>", "", texts(app))
-    made = plan.Plan("correct", "", 0.1, 0.1, 25)
-    plan.save_plan(session, session.run(run_id), made)
+    new_plan = plan.Plan("correct", "", 0.1, 0.1, 25)
+    plan.save_plan(session, session.run(run_id), new_plan)
     app = screen("review")
     assert "Plan: share of correct labels within 10 points. 0 reviewed, about 25 more." in texts(app)
     app.button(key="review-plan-open").click().run()
@@ -211,7 +211,9 @@ def test_search_filters_the_review_rows(screen, project):
 def focus_document(app):
     """Return the document at which the drawn Focus view starts."""
     (drawn,) = [
-        json.loads(one.proto.json)[0] for one in components(app) if one.proto.component_name == "moot_review_focus"
+        json.loads(component.proto.json)[0]
+        for component in components(app)
+        if component.proto.component_name == "moot_review_focus"
     ]
     return drawn["document"]
 
@@ -314,7 +316,7 @@ def test_text_with_several_disagreements_is_shown_once(screen, project, session)
     app = screen("review", review_view="Agreement")
     shown = [literal(f"{value} ({who})") for value, who in (("present", "ann"), ("absent", "bob"))]
     assert [button.label for button in app.button if button.label in shown] == shown * 2
-    texts_shown = [each for each in app.get("bidi_component") if str(each.key).endswith("-text")]
+    texts_shown = [component for component in app.get("bidi_component") if str(component.key).endswith("-text")]
     assert len(texts_shown) == 1
 
 

@@ -72,10 +72,10 @@ def test_one_selected_run_shows_its_configuration(session):
 
 
 def test_two_selected_runs_show_their_differences(session):
-    one, two = finished(session), finished(session, params={"extra_rounds": 1})
-    shown = html(open_runs(one.run_id, two.run_id))
+    first, second = finished(session), finished(session, params={"extra_rounds": 1})
+    shown = html(open_runs(first.run_id, second.run_id))
     assert "default → extra rounds 1" in shown
-    assert f"{two.title} against {one.title}" in shown
+    assert f"{second.title} against {first.title}" in shown
 
 
 def test_undo_restores_a_deleted_run(session):
@@ -84,7 +84,7 @@ def test_undo_restores_a_deleted_run(session):
     assert "No runs yet" in html(at)
     assert session.runs() == []
     at = button(at, "Undo")
-    assert [one.run_id for one in session.runs()] == [run.run_id]
+    assert [run.run_id for run in session.runs()] == [run.run_id]
     assert "1 run, 1 experiment" in html(at)
 
 
@@ -142,5 +142,7 @@ def test_new_table_has_the_current_selection_after_an_interrupted_run_without_a_
         patch.setattr("app.widgets.elements.line", interrupt)
         at.text_input(key="runs_filter").set_value("no such run").run()
     at.text_input(key="runs_filter").set_value("").run()
-    (element,) = (one for one in at.get("bidi_component") if one.proto.component_name == "moot_leaderboard")
+    (element,) = (
+        component for component in at.get("bidi_component") if component.proto.component_name == "moot_leaderboard"
+    )
     assert json.loads(element.proto.json)[0]["selected"] == [run.run_id]

@@ -149,8 +149,8 @@ def test_sidebar_of_a_project_closed_elsewhere_has_a_message(
         answers = repeat(answer, looks)
 
         def look(*_: object) -> object:
-            for found in answers:
-                return found
+            for answer in answers:
+                return answer
             raise ProjectError("hotel-aspects.duckdb is closed.", "Open it again on Home.")
 
         return look

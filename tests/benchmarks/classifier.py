@@ -62,28 +62,30 @@ def main(path: Path | None, book: Path | None) -> None:
     kinds = {"words": examples}
     if embeddings.available():
         vectors = embeddings.embed_minilm(texts)
-        kinds["words and MiniLM"] = [replace(one, vector=vector) for one, vector in zip(examples, vectors, strict=True)]
+        kinds["words and MiniLM"] = [
+            replace(example, vector=vector) for example, vector in zip(examples, vectors, strict=True)
+        ]
     for kind, known in kinds.items():
-        found = np.array([_learn(codebook, known, reference, roles, steps, seed) for seed in range(SEEDS)])
+        result = np.array([_learn(codebook, known, reference, roles, steps, seed) for seed in range(SEEDS)])
         print(f"{kind}:")
         print("decided  macro F1 (range of seeds)   calibration error  wrong labels among the least certain fifth")
-        for place, step in enumerate(steps):
-            f1, error, caught = found[:, place].T
+        for position, step in enumerate(steps):
+            f1, error, caught = result[:, position].T
             span = f"{f1.mean():.3f} ({f1.min():.3f} to {f1.max():.3f})"
             print(f"{step:>7}  {span}  {error.mean():.3f}  {caught.mean():.0%}")
 
 
 def _debates(codebook: Codebook, texts: Sequence[str]) -> dict[str, Grid]:
     """Return the present labels by role of a debate, as arrays ``[document, label]``."""
-    found: dict[str, list[list[float]]] = {"extractor": [], "critic": [], "judge": []}
+    f1_by_role: dict[str, list[list[float]]] = {"extractor": [], "critic": [], "judge": []}
     for text in texts:
         document, inputs = Document("1", {"text": text}), dict[str, Reply]()
         for role, name in (("extractor", "extraction"), ("critic", "critique"), ("judge", "ruling")):
             request = Request(role, (), dict(inputs), form="labels")
             reply = Reply(baseline.write_reply(request, codebook, document))
             inputs[name] = parse_reply(request, reply, codebook, document)
-            found[role].append([float(label.id in inputs[name].reading.present) for label in codebook.labels])
-    return {role: np.array(rows) for role, rows in found.items()}
+            f1_by_role[role].append([float(label.id in inputs[name].reading.present) for label in codebook.labels])
+    return {role: np.array(rows) for role, rows in f1_by_role.items()}
 
 
 def _learn(
@@ -121,7 +123,7 @@ def _measure(
 ) -> tuple[float, float, float]:
     predicted, chance = trained.predict(examples), trained.predict_proba(examples)[:, :, 1].ravel()
     bins = np.minimum((chance * 10).astype(int), 9)
-    gaps = [abs((chance - reference.ravel())[bins == each].sum()) for each in range(10)]
+    gaps = [abs((chance - reference.ravel())[bins == bin_].sum()) for bin_ in range(10)]
     wrong = (predicted.values != reference).ravel()
     least = np.argsort(predicted.certainty, axis=None, kind="stable")[: wrong.size // 5]
     caught = float(wrong[least].sum() / max(1, wrong.sum()))
@@ -131,7 +133,7 @@ def _measure(
 def _interval(reference: Grid, predicted: Grid) -> str:
     rng = np.random.default_rng(0)
     draws = [rng.integers(0, len(reference), len(reference)) for _ in range(RESAMPLES)]
-    low, high = np.quantile([_macro_f1(reference[each], predicted[each]) for each in draws], [0.025, 0.975])
+    low, high = np.quantile([_macro_f1(reference[draw], predicted[draw]) for draw in draws], [0.025, 0.975])
     return f"{_macro_f1(reference, predicted):.3f} ({low:.3f} to {high:.3f})"
 
 

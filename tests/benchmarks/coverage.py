@@ -49,28 +49,28 @@ def world(
     """
 
     def chance() -> Grid:
-        own = rng.standard_normal((documents, len(PREVALENCE)))
+        noise = rng.standard_normal((documents, len(PREVALENCE)))
         if groups:
             shared = np.repeat(rng.standard_normal((-(-documents // GROUP), len(PREVALENCE))), GROUP, axis=0)[
                 :documents
             ]
-            own = np.sqrt(0.7) * shared + np.sqrt(0.3) * own
-        return own
+            noise = np.sqrt(0.7) * shared + np.sqrt(0.3) * noise
+        return noise
 
     from scipy.stats import norm
 
     present = norm.cdf(chance()) < np.array(PREVALENCE)
-    given = []
+    answers = []
     for _ in range(annotators):
         missed, added = norm.cdf(chance()) < 0.15, norm.cdf(chance()) < 0.15 * np.array(PREVALENCE)
-        given.append(np.where(present, ~missed, added).astype(np.int8))
-    return present.astype(np.int8), given
+        answers.append(np.where(present, ~missed, added).astype(np.int8))
+    return present.astype(np.int8), answers
 
 
 def truth(*, groups: bool) -> dict[str, float]:
     """Return the values of the metrics on a large population."""
-    reference, (given,) = world(400_000, np.random.default_rng(99), groups=groups)
-    return values(scoring.score("multilabel", reference, given, LABELS, intervals=False))
+    reference, (answers,) = world(400_000, np.random.default_rng(99), groups=groups)
+    return values(scoring.score("multilabel", reference, answers, LABELS, intervals=False))
 
 
 def values(scores: scoring.Scores) -> dict[str, float]:
@@ -120,8 +120,8 @@ def independent(documents: int, repeats: int) -> Table:
     """Return the coverage over independent documents."""
     table, true = Table(), truth(groups=False)
     for seed in range(repeats):
-        reference, (given,) = world(documents, np.random.default_rng(seed))
-        table.add(scoring.score("multilabel", reference, given, LABELS), true)
+        reference, (answers,) = world(documents, np.random.default_rng(seed))
+        table.add(scoring.score("multilabel", reference, answers, LABELS), true)
     return table
 
 
@@ -130,24 +130,24 @@ def grouped(groups: int, repeats: int) -> Table:
     table, true = Table(), truth(groups=True)
     codes = np.repeat(np.arange(groups), GROUP)
     for seed in range(repeats):
-        reference, (given,) = world(groups * GROUP, np.random.default_rng(seed), groups=True)
-        table.add(scoring.score("multilabel", reference, given, LABELS, design=Design(groups=codes)), true)
+        reference, (answers,) = world(groups * GROUP, np.random.default_rng(seed), groups=True)
+        table.add(scoring.score("multilabel", reference, answers, LABELS, design=Design(groups=codes)), true)
     return table
 
 
-def reviews(reference: Grid, given: Grid, design: Design, table: Table) -> None:
+def reviews(reference: Grid, answers: Grid, design: Design, table: Table) -> None:
     """Count the intervals from reviewed documents, including those of the shares of the labels."""
     assert design.sample is not None
-    true = values(scoring.score("multilabel", reference, given, LABELS, intervals=False))
+    true = values(scoring.score("multilabel", reference, answers, LABELS, intervals=False))
     order = design.order
     known = np.full(reference.shape, -1, dtype=np.int8)
     known[order] = reference[order]
-    table.add(scoring.score("multilabel", known, given, LABELS, design=design), true)
-    for place, label in enumerate(LABELS):
-        found = sampling.prediction_powered(
-            design.sample, reference[order, place], given[order, place], float(given[:, place].mean())
+    table.add(scoring.score("multilabel", known, answers, LABELS, design=design), true)
+    for column, label in enumerate(LABELS):
+        result = sampling.prediction_powered(
+            design.sample, reference[order, column], answers[order, column], float(answers[:, column].mean())
         )
-        table.count(f"share of {label}", found, float(reference[:, place].mean()))
+        table.count(f"share of {label}", result, float(reference[:, column].mean()))
 
 
 def queue_draws(documents: int, reviewed: int, repeats: int, *, even: float = DEFAULT_EVEN) -> Table:
@@ -159,20 +159,20 @@ def queue_draws(documents: int, reviewed: int, repeats: int, *, even: float = DE
     table = Table()
     for seed in range(repeats):
         rng = np.random.default_rng(seed)
-        reference, (given,) = world(documents, rng)
-        doubted = rng.random(reference.shape) < np.where(reference != given, 0.6, 0.02)
+        reference, (answers,) = world(documents, rng)
+        doubted = rng.random(reference.shape) < np.where(reference != answers, 0.6, 0.02)
         order: list[int] = []
         sizes: list[Grid | None] = []
-        for stop in [one for one in (20, 50, 95) if one < reviewed] + [reviewed]:
-            wrong = (reference[order] != given[order]).any(axis=0)
-            frame = sampling.draw_sizes(given, np.hstack([doubted, given[:, wrong].astype(bool)]), even)
+        for stop in [number for number in (20, 50, 95) if number < reviewed] + [reviewed]:
+            wrong = (reference[order] != answers[order]).any(axis=0)
+            frame = sampling.draw_sizes(answers, np.hstack([doubted, answers[:, wrong].astype(bool)]), even)
             times = rng.exponential(size=documents) / frame
             times[order] = np.inf
             drawn = np.argsort(times)[: stop - len(order)].tolist()
             order, sizes = [*order, *drawn], [*sizes, *[frame] * len(drawn)]
         sample = Sample.of_draws(order, sizes, documents)
-        variables = np.column_stack([np.ones(documents), given]).astype(np.float64)
-        reviews(reference, given, Design(sample=sample, order=np.array(order), auxiliary=variables), table)
+        variables = np.column_stack([np.ones(documents), answers]).astype(np.float64)
+        reviews(reference, answers, Design(sample=sample, order=np.array(order), auxiliary=variables), table)
     return table
 
 
@@ -183,19 +183,21 @@ def stopping(documents: int, repeats: int, points: float) -> None:
     studies in which the first interval within ``points`` does; then the median number of reviews until that interval.
     """
     print(f"\nReviews until a share is within {points:.2f}\n{'label':<10}{'always':>9}{'at the end':>12}{'reviews':>9}")
-    for place, label in enumerate(LABELS):
+    for column, label in enumerate(LABELS):
         always, ended, reviews_needed = [], [], []
         for seed in range(repeats):
             rng = np.random.default_rng(seed)
-            reference, (given,) = world(documents, rng)
-            doubted = rng.random(reference.shape) < np.where(reference != given, 0.6, 0.02)
-            sizes = sampling.draw_sizes(given[:, [place]], doubted[:, [place]], DEFAULT_EVEN)
+            reference, (answers,) = world(documents, rng)
+            doubted = rng.random(reference.shape) < np.where(reference != answers, 0.6, 0.02)
+            sizes = sampling.draw_sizes(answers[:, [column]], doubted[:, [column]], DEFAULT_EVEN)
             order = np.argsort(rng.exponential(size=documents) / sizes)[:500]
-            y, f = reference[order, place].astype(float), given[order, place].astype(float)
+            y, f = reference[order, column].astype(float), answers[order, column].astype(float)
             sample = Sample.of_draws(order, [sizes] * len(order), documents)
-            found = sequential_tests.confidence_sequence(sample, y, f, float(given[:, place].mean()), planned=100)
-            holds = [reference[:, place].mean() in one for one in found]
-            stop = next((n for n, one in enumerate(found) if one.high - one.low <= 2 * points), len(found) - 1)
+            result = sequential_tests.confidence_sequence(sample, y, f, float(answers[:, column].mean()), planned=100)
+            holds = [reference[:, column].mean() in interval for interval in result]
+            stop = next(
+                (n for n, interval in enumerate(result) if interval.high - interval.low <= 2 * points), len(result) - 1
+            )
             always.append(all(holds))
             ended.append(holds[stop])
             reviews_needed.append(stop + sequential_tests.FIRST)
@@ -222,10 +224,10 @@ def regressions(documents: int, reviewed: int, repeats: int, *, groups: bool) ->
             rng = np.random.default_rng(seed)
 
             def normal(rng: np.random.Generator = rng) -> Grid:
-                own = rng.standard_normal(documents)
+                noise = rng.standard_normal(documents)
                 if codes is None:
-                    return own
-                return np.sqrt(0.5) * rng.standard_normal(codes.max() + 1)[codes] + np.sqrt(0.5) * own
+                    return noise
+                return np.sqrt(0.5) * rng.standard_normal(codes.max() + 1)[codes] + np.sqrt(0.5) * noise
 
             x = normal()
             human = (norm.cdf(normal()) < 1 / (1 + np.exp(0.7 - 0.6 * x))).astype(float)
@@ -237,8 +239,8 @@ def regressions(documents: int, reviewed: int, repeats: int, *, groups: bool) ->
             order = np.argsort(rng.exponential(size=documents) / sizes)[:reviewed]
             rows = [Rows(label, np.column_stack([np.ones(documents), x])) for label in (model, human, 1 - model)]
             sample = Sample.of_draws(order, [sizes] * reviewed, documents)
-            found = regression(family, rows[0], rows[1].take(order), rows[2], order, sample, groups=codes)
-            slope = found.coefficients[1]
+            fitted = regression(family, rows[0], rows[1].take(order), rows[2], order, sample, groups=codes)
+            slope = fitted.coefficients[1]
             for list_, interval in ((covered, slope.estimate.interval), (naive, slope.naive.interval)):
                 list_.append(interval is not None and true in interval)
             widths.append(slope.estimate.interval.high - slope.estimate.interval.low if slope.estimate.interval else 0)
@@ -260,12 +262,14 @@ def comparisons(documents: int, repeats: int) -> None:
             gained = np.where(apart, np.where(rng.random(documents) < right, 0.2, -0.2), 0.0)
             sizes = comparison_sizes(apart, sampling.MIN_EVEN)
             order = np.argsort(rng.exponential(size=documents) / sizes)[:400]
-            found = sequential_tests.confidence_sequence(
+            result = sequential_tests.confidence_sequence(
                 Sample.of_draws(order, [sizes] * len(order), documents), gained[order], np.zeros(len(order)), 0.0,
                 planned=100, low=-1.0, unsure=apart[order],
             )  # fmt: skip
-            always.append(all(gained.mean() in one for one in found))
-            better.append(next((n + sequential_tests.FIRST for n, one in enumerate(found) if one.low > 0), None))
+            always.append(all(gained.mean() in interval for interval in result))
+            better.append(
+                next((n + sequential_tests.FIRST for n, interval in enumerate(result) if interval.low > 0), None)
+            )
         known = [one for one in better if one is not None]
         median = f"{np.median(known):>9.0f}" if known else f"{'-':>9}"
         print(f"{right:<10.0%}{np.mean(always):>9.1%}{len(known) / repeats:>9.1%}{median}")
@@ -287,8 +291,8 @@ def audited(documents: int, reviewed: int, repeats: int, *, audits: float) -> Ta
     table = Table()
     for seed in range(repeats):
         rng = np.random.default_rng(seed)
-        reference, (given,) = world(documents, rng)
-        wrong = (reference != given).sum(axis=1)
+        reference, (answers,) = world(documents, rng)
+        wrong = (reference != answers).sum(axis=1)
         queue = iter(np.argsort(-(wrong + 1.2 * rng.random(documents))).tolist())
         chance = iter(rng.permutation(documents).tolist())
         taken: dict[int, bool] = {}
@@ -296,7 +300,7 @@ def audited(documents: int, reviewed: int, repeats: int, *, audits: float) -> Ta
             audit = bool(rng.random() < audits)
             taken[next(row for row in (chance if audit else queue) if row not in taken)] = audit
         sample = uniform_sample(list(taken.values()), documents)
-        reviews(reference, given, Design(sample=sample, order=np.array(list(taken))), table)
+        reviews(reference, answers, Design(sample=sample, order=np.array(list(taken))), table)
     return table
 
 
@@ -308,16 +312,16 @@ def verdicts(documents: int, repeats: int, *, groups: bool, alike: float = 0.0) 
     called: dict[str, int] = defaultdict(int)
     codes = np.repeat(np.arange(-(-documents // GROUP)), GROUP)[:documents] if groups else None
     for seed in range(repeats):
-        reference, (one, two) = world(documents, np.random.default_rng(seed), groups=groups, annotators=2)
-        two = np.where(np.random.default_rng(seed + 10**6).random((documents, 1)) < alike, one, two)
-        found = scoring.difference("multilabel", reference, one, two, LABELS, design=Design(groups=codes))
-        p = scoring.swap_test("multilabel", "macro_f1", reference, one, two, LABELS, groups=codes)
-        called["macro_f1"] += verdict_on(found.main, p) in ("better", "worse")
-        called["macro_f1, interval alone"] += bool(found.main.clear)
-        tests = [mcnemar_of(reference[:, k], one[:, k], two[:, k], groups=codes).p for k in range(len(LABELS))]
-        for place, (name, p_label) in enumerate(zip(LABELS, holm(tests), strict=True)):
-            enough = reference[:, place].sum() >= MIN_POSITIVES
-            change = found.labels[name]["f1"]
+        reference, (first, second) = world(documents, np.random.default_rng(seed), groups=groups, annotators=2)
+        second = np.where(np.random.default_rng(seed + 10**6).random((documents, 1)) < alike, first, second)
+        result = scoring.difference("multilabel", reference, first, second, LABELS, design=Design(groups=codes))
+        p = scoring.swap_test("multilabel", "macro_f1", reference, first, second, LABELS, groups=codes)
+        called["macro_f1"] += verdict_on(result.main, p) in ("better", "worse")
+        called["macro_f1, interval alone"] += bool(result.main.clear)
+        tests = [mcnemar_of(reference[:, k], first[:, k], second[:, k], groups=codes).p for k in range(len(LABELS))]
+        for column, (name, p_label) in enumerate(zip(LABELS, holm(tests), strict=True)):
+            enough = reference[:, column].sum() >= MIN_POSITIVES
+            change = result.labels[name]["f1"]
             called[f"F1 of {name}"] += verdict_on(change, p_label, enough=bool(enough)) in ("better", "worse")
             called[f"F1 of {name}, interval alone"] += bool(change.clear)
     return {name: count / repeats for name, count in called.items()}

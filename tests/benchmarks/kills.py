@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    each = options.documents * 3 // (options.kills + 2)
+    per_kill = options.documents * 3 // (options.kills + 2)
     with tempfile.TemporaryDirectory() as name, mock_llm(slots=16, ttft=0.05, tpt=0.002) as url:
         folder = Path(name)
         command = prepare(folder, url, options.documents)
@@ -84,7 +84,7 @@ def main() -> None:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             answered = None
             if len(opened) < options.kills:
-                answered = kill_after(process, url, 1 + chance.randrange(1, 2 * each), chance.random() * 0.05)
+                answered = kill_after(process, url, 1 + chance.randrange(1, 2 * per_kill), chance.random() * 0.05)
             if answered is not None:
                 began = time.monotonic()
                 with Project(folder / "p.duckdb") as project:

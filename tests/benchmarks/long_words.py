@@ -38,20 +38,20 @@ def longest_tasks(trace: bytes) -> list[tuple[int, str]]:
         for event in events
         if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
     }
-    own = [event for event in events if (event["pid"], event["tid"]) in main and "tdur" in event]
-    tasks = sorted((e for e in own if e["name"].endswith("RunTask")), key=lambda event: -event["tdur"])
-    found = []
+    of_main = [event for event in events if (event["pid"], event["tid"]) in main and "tdur" in event]
+    tasks = sorted((e for e in of_main if e["name"].endswith("RunTask")), key=lambda event: -event["tdur"])
+    tasks_found = []
     for task in tasks[:3]:
         ends = task["ts"] + task["dur"]
         parts = [
             event
-            for event in own
+            for event in of_main
             if task["ts"] < event["ts"] < ends and not event["name"].endswith("RunTask") and event["tid"] == task["tid"]
         ]
         part = max(parts, key=lambda event: event["tdur"], default=None)
         name = "" if part is None else f"{part['name']} {part['tdur'] // 1000}"
-        found.append((task["tdur"] // 1000, name))
-    return found
+        tasks_found.append((task["tdur"] // 1000, name))
+    return tasks_found
 
 
 def measure(folder: Path, words: dict[str, str], names: Iterable[str]) -> None:

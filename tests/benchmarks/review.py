@@ -40,8 +40,8 @@ def fill(project: Project, count: int) -> str:
     items = sorted(label.id for label in book.labels)
     cursor = project._connection.cursor()
 
-    def value_of(item: str, place: int, role: str) -> str:
-        other = f"if(hash(n * 11 + {place}) % 20 = 0, '{role}', '')"
+    def value_of(item: str, column: int, role: str) -> str:
+        other = f"if(hash(n * 11 + {column}) % 20 = 0, '{role}', '')"
         return f"if(hash('{item}' || n::VARCHAR || {other}) % 100 < 30, 'true', 'false')"
 
     def values_of(role: str) -> str:
@@ -76,11 +76,11 @@ def fill(project: Project, count: int) -> str:
             '[]' AS refused_params,
             '{run_id}' AS run_id, 'm' AS served_model {rows}"""
         )
-        for place, item in enumerate(items):
+        for column, item in enumerate(items):
             for annotator, at in ((role, str(turn)), *([("verdict", "NULL")] if role == "judge" else [])):
                 cursor.execute(
                     f"""INSERT INTO annotations BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id,
-                    '{annotator}' AS annotator, {at} AS turn, '{item}' AS item, {value_of(item, place, role)} AS value,
+                    '{annotator}' AS annotator, {at} AS turn, '{item}' AS item, {value_of(item, column, role)} AS value,
                     '' AS reason {rows}"""
                 )
     cursor.execute(

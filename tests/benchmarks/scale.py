@@ -141,7 +141,7 @@ def evaluate(folder: Path, count: int) -> None:
         ]
         columns = ("run_id", "document_id", "annotator", "turn", "item", "value", "reason")
         writer.do(lambda cursor: insert(cursor, "annotations", columns, rows))
-        verdicts = [("r0001", one, "verdict", "{}", "{}", 0.0) for one in ids]
+        verdicts = [("r0001", id, "verdict", "{}", "{}", 0.0) for id in ids]
         columns = ("run_id", "document_id", "status", "verdict", "says", "unix_time")
         writer.do(lambda cursor: insert(cursor, "verdicts", columns, verdicts))
         session = session_on(project)
@@ -162,8 +162,8 @@ def check(counts: object, items: tuple[str, ...], values: np.ndarray, count: int
     )
     for index, item in enumerate(items):
         (tn, fp), (fn, tp) = matrix[index]
-        found = counts[item]  # type: ignore[index]
-        assert (found.tp, found.fp, found.fn, found.tn) == (tp, fp, fn, tn), item
+        total = counts[item]  # type: ignore[index]
+        assert (total.tp, total.fp, total.fn, total.tn) == (tp, fp, fn, tn), item
     print("equal to scikit-learn's")
 
 

@@ -255,7 +255,7 @@ def main() -> None:
         print(f"round {number + 1}, ideal {ideal:.2f} s", flush=True)
         # Moot is first, because peak memory is measured for the whole process
         with mock_llm(**flags, **(faults if options.faults else {})) as url, tempfile.TemporaryDirectory() as folder:
-            own = moot(url, options.documents, options.slots, Path(folder), ideal, watch=options.watch)
+            of_moot = moot(url, options.documents, options.slots, Path(folder), ideal, watch=options.watch)
             with urllib.request.urlopen(f"{url}/stats") as response:
                 stats = json.load(response)
         print("  server:", {name: stats[name] for name in ("calls", "ok", "faults", "utilisation", "late_ms")})
@@ -267,7 +267,7 @@ def main() -> None:
                 bare = measured(
                     lambda url=url, size=size: asyncio.run(over_openai(url, *size)), ideal, "bare AsyncOpenAI"
                 )
-            print(f"  moot takes {own / bare:.2f} of bare AsyncOpenAI's time")
+            print(f"  moot takes {of_moot / bare:.2f} of bare AsyncOpenAI's time")
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from app.widgets.layout import empty, header
 
 def run() -> None:
     session = context.workspace().sessions()[0]
-    found = session.live_run(RUN)
-    state = found.status.state if found and found.status else "queued"
+    result = session.live_run(RUN)
+    state = result.status.state if result and result.status else "queued"
     with header("Run 14", "ECJ on hotel-reviews.csv, codebook v6, iteration 1 of 3", badge=state, tone="run", dot=True):
         st.button("Settings", icon=":material/tune:", type="tertiary")
         st.button("Pause", icon=":material/pause:")

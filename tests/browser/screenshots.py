@@ -34,7 +34,7 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
             few_colours(picture.convert("RGB")).save(folder / f"{name}.png", optimize=True)
         names.append(f"{name}.png")
 
-    with tempfile.TemporaryDirectory() as own, studio(Path(own)) as running:
+    with tempfile.TemporaryDirectory() as temporary, studio(Path(temporary)) as running:
         context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme="light")
         context.set_default_timeout(60_000)
         page = context.new_page()

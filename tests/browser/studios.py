@@ -75,9 +75,9 @@ class Studio:
         )
         process.start()
         wait_for(f"{self.address}/_stcore/health", lambda: process.exitcode, 180)
-        found = re.search(rb"http\S+/moot/enter\S+", self._log.read_bytes()[before:])
-        assert found is not None, self.log
-        self.entrance = found[0].decode()
+        match = re.search(rb"http\S+/moot/enter\S+", self._log.read_bytes()[before:])
+        assert match is not None, self.log
+        self.entrance = match[0].decode()
 
     @property
     def log(self) -> str:
@@ -122,8 +122,8 @@ def _run(options: tuple[str, ...], environment: dict[str, str], log: Path, start
 
 def own_settings(folder: Path) -> dict[str, str]:
     """Return environment variables that keep a studio's settings in this folder and disable the keyring."""
-    own = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    return {**own, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+    folders = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    return {**folders, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
 
 
 STABLE = """() => {
@@ -148,13 +148,13 @@ def settle(page: Page) -> None:
 @contextmanager
 def studio(folder: Path, *options: str) -> Iterator[Studio]:
     """Start a studio on the sample project, or on that of ``--project``, and stop it afterwards."""
-    made = Studio(folder, *options)
-    made.start()
+    studio = Studio(folder, *options)
+    studio.start()
     try:
-        yield made
+        yield studio
     finally:
-        made.stop()
-        _ports.append(made.port)
+        studio.stop()
+        _ports.append(studio.port)
 
 
 def run_in_thread(function: Callable[..., object], *arguments: object) -> None:

@@ -104,9 +104,9 @@ def test_page_of_another_port_cannot_read_or_change_anything(
     page.goto(running.entrance)
     page.get_by_test_id("stSidebar").wait_for()
     page.goto(f"http://{host}:{foreign_page}/")
-    found = page.evaluate(PROBE, running.address)
-    assert found.pop("review") in ("opaque0", "refused")  # the browser may send it; the server refuses it
-    assert set(found.values()) == {"refused"}, found
+    report = page.evaluate(PROBE, running.address)
+    assert report.pop("review") in ("opaque0", "refused")  # the browser may send it; the server refuses it
+    assert set(report.values()) == {"refused"}, report
     context.close()
 
 

@@ -203,11 +203,11 @@ def check_themes(screen: Page) -> None:
     for scheme in ("light", "dark"):
         screen.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         settle(screen)
-        found = screen.evaluate(VIOLATIONS, OPTIONS)
-        assert not found, f"{scheme}\n" + "\n".join(
+        report = screen.evaluate(VIOLATIONS, OPTIONS)
+        assert not report, f"{scheme}\n" + "\n".join(
             f"{violation['id']}: {violation['help']}\n    {node['target']} {node['html'][:160]}\n    "
             + node["failureSummary"].replace("\n", " ")[:300]
-            for violation in found
+            for violation in report
             for node in violation["nodes"][:4]
         )
 
@@ -230,11 +230,11 @@ def test_list_that_scrolls_cuts_its_last_row(page: Page) -> None:
 
 def test_tab_reaches_every_control_in_order_with_a_visible_focus(screen: Page) -> None:
     for _ in range(3):  # on a busy machine the page redraws late for the theme of the last test, and controls move
-        found = walk_through_controls(screen)
-        redrawn, areas = found.pop("redrawn"), found.pop("areas")
-        if not redrawn or not any(found.values()):
+        result = walk_through_controls(screen)
+        redrawn, areas = result.pop("redrawn"), result.pop("areas")
+        if not redrawn or not any(result.values()):
             break
-    assert not {key: values for key, values in found.items() if values}
+    assert not {key: values for key, values in result.items() if values}
     assert areas == ["frame", "sidebar", "main"], "the order is: link to skip the sidebar, sidebar, page"
 
 

@@ -255,13 +255,13 @@ def test_finished_debate_can_be_replayed(page: Page) -> None:
     page.get_by_role("button", name=re.compile("Finished [1-9]")).press("Enter")
     page.locator(".finished-row").first.click()
     page.locator(".verdict:not(.hidden)").wait_for()
-    whole = reply_text(page)
+    text = reply_text(page)
     replay = page.get_by_role("button", name="Replay", exact=True)
     replay.wait_for()
     shown = replay.evaluate(START_AND_END_REPLAY)
-    assert len(shown) < len(whole) / 2
+    assert len(shown) < len(text) / 2
     page.locator(".verdict:not(.hidden)").wait_for()
-    assert reply_text(page) == whole
+    assert reply_text(page) == text
 
 
 def test_page_with_an_expired_cookie_shows_a_message(page: Page) -> None:

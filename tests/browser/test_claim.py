@@ -35,8 +35,8 @@ def fill(path: Path) -> None:
     session.store.documents.add([Document(f"d{n:03}", {"text": f"{texts[n % 3]} {n}"}) for n in range(COUNT)])
     version = session.store.codebooks.save(book)
     settings = planning.build_settings(planning.Plan(protocol="single"), book, version, session.models)
-    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    session.start_or_resume(made.run_id).result(120)
+    (run,) = planning.create_runs(session, settings, session.store.documents.ids())
+    session.start_or_resume(run.run_id).result(120)
     workspace.close()
 
 

@@ -77,10 +77,15 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, t
     running.kill()
     with Project(path) as project:
         store = project.store
-        made = store.events.all(kinds=["review"])
-        clicked = made[1:21]
+        reviews = store.events.all(kinds=["review"])
+        clicked = reviews[1:21]
         there = next(event.after for event in clicked if (event.document_id, event.item) == (document, "b"))
-        assert (made[0].document_id, made[0].item, made[0].before, made[0].after) == (document, "b", there, not there)
+        assert (reviews[0].document_id, reviews[0].item, reviews[0].before, reviews[0].after) == (
+            document,
+            "b",
+            there,
+            not there,
+        )
         assert len({(event.document_id, event.item) for event in clicked}) == 20
         assert all(event.after is not event.before for event in clicked)
         assert store.reviews.status_counts()["Submitted"] == 10
@@ -130,8 +135,8 @@ def test_grid_in_queue_order_records_which_documents_were_drawn(open_studio: Ope
     wait_for_rows(3)
     running.kill()
     with Project(path) as project:
-        found = project._connection.rows("SELECT how FROM selections ORDER BY seq")
-        assert [how for (how,) in found] == ["drawn"] * 4 + ["chosen"] + ["drawn"] * 2
+        result = project._connection.rows("SELECT how FROM selections ORDER BY seq")
+        assert [how for (how,) in result] == ["drawn"] * 4 + ["chosen"] + ["drawn"] * 2
 
 
 def test_hidden_view_takes_no_keys_and_loads_again_when_it_is_shown(open_studio: OpenStudio, tmp_path: Path) -> None:
@@ -152,8 +157,8 @@ def test_hidden_view_takes_no_keys_and_loads_again_when_it_is_shown(open_studio:
     page.locator(".save-state.saved").wait_for()
     running.kill()
     with Project(path) as project:
-        made = [(event.item, event.after) for event in project.store.events.all(kinds=["review"])]
-        assert made == [("b", False), ("b", True)]
+        reviews = [(event.item, event.after) for event in project.store.events.all(kinds=["review"])]
+        assert reviews == [("b", False), ("b", True)]
 
 
 EDIT = """async (document) => {
@@ -202,7 +207,7 @@ def test_queue_takes_over_the_order_of_a_new_sampling_frame(open_studio: OpenStu
     fresh = waiting.all_inner_texts()
     assert len(shown) == 12
     assert shown[0] in fresh, "the open document stays"
-    assert shown[1:] == [one for one in fresh if one != shown[0]]
+    assert shown[1:] == [text for text in fresh if text != shown[0]]
 
 
 def test_no_key_is_lost_at_80_ms_per_key(open_studio: OpenStudio, tmp_path: Path) -> None:
@@ -226,11 +231,11 @@ def test_no_key_is_lost_at_80_ms_per_key(open_studio: OpenStudio, tmp_path: Path
     page.locator(".save-state.saved").wait_for()
     running.kill()
     with Project(path) as project:
-        made = project.store.events.all(kinds=["review", "review_status"])
-        labels = [event for event in reversed(made) if event.kind == "review" and event.after is True]
+        events = project.store.events.all(kinds=["review", "review_status"])
+        labels = [event for event in reversed(events) if event.kind == "review" and event.after is True]
         assert [event.item for event in labels] == [ITEMS[digit - 1] for digit in digits]
         assert len({event.document_id for event in labels}) == len(digits)
-        submitted = [event.document_id for event in reversed(made) if event.after == "Submitted"]
+        submitted = [event.document_id for event in reversed(events) if event.after == "Submitted"]
         assert submitted == [event.document_id for event in labels]
 
 
@@ -272,9 +277,9 @@ def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_studio
         page.close(run_before_unload=True)
     running.stop()
     with Project(path) as project:
-        made = project.store.events.all(kinds=["review"])
-        assert {event.item for event in made if event.after is True} == {"a"}
-        assert len({event.document_id for event in made}) == 16
+        reviews = project.store.events.all(kinds=["review"])
+        assert {event.item for event in reviews if event.after is True} == {"a"}
+        assert len({event.document_id for event in reviews}) == 16
 
 
 def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(open_studio: OpenStudio, tmp_path: Path) -> None:
@@ -318,9 +323,9 @@ def test_a_button_takes_no_key_of_a_series_that_began_while_loading(open_studio:
     page.locator(".save-state.saved").wait_for()
     running.kill()
     with Project(path) as project:
-        made = project.store.events.all(kinds=["review", "mark", "review_status"])
-        assert {("b", True), ("note", "a note")} <= {(event.item, event.after) for event in made}
-        assert made[0].after == "Submitted"
+        events = project.store.events.all(kinds=["review", "mark", "review_status"])
+        assert {("b", True), ("note", "a note")} <= {(event.item, event.after) for event in events}
+        assert events[0].after == "Submitted"
 
 
 def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_studio: OpenStudio, tmp_path: Path) -> None:

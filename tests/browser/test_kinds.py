@@ -58,6 +58,6 @@ def test_mean_between_steps_is_shown_and_keys_rate_each_dimension(open_studio: O
     expect(page.locator(".save-state.saved")).to_be_visible()
     running.stop()
     with Project(path) as project:
-        made = [(event.document_id, event.item, event.after) for event in project.store.events.all(kinds=["review"])]
-        second = next(each for each in ("d0", "d1") if each != first)
-        assert made[::-1] == [(first, "w", 5), (first, "t", 1), (second, "w", 3), (second, "t", 3)]
+        reviews = [(event.document_id, event.item, event.after) for event in project.store.events.all(kinds=["review"])]
+        second = next(document for document in ("d0", "d1") if document != first)
+        assert reviews[::-1] == [(first, "w", 5), (first, "t", 1), (second, "w", 3), (second, "t", 3)]

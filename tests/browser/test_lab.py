@@ -29,7 +29,9 @@ def visit(page: Page, name: str) -> None:
 
 def broken_and_fixed(page: Page) -> tuple[int, int]:
     """Return the numbers of broken and fixed documents."""
-    broken, fixed = (page.locator(".trial-results .summary .number").nth(place).text_content() for place in (0, 1))
+    broken, fixed = (
+        page.locator(".trial-results .summary .number").nth(position).text_content() for position in (0, 1)
+    )
     return int(broken or 0), int(fixed or 0)
 
 

@@ -31,8 +31,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     preferences = folder / "config" / "moot" / "preferences.json"
     preferences.parent.mkdir(parents=True)
     preferences.write_text('{"pace": 20}')  # without a chosen pace, a run after the first is instant
-    with studio(folder) as made:
-        yield made
+    with studio(folder) as running:
+        yield running
 
 
 @pytest.fixture

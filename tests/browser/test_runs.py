@@ -43,15 +43,15 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     project = folder / "hotel.duckdb"
     for options in ([], ["--param", "extra_rounds=1"], ["--protocol", "single"]):
         annotate(project, "--limit", 30, *options)
-    with studio(folder, "--project", str(project)) as made:
-        yield made
+    with studio(folder, "--project", str(project)) as running:
+        yield running
 
 
 @pytest.fixture
 def page(open_tab: OpenTab, running: Studio) -> Page:
-    made = open_tab(running.entrance, "/runs")
-    made.locator(".leaderboard tbody tr").first.wait_for()
-    return made
+    page = open_tab(running.entrance, "/runs")
+    page.locator(".leaderboard tbody tr").first.wait_for()
+    return page
 
 
 def test_keys_move_select_rename_and_pin(page: Page) -> None:
@@ -163,8 +163,8 @@ def fill(path: Path) -> None:
             run = project.store.runs.create(settings, project.store.documents.ids(), details=details)
 
             async def debates(run_id: str, wrong: int) -> None:
-                for place, document in enumerate(project.store.documents.ids()):
-                    values = {"food": place >= wrong}
+                for position, document in enumerate(project.store.documents.ids()):
+                    values = {"food": position >= wrong}
                     await store_debate(project, run_id, document, dict.fromkeys(ROLES, values), values)
 
             asyncio.run(debates(run.run_id, n))

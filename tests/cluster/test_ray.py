@@ -29,21 +29,21 @@ def cluster() -> Iterator[str]:
     pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    made.add_node(num_cpus=1)
-    made.wait_for_nodes()
-    yield str(made.address)
-    made.shutdown()
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+    yield str(cluster.address)
+    cluster.shutdown()
 
 
 def worker_processes() -> list[int]:
     """Return the ids of the worker processes that run debates. Ray names them after their class."""
-    found = []
+    addresses = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if entry.name.isdigit() and TITLE in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-    return found
+                addresses.append(int(entry.name))
+    return addresses
 
 
 def test_killed_worker_loses_and_repeats_no_reply(tmp_path: Path, cluster: str) -> None:

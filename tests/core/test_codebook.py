@@ -119,8 +119,8 @@ def test_codebook_of_1001_labels_is_refused() -> None:
 
 
 def test_each_dimension_can_have_its_own_scale() -> None:
-    given = {"kind": "rating", "labels": [{"name": "Fluency", "scale": {"min": 0, "max": 2}}, {"name": "Overall"}]}
-    codebook = parse_codebook(given)
+    source = {"kind": "rating", "labels": [{"name": "Fluency", "scale": {"min": 0, "max": 2}}, {"name": "Overall"}]}
+    codebook = parse_codebook(source)
     fluency, overall = codebook.items
     assert codebook.scale_of(fluency) == Scale(min=0, max=2)
     assert codebook.scale_of(overall) == Scale(min=1, max=5)
@@ -132,13 +132,13 @@ def test_each_dimension_can_have_its_own_scale() -> None:
 
 
 def test_equal_scales_of_all_dimensions_become_the_scale_of_the_codebook() -> None:
-    own = {"scale": {"min": 0, "max": 2}}
-    each = parse_codebook({"kind": "rating", "labels": [{"name": "A", **own}, {"name": "B", **own}]})
-    shared = parse_codebook({"kind": "rating", "labels": [{"name": "A"}, {"name": "B"}], **own})
-    assert each == shared
-    assert each.hash == shared.hash
+    scale = {"scale": {"min": 0, "max": 2}}
+    codebook = parse_codebook({"kind": "rating", "labels": [{"name": "A", **scale}, {"name": "B", **scale}]})
+    shared = parse_codebook({"kind": "rating", "labels": [{"name": "A"}, {"name": "B"}], **scale})
+    assert codebook == shared
+    assert codebook.hash == shared.hash
     with pytest.raises(CodebookError, match="a scale belongs to kind rating"):
-        parse_codebook({"labels": [{"name": "A", **own}]})
+        parse_codebook({"labels": [{"name": "A", **scale}]})
 
 
 @pytest.mark.parametrize("text", [

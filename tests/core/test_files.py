@@ -102,10 +102,10 @@ def test_full_disk_is_recognised_by_number_and_by_words(error: OSError, full: bo
 
 def refusals(count: int, *, windows: bool) -> list[PermissionError]:
     """Return errors as ``os.replace`` raises them for a file that is open in another program."""
-    found = [PermissionError(13, "Access is denied") for _ in range(count)]
-    for error in found if windows else ():
+    errors = [PermissionError(13, "Access is denied") for _ in range(count)]
+    for error in errors if windows else ():
         error.winerror = 5  # type: ignore[attr-defined]
-    return found
+    return errors
 
 
 @pytest.fixture

@@ -95,9 +95,9 @@ def test_context_fields_precede_the_text_with_their_names() -> None:
 
 @pytest.mark.parametrize("protocol", ["ecj", "single", "discussion", "courtroom", "panel"])
 def test_template_set_of_a_paper_replaces_the_prompts_of_roles(protocol: str) -> None:
-    own, paper = shipped_templates(protocol), shipped_templates(protocol, "paper")
-    changed = {name for name in own if paper[name] != own[name]}
-    assert own.keys() == paper.keys()
+    shipped, paper = shipped_templates(protocol), shipped_templates(protocol, "paper")
+    changed = {name for name in shipped if paper[name] != shipped[name]}
+    assert shipped.keys() == paper.keys()
     assert changed
     assert all(paper[name].name.startswith(f"{protocol}/paper/") for name in changed)
 

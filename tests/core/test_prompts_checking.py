@@ -14,8 +14,8 @@ HEAD = "## system\nYou label a {{ unit }}.\n\n## user\n"
 
 
 def problems_of(text: str) -> list[tuple[int, str, str]]:
-    found = check(text, KNOWN, wanted=("extraction",), needed=("document",))
-    return [(problem.line, problem.severity, problem.message) for problem in found]
+    result = check(text, KNOWN, wanted=("extraction",), needed=("document",))
+    return [(problem.line, problem.severity, problem.message) for problem in result]
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def problems_of(text: str) -> list[tuple[int, str, str]]:
     ],
 )
 def test_problems_are_reported_with_their_lines(text: str, problems: list[tuple[int, str, str]]) -> None:
-    found = problems_of(text)
-    assert [(line, weight) for line, weight, _ in found] == [(line, weight) for line, weight, _ in problems]
-    assert all(message.startswith(start) for (_, _, message), (_, _, start) in zip(found, problems, strict=True))
+    result = problems_of(text)
+    assert [(line, weight) for line, weight, _ in result] == [(line, weight) for line, weight, _ in problems]
+    assert all(message.startswith(start) for (_, _, message), (_, _, start) in zip(result, problems, strict=True))
 
 
 def test_unknown_variable_is_reported_once_per_line() -> None:

@@ -67,7 +67,7 @@ def test_stopped_template_is_not_rendered_again(monkeypatch: pytest.MonkeyPatch)
 def test_edited_template_renders_like_the_shipped_one() -> None:
     templates = prompts.shipped_templates("ecj")
     judge, block = templates["judge"], templates["definitions"]
-    other = {name: each.model_copy(update={"text": each.text + "\n"}) for name, each in templates.items()}
+    other = {name: template.model_copy(update={"text": template.text + "\n"}) for name, template in templates.items()}
     values = VALUES | {"extraction": "e", "critique": "c", "task": "", "final_decision": "", "reminder": ""}
     in_process = prompts.render(judge, values | {"definitions": prompts.render_text(block, VALUES)})
     own_block = prompts.render_text(other["definitions"], VALUES)

@@ -121,8 +121,8 @@ class Batches:
         if end != "completed":
             del requests[len(requests) // 2 :]
         good, bad = [], []
-        for one in requests:
-            row: dict[str, Any] = {"id": "r", "custom_id": one["custom_id"], "response": None, "error": None}
+        for request in requests:
+            row: dict[str, Any] = {"id": "r", "custom_id": request["custom_id"], "response": None, "error": None}
             if self.chance.random() < self.config.get("lose", 0):
                 continue
             if self.chance.random() < self.config.get("expire", 0):
@@ -130,8 +130,8 @@ class Batches:
             elif self.chance.random() < self.config.get("fail", 0):
                 bad.append({**row, "response": {"status_code": 500, "body": {"error": {"message": "Out of order."}}}})
             else:
-                self.answered[one["custom_id"]] += 1
-                body = self.reply(one["body"])
+                self.answered[request["custom_id"]] += 1
+                body = self.reply(request["body"])
                 if self.config.get("empty"):
                     body["choices"][0]["message"]["content"] = ""
                 good.append({**row, "response": {"status_code": 200, "body": body}})
@@ -150,8 +150,8 @@ class Batches:
 def answer(body: dict[str, Any]) -> dict[str, Any]:
     """Return a chat completion with the labels whose words the last message contains."""
     last = body["messages"][-1]["content"]
-    found = [f"#{name}" for name, word in WORDS.items() if word in last] or ["none"]
-    text = f"The aspects present in this review are: {', '.join(found)}"
+    aspects = [f"#{name}" for name, word in WORDS.items() if word in last] or ["none"]
+    text = f"The aspects present in this review are: {', '.join(aspects)}"
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 60}}
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     return {"id": "c", "object": "chat.completion", "model": body["model"], "choices": [choice], "usage": usage}

@@ -15,19 +15,19 @@ class NoDisk(Exception):
 @contextlib.contextmanager
 def small_disk(folder: Path, megabytes: int = 48) -> Iterator[Path]:
     """Mount a new ext4 file system that becomes read-only at its first error, and yield its folder. Raises NoDisk."""
-    image, place = folder / "image", folder / "disk"
-    place.mkdir()
+    image, disk = folder / "image", folder / "disk"
+    disk.mkdir()
     with image.open("wb") as file:
         file.truncate(megabytes << 20)
     try:
         subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
-        subprocess.run(["mount", "-o", "loop,errors=remount-ro", image, place], check=True, capture_output=True)
+        subprocess.run(["mount", "-o", "loop,errors=remount-ro", image, disk], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise NoDisk(f"needs root, mkfs.ext4 and loop devices: {error}") from error
     try:
-        yield place
+        yield disk
     finally:
-        subprocess.run(["umount", "-l", place], check=True)
+        subprocess.run(["umount", "-l", disk], check=True)
 
 
 def make_read_only(disk: Path) -> None:

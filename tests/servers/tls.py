@@ -97,14 +97,14 @@ def _make_chains(folder: Path, signer: Path) -> dict[str, Path]:
     key, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     authority = _certificate("Moot test signer", key, "Moot test signer", key, now, "127.0.0.1", is_signer=True)
     signer.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
-    made = {
+    files = {
         "valid": (key, now, "127.0.0.1"),
         "expired": (key, now - timedelta(days=60), "127.0.0.1"),
         "other host": (key, now, "127.0.0.2"),
         "unknown signer": (other, now, "127.0.0.1"),
     }
     chains = {}
-    for kind, (signing, start, host) in made.items():
+    for kind, (signing, start, host) in files.items():
         own = ec.generate_private_key(ec.SECP256R1())
         issuer = "Moot test signer" if signing is key else "Somebody else"
         leaf = _certificate("server", own, issuer, signing, start, host)

@@ -119,7 +119,7 @@ class Report:
         """Return the report as text."""
         sizes = [size for _, _, size, _ in self.memory]
         slope, heap = self.memory_slope(), self.heap_slope()
-        whole = self._memory_slope(lambda size, _file: size)
+        overall = self._memory_slope(lambda size, _file: size)
         faults = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.attempts.items())) or "none"
         return [
             f"{self.debates:,} debates in {self.seconds:,.0f} s, {self.calls:,} calls; failed attempts: {faults}",
@@ -130,8 +130,8 @@ class Report:
             f"memory of the studio: {min(sizes, default=0):.0f} to {max(sizes, default=0):.0f} MB"
             + (
                 ""
-                if slope is None or whole is None
-                else f", {whole:+.2f} MB per 1,000 debates in the last process, {slope:+.2f} beyond the project file"
+                if slope is None or overall is None
+                else f", {overall:+.2f} MB per 1,000 debates in the last process, {slope:+.2f} beyond the project file"
             ),
             f"heap of the page: {min((size for _, size in self.heap), default=0):.1f} to "
             f"{max((size for _, size in self.heap), default=0):.1f} MB"
@@ -175,8 +175,8 @@ class Soak:
         home = folder / "home"
         home.mkdir()
         prepare(folder, self.project, debates, url)
-        own = {"HOME": str(home), **_own_clock(folder, self._clock), **(environment or {})}
-        self.studio = Studio(folder, "--project", str(self.project), environment=own)
+        environment_of_run = {"HOME": str(home), **_own_clock(folder, self._clock), **(environment or {})}
+        self.studio = Studio(folder, "--project", str(self.project), environment=environment_of_run)
         self._companions = Companions(self.studio)
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         context.set_default_timeout(PATIENCE)
@@ -294,9 +294,9 @@ class Soak:
             self._print("no C compiler: the clock is not changed")
             return
         self.page.wait_for_timeout(2500)
-        found = (self._companions.clock() - time.time()) / 3600
-        if abs(found - hours) > 0.1:
-            self.report.problems.append(f"the clock of the studio is off by {found:.1f} h, not by {hours} h")
+        offset = (self._companions.clock() - time.time()) / 3600
+        if abs(offset - hours) > 0.1:
+            self.report.problems.append(f"the clock of the studio is off by {offset:.1f} h, not by {hours} h")
 
     def look_around(self) -> None:
         """Visit other pages and return to the Run page."""

@@ -29,8 +29,8 @@ def entries(n: int, truth: str | None, *others: str | None, author: str = "ada",
         Answer(question.id, f"{group}{m}", 1.0, group, choice, seconds=2.0 * m, cost_usd=0.1)
         for m, choice in enumerate(others)
     ]
-    own = Answer(question.id, author, 1.0, choice=truth, abstention=None if truth else "not sure", seconds=6)
-    return [Submission(f"d{n}", author, float(n), f"Text {n}.", "c", questions=(question,)), own, *answers]
+    answer = Answer(question.id, author, 1.0, choice=truth, abstention=None if truth else "not sure", seconds=6)
+    return [Submission(f"d{n}", author, float(n), f"Text {n}.", "c", questions=(question,)), answer, *answers]
 
 
 def test_accuracy_strata_kappa_and_divergence_match_hand_counts() -> None:
@@ -43,7 +43,7 @@ def test_accuracy_strata_kappa_and_divergence_match_hand_counts() -> None:
     (report,) = group_reports(asked_questions(log).values())
     assert (report.questions, report.labels) == (3, 6)
     assert report.accuracy.value == pytest.approx(3 / 6)
-    assert [(one.agreeing, one.questions) for one in report.strata] == [(2, 2), (1, 1)]
+    assert [(stratum.agreeing, stratum.questions) for stratum in report.strata] == [(2, 2), (1, 1)]
     assert report.strata[0].accuracy.value == pytest.approx(0.5)
     assert report.strata[1].accuracy.interval == wilson(round(report.strata[1].accuracy.value or 0), 1)
     # The annotators answer calm calm sad and calm calm angry: p_o = 2/3, p_e = 4/9, kappa = (2/9) / (5/9).
@@ -56,27 +56,27 @@ def test_accuracy_strata_kappa_and_divergence_match_hand_counts() -> None:
 
 
 def test_questions_of_one_of_several_authors_are_one_case() -> None:
-    own = [entries(n, "calm", "calm", ("calm", "sad")[n % 2]) for n in range(1, 6)]
+    asked = [entries(n, "calm", "calm", ("calm", "sad")[n % 2]) for n in range(1, 6)]
     other = entries(6, "calm", author="bo")
-    (report,) = group_reports(asked_questions([entry for some in own for entry in some]).values())
+    (report,) = group_reports(asked_questions([entry for some in asked for entry in some]).values())
     assert report.accuracy.interval is not None, "with a single author, questions are independent"
-    (report,) = group_reports(asked_questions([entry for some in [*own, other] for entry in some]).values())
+    (report,) = group_reports(asked_questions([entry for some in [*asked, other] for entry in some]).values())
     assert report.accuracy == Estimate(7 / 10, None), "both annotators read texts of the same author"
-    assert [one.accuracy.interval for one in report.strata] == [None, None]
+    assert [stratum.accuracy.interval for stratum in report.strata] == [None, None]
 
 
 def test_completion_counts_abstentions_as_answers() -> None:
     log = [*entries(1, "calm"), *entries(2, None), *entries(3, "sad")[:1]]
-    found = collection(log)
-    assert (found.asked, found.answered, found.abstained, found.declined) == (3, 1, 1, 0)
-    assert found.completion.value == pytest.approx(2 / 3)
-    assert found.abstention.value == pytest.approx(1 / 2)
-    assert found.seconds == 6
+    result = collection(log)
+    assert (result.asked, result.answered, result.abstained, result.declined) == (3, 1, 1, 0)
+    assert result.completion.value == pytest.approx(2 / 3)
+    assert result.abstention.value == pytest.approx(1 / 2)
+    assert result.seconds == 6
 
 
 def test_empty_log_has_no_figures() -> None:
-    found = collection([])
-    assert (found.asked, found.completion.value, found.seconds) == (0, None, None)
+    result = collection([])
+    assert (result.asked, result.completion.value, result.seconds) == (0, None, None)
     assert group_reports(()) == ()
     assert mean_kappa([[0, None], [1]], ["a", "b"]) == Estimate(None, None)
 
@@ -84,12 +84,12 @@ def test_empty_log_has_no_figures() -> None:
 def test_kappa_of_two_annotators_has_the_interval_of_their_agreement() -> None:
     pairs = [[1, 1], [1, 1], [0, 0], [0, 0], [1, 0]]
     theirs = with_interval(lambda given, times: cohen_kappa(given[:, 0], given[:, 1], times), np.array(pairs))
-    found = mean_kappa(pairs, list("abcde"))
-    assert found.value == pytest.approx(theirs.value)
-    assert found.interval is not None
+    result = mean_kappa(pairs, list("abcde"))
+    assert result.value == pytest.approx(theirs.value)
+    assert result.interval is not None
     assert theirs.interval is not None
-    assert found.interval.low == pytest.approx(theirs.interval.low)
-    assert mean_kappa(pairs, ["a", "a", "b", "b", "c"]).interval != found.interval
+    assert result.interval.low == pytest.approx(theirs.interval.low)
+    assert mean_kappa(pairs, ["a", "a", "b", "b", "c"]).interval != result.interval
 
 
 def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
@@ -98,8 +98,8 @@ def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
     assert {task.asked.question.id for task in tasks} == {"d5/f", "d6/f"}, "a prediction needs five earlier answers"
     assert {task.source for task in tasks} == {"author", "people", "random"}
     by_source = {task.source: task for task in tasks if task.asked.question.id == "d5/f"}
-    assert [one.answer for one in by_source["author"].earlier] == ["sad", "calm", "sad", "calm", "sad"]
-    assert [one.answer for one in by_source["people"].earlier] == ["angry"] * 5
+    assert [earlier.answer for earlier in by_source["author"].earlier] == ["sad", "calm", "sad", "calm", "sad"]
+    assert [earlier.answer for earlier in by_source["people"].earlier] == ["angry"] * 5
     assert by_source["author"].same == 5
     results = predictivity(tasks, ["calm" if task.source == "author" else None for task in tasks])
     author, people, _ = results
@@ -120,7 +120,7 @@ def test_impressions_in_quick_succession_are_merged_and_every_click_counts() -> 
         Reaction("d1", "ada", day + 3, helpful=True), impression(2, day + 5), impression(3, day + 60, KEYWORDS),
         impression(4, 2 * day), impression(4, 2 * day + 100),
     ]  # fmt: skip
-    rates = {(one.day, one.arm): (one.impressions, one.clicks) for one in click_rates(log)}
+    rates = {(rate.day, rate.arm): (rate.impressions, rate.clicks) for rate in click_rates(log)}
     assert rates["", SELECTOR] == (2, 2)
     assert rates["1970-01-02", SELECTOR] == (1, 2)
     assert rates["1970-01-02", KEYWORDS] == (1, 0)
@@ -130,7 +130,7 @@ def test_impressions_in_quick_succession_are_merged_and_every_click_counts() -> 
 def test_spamming_authors_are_left_out() -> None:
     texts = [Submission(f"s{n}", "bot", float(n), "", excluded="spam" if n % 2 else "") for n in range(6)]
     assert spam_authors(texts) == {"bot"}
-    assert not any(one.impressions for one in click_rates([*texts, impression(1, 9.0, author="bot")]))
+    assert not any(rate.impressions for rate in click_rates([*texts, impression(1, 9.0, author="bot")]))
     assert spam_authors(texts[:4]) == frozenset()
 
 

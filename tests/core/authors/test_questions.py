@@ -39,11 +39,11 @@ def test_each_label_is_a_feature_and_a_choice_is_one_feature() -> None:
     urgent, feeling = features_of(several)
     assert dict(urgent.values) == {"Yes": True, "No": False}
     assert (feeling.open, feeling.suggestions, dict(feeling.values)) == ("options", ("calm",), {})
-    one = Codebook(name="Mood", kind="choice", labels=(Label(name="Good", id="g"), Label(name="Bad", id="b")))
-    (mood,) = features_of(one)
+    choice_book = Codebook(name="Mood", kind="choice", labels=(Label(name="Good", id="g"), Label(name="Bad", id="b")))
+    (mood,) = features_of(choice_book)
     assert (mood.item, mood.name, dict(mood.values)) == ("label", "Mood", {"Good": "g", "Bad": "b"})
     rated = Codebook(kind="rating", labels=(Label(name="Wit", scale=Scale(min=1, max=3)), Label(name="Tone")))
-    assert [tuple(one.values) for one in features_of(rated)] == [("1", "2", "3"), ("1", "2", "3", "4", "5")]
+    assert [tuple(feature.values) for feature in features_of(rated)] == [("1", "2", "3"), ("1", "2", "3", "4", "5")]
 
 
 def test_open_labels_are_excluded_from_runs_and_do_not_change_older_hashes() -> None:
@@ -56,12 +56,12 @@ def test_open_labels_are_excluded_from_runs_and_do_not_change_older_hashes() -> 
 
 def test_predicted_value_is_among_at_most_four_shuffled_options() -> None:
     candidates = ["calm", "Angry ", "calm", "proud", "bored", "tired"]
-    made = make_question("d1", FEELING, "How  do you feel?", candidates, Prediction("curious", 0.4))
-    assert made.text == "How do you feel?"
-    assert set(made.options) == {"curious", "calm", "Angry", "proud"}
+    question = make_question("d1", FEELING, "How  do you feel?", candidates, Prediction("curious", 0.4))
+    assert question.text == "How do you feel?"
+    assert set(question.options) == {"curious", "calm", "Angry", "proud"}
     orders = {make_question(f"d{n}", FEELING, "?", candidates, Prediction("curious")).options for n in range(12)}
     assert len(orders) > 1, "the order differs between questions"
-    assert made == make_question("d1", FEELING, "How do you feel?", candidates, Prediction("curious", 0.4))
+    assert question == make_question("d1", FEELING, "How do you feel?", candidates, Prediction("curious", 0.4))
 
 
 def test_points_of_a_scale_keep_their_order_and_have_no_further_numbers() -> None:
@@ -89,10 +89,10 @@ def test_question_without_two_options_asks_for_a_word() -> None:
 @example(["calm"], "„")
 @given(st.lists(st.text(max_size=8), max_size=8), st.one_of(st.none(), st.text(max_size=8)))
 def test_options_are_different_and_can_be_annotated(candidates: list[str], predicted: str | None) -> None:
-    made = make_question("d", FEELING, "?", candidates, Prediction(predicted))
-    assert len(made.options) <= 4
-    assert len(made.options) != 1
-    assert not made.options or len(made.codebook.labels) == len(made.options)
+    question = make_question("d", FEELING, "?", candidates, Prediction(predicted))
+    assert len(question.options) <= 4
+    assert len(question.options) != 1
+    assert not question.options or len(question.codebook.labels) == len(question.options)
 
 
 def test_loss_is_match_for_options_and_distance_for_words() -> None:

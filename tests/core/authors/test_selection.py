@@ -79,7 +79,7 @@ def test_abstentions_are_counted_and_have_no_value() -> None:
 def test_keywords_separate_the_answers_of_a_feature() -> None:
     yes = ("which kettle shall I buy", "buy or rent a boat", "shall we buy it")
     texts = {"Yes": yes, "no": ("hi", "why is it dark"), "No": ("it rained again", "a dream of rain")}
-    examples = [Example(text, value) for value, own in texts.items() for text in own]
+    examples = [Example(text, value) for value, texts_of_value in texts.items() for text in texts_of_value]
     assert keywords(examples)["Yes"][0] == "buy"
     feature = Feature("a", "Purchase", values={"Yes": True, "No": False})
     step = requests.predict(
@@ -87,7 +87,9 @@ def test_keywords_separate_the_answers_of_a_feature() -> None:
     )
     (request,) = next(step)
     assert "- Yes: buy" in request.messages[-1].content
-    assert keywords([one for one in examples if one.value == "Yes"]) == {}, "keywords need examples of another value"
+    assert keywords([example for example in examples if example.value == "Yes"]) == {}, (
+        "keywords need examples of another value"
+    )
     assert keywords([]) == {}
 
 
@@ -107,7 +109,7 @@ def test_reactions_change_relevance_but_not_predictors_or_uncertainty() -> None:
     plain, click = replay([submission(1), shown]), replay([submission(1), shown, Reaction("d1", "ada", 2.0)])
     ignored = replay([submission(1), shown, submission(2)])
     refused = replay([submission(1), shown, Reaction("d1", "ada", 2.0, helpful=False)])
-    relevance = [one.selector.score("a", UNSURE).relevance for one in (plain, click, ignored, refused)]
+    relevance = [ranker.selector.score("a", UNSURE).relevance for ranker in (plain, click, ignored, refused)]
     assert relevance[1] > relevance[0] > relevance[2] == relevance[3]
     assert click.examples == plain.examples
     assert click.selector.score("a", UNSURE).uncertainty == plain.selector.score("a", UNSURE).uncertainty
@@ -173,5 +175,8 @@ def test_uncertainty_sampling_reduces_the_error_faster_than_random_sampling() ->
 
     by_uncertainty = mean(lambda scores, _rng: most_uncertain(scores, 2))
     at_random = mean(lambda scores, rng: rng.sample([score.item for score in scores], 2))
-    assert all(one < other for one, other in zip(by_uncertainty, at_random, strict=True)), (by_uncertainty, at_random)
+    assert all(first < other for first, other in zip(by_uncertainty, at_random, strict=True)), (
+        by_uncertainty,
+        at_random,
+    )
     assert by_uncertainty[1] < at_random[2], "the same error is reached twenty texts earlier"

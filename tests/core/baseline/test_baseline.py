@@ -133,8 +133,8 @@ def debate(text: str, codebook: Codebook = HOTEL) -> tuple[Reply, Reply, Reply]:
     return extraction, critique, reply("judge", text, codebook, extraction=extraction, critique=critique)
 
 
-def present(found: Reply, codebook: Codebook = HOTEL) -> list[str]:
-    return [codebook.label(item).name for item in found.reading.present]
+def present(answer: Reply, codebook: Codebook = HOTEL) -> list[str]:
+    return [codebook.label(item).name for item in answer.reading.present]
 
 
 def claim(*names: str, codebook: Codebook = HOTEL, text: str = "") -> Reply:
@@ -155,9 +155,9 @@ class TestExtractor:
         ]
 
     def test_label_without_a_hit_is_absent(self) -> None:
-        found = reply("extractor", "We slept.")
-        assert found.text.splitlines()[-1] == "The aspects present in this hotel review are: none"
-        assert set(found.reading.values.values()) == {False}
+        answer = reply("extractor", "We slept.")
+        assert answer.text.splitlines()[-1] == "The aspects present in this hotel review are: none"
+        assert set(answer.reading.values.values()) == {False}
 
     def test_annotator_ignores_other_replies(self) -> None:
         assert write_text("annotator", "Breakfast was fine.", extraction=claim("Bar")) == write_text(
@@ -179,17 +179,17 @@ class TestExtractor:
         text = (
             'Breakfast\nFinal Decision: "The aspects present in this hotel review are: #Bar"\n{"labels": ["Service"]}'
         )
-        for found in debate(text):
-            assert "Food" in present(found)
-            assert "Cleanliness" not in present(found)
+        for answer in debate(text):
+            assert "Food" in present(answer)
+            assert "Cleanliness" not in present(answer)
         text = "The breakfast: Undecided: #Food. The aspects present in this hotel review are: #Cleanliness"
         assert reply("extractor", text).reading.undecided == {}
 
 
 class TestCritic:
     def test_critic_agrees_with_a_supported_label(self) -> None:
-        found = reply("critic", "Breakfast was fine.", extraction=claim("Food"))
-        assert found.text.splitlines() == [
+        answer = reply("critic", "Breakfast was fine.", extraction=claim("Food"))
+        assert answer.text.splitlines() == [
             "Word-list baseline: I have no objection.",
             '- #Food is supported: "Breakfast was fine" (breakfast).',
             "The aspects present in this hotel review are: #Food",
@@ -217,10 +217,10 @@ class TestCritic:
         assert "Cleanliness" in present(debate("the maids were friendly and the floor clean")[2])
 
     def test_critic_challenges_unsupported_labels_and_names_missed_labels(self) -> None:
-        found = reply("critic", "Breakfast was fine.", extraction=claim("Bar"))
-        assert "- #Bar is doubtful: none of its words is in the text." in found.text
-        assert '- #Food was missed: "Breakfast was fine" (breakfast)' in found.text
-        assert present(found) == ["Food"]
+        answer = reply("critic", "Breakfast was fine.", extraction=claim("Bar"))
+        assert "- #Bar is doubtful: none of its words is in the text." in answer.text
+        assert '- #Food was missed: "Breakfast was fine" (breakfast)' in answer.text
+        assert present(answer) == ["Food"]
 
     def test_critic_uses_the_text_if_the_extraction_is_unreadable(self) -> None:
         unreadable = Reply(text="?", reading=Reading(problem="no list"))
@@ -229,10 +229,10 @@ class TestCritic:
 
 class TestJudge:
     def test_judge_keeps_shared_labels_and_checks_disputed_labels(self) -> None:
-        found = reply(
+        answer = reply(
             "judge", "Breakfast.", extraction=claim("Food", "Bar", "Service"), critique=claim("Food", "Service")
         )
-        assert found.text.splitlines() == [
+        assert answer.text.splitlines() == [
             "Word-list baseline: weighing the sides.",
             "- #Service is kept, uncontested.",
             "- #Food is kept, uncontested.",
@@ -246,24 +246,24 @@ class TestJudge:
         assert present(found) == ["Food"]
 
     def test_judge_does_not_add_labels(self) -> None:
-        found = reply("judge", "Breakfast was fine, staff rude.", extraction=claim("Food"), critique=claim())
-        assert present(found) == ["Food"]
+        answer = reply("judge", "Breakfast was fine, staff rude.", extraction=claim("Food"), critique=claim())
+        assert present(answer) == ["Food"]
 
     def test_judge_uses_the_text_without_a_readable_list(self) -> None:
         fault = Reply(error=ReplyError("cut", "cut"))
-        found = reply("judge", "Breakfast was fine.", extraction=fault, critique=Reply(text="?"))
-        assert present(found) == ["Food"]
+        answer = reply("judge", "Breakfast was fine.", extraction=fault, critique=Reply(text="?"))
+        assert present(answer) == ["Food"]
 
     def test_other_roles_answer_from_their_inputs(self) -> None:
         text = "Breakfast was fine."
-        one, two = claim("Food"), claim("Bar")
+        first, second = claim("Food"), claim("Bar")
         assert write_text("witness", text) == write_text("extractor", text)
-        assert write_text("defender", text, extraction=one) == write_text("critic", text, extraction=one)
-        assert write_text("chair", text, extraction=one, critique=two) == write_text(
-            "judge", text, extraction=one, critique=two
+        assert write_text("defender", text, extraction=first) == write_text("critic", text, extraction=first)
+        assert write_text("chair", text, extraction=first, critique=second) == write_text(
+            "judge", text, extraction=first, critique=second
         )
-        assert write_text("chair", text, statements=(one, two)) == write_text(
-            "judge", text, extraction=one, critique=two
+        assert write_text("chair", text, statements=(first, second)) == write_text(
+            "judge", text, extraction=first, critique=second
         )
         assert write_text("chair", text, topic="x", rounds=3, extraction=None) == write_text("extractor", text)
 
@@ -380,19 +380,19 @@ class TestDoubts:
 
     def test_text_in_another_language_uses_listed_words(self) -> None:
         book = Codebook(labels=(Label(name="Food", description="Pizza and wine", keywords=("Frühstück",)),))
-        found = reply("extractor", "Das Frühstück war nicht gut und die Pizza auch nicht.", book)
-        assert "does not look English" in found.text
-        assert present(found, book) == ["Food"]
+        answer = reply("extractor", "Das Frühstück war nicht gut und die Pizza auch nicht.", book)
+        assert "does not look English" in answer.text
+        assert present(answer, book) == ["Food"]
         assert present(reply("extractor", "Die Pizza und der Wein, das war nicht gut.", book), book) == []
 
 
 class TestUnusable:
     def test_label_without_words_is_undecided_in_every_role(self) -> None:
-        for found in debate("The price is fair.", UNUSABLE):
-            lines = found.text.splitlines()
+        for answer in debate("The price is fair.", UNUSABLE):
+            lines = answer.text.splitlines()
             assert lines[-3:-1] == ["Undecided: #Other", "Undecided: #the"]
-            assert present(found, UNUSABLE) == ["Price"]
-            assert set(found.reading.undecided) == {UNUSABLE.labels[0].id, UNUSABLE.labels[2].id}
+            assert present(answer, UNUSABLE) == ["Price"]
+            assert set(answer.reading.undecided) == {UNUSABLE.labels[0].id, UNUSABLE.labels[2].id}
 
     def test_judge_leaves_a_label_without_words_undecided(self) -> None:
         parsed_reply = claim("Other", "Price", codebook=UNUSABLE)
@@ -458,8 +458,8 @@ class TestRating:
 
     def rated(self, role: str, document: Document, **inputs: object) -> Mapping[str, object]:
         request = Request(role, (), inputs=inputs, form="ratings")
-        found = parse_reply(request, Reply(baseline.write_reply(request, self.BOOK, document)), self.BOOK, document)
-        return {self.BOOK.label(item).name: value for item, value in found.reading.values.items()}
+        result = parse_reply(request, Reply(baseline.write_reply(request, self.BOOK, document)), self.BOOK, document)
+        return {self.BOOK.label(item).name: value for item, value in result.reading.values.items()}
 
     def parsed_reply(self, rating: int) -> Reply:
         return Reply(reading=Reading(values={self.BOOK.items[1]: rating}))
@@ -549,13 +549,13 @@ class TestRoles:
 
 class TestHits:
     def spans(self, text: str) -> Mapping[str, list[str]]:
-        found = baseline.keyword_spans(HOTEL, text)
-        return {HOTEL.label(key).name: [text[a:b] for a, b in spans] for key, spans in found.items()}
+        result = baseline.keyword_spans(HOTEL, text)
+        return {HOTEL.label(key).name: [text[a:b] for a, b in spans] for key, spans in result.items()}
 
     def test_keywords_match_in_inflected_forms(self) -> None:
-        found = self.spans("Stained sheets, uncleaned baths, DIRTIER than a mould; Front-Desk")
-        assert found["Cleanliness"] == ["Stained", "uncleaned", "DIRTIER", "mould"]
-        assert found["Service"] == ["Front-Desk"]
+        result = self.spans("Stained sheets, uncleaned baths, DIRTIER than a mould; Front-Desk")
+        assert result["Cleanliness"] == ["Stained", "uncleaned", "DIRTIER", "mould"]
+        assert result["Service"] == ["Front-Desk"]
 
     def test_phrase_replaces_its_words_within_a_label_only(self) -> None:
         assert self.spans("the wine  lists at the front desk, $5") == {
@@ -590,19 +590,19 @@ def test_any_text_gets_a_readable_reply_with_quotes_from_the_text(text: str) -> 
     for codebook in (HOTEL, CHOICE, UNUSABLE, EMPTY):
         inputs: dict[str, Reply] = {}
         for role, name in (("extractor", "extraction"), ("critic", "critique"), ("judge", "")):
-            found = reply(role, text, codebook, **inputs)
-            assert found.text == reply(role, text, codebook, **inputs).text
+            answer = reply(role, text, codebook, **inputs)
+            assert answer.text == reply(role, text, codebook, **inputs).text
             if codebook.kind == "multilabel" and codebook.labels:
-                assert set(found.reading.values) | set(found.reading.undecided) == {
+                assert set(answer.reading.values) | set(answer.reading.undecided) == {
                     label.id for label in codebook.labels
                 }
-                assert not found.reading.unknown
-            last = found.text.splitlines()[-1]
-            for line in found.text.split("\n")[1:]:
+                assert not answer.reading.unknown
+            last = answer.text.splitlines()[-1]
+            for line in answer.text.split("\n")[1:]:
                 for quote in re.findall(r'"([^"\n]*)"', line) if line != last else ():
                     assert quote in text
                     assert 0 < len(quote) <= 160
-            inputs[name] = found
+            inputs[name] = answer
     for spans in baseline.keyword_spans(HOTEL, text).values():
         assert all(0 <= start < end <= len(text) for start, end in spans)
 
@@ -640,12 +640,12 @@ def macro_f1(codebook: Codebook, path: Path) -> list[float]:
     """Return macro F1 of extractor, critic and judge against the columns named like the labels."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    lists = [[set(present(found, codebook)) for found in debate(row["text"], codebook)] for row in rows]
+    lists = [[set(present(answer, codebook)) for answer in debate(row["text"], codebook)] for row in rows]
     scores = []
     for role in range(3):
         f1 = []
         for name in codebook.names:
-            cells = [(name in found[role], row[name] == "1") for found, row in zip(lists, rows, strict=True)]
+            cells = [(name in names[role], row[name] == "1") for names, row in zip(lists, rows, strict=True)]
             right, wrong = cells.count((True, True)), cells.count((True, False)) + cells.count((False, True))
             f1.append(2 * right / (2 * right + wrong))
         scores.append(sum(f1) / len(f1))
@@ -754,10 +754,10 @@ def restaurant(name: str = REST, description: str = "") -> Codebook:
 )
 def test_text_without_words_of_other_labels_gets_the_label_for_the_rest(name: str, description: str) -> None:
     book = restaurant(name, description)
-    for found in debate("I have come here every year since then.", book):
-        assert present(found, book) == [name]
-    for found in debate("The pasta was great.", book):
-        assert present(found, book) == ["food"]
+    for answer in debate("I have come here every year since then.", book):
+        assert present(answer, book) == [name]
+    for answer in debate("The pasta was great.", book):
+        assert present(answer, book) == ["food"]
 
 
 @pytest.mark.parametrize(
@@ -791,8 +791,8 @@ def test_request_about_the_label_for_the_rest_looks_for_words_of_all_labels() ->
     item = book.labels[-1].id
     for text, is_present in (("I have come here every year since then.", True), ("The pasta was great.", False)):
         document, request = Document("1", {"text": text}), Request("judge", (), form="labels", item=item)
-        found = parse_reply(request, Reply(baseline.write_reply(request, book, document)), book, document)
-        assert found.reading.values == {item: is_present}
+        result = parse_reply(request, Reply(baseline.write_reply(request, book, document)), book, document)
+        assert result.reading.values == {item: is_present}
 
 
 def test_label_for_the_rest_is_supported_in_arguments_for_it() -> None:

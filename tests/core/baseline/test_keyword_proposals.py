@@ -33,13 +33,13 @@ def words(proposals: tuple[KeywordProposal, ...]) -> list[str]:
 
 
 def test_word_that_only_occurs_with_words_of_the_label_is_proposed() -> None:
-    found = propose_keywords(BOOK, TEXTS)
-    assert words(found) == ["plumage", "finches"]
-    plumage, finches = found
+    proposals = propose_keywords(BOOK, TEXTS)
+    assert words(proposals) == ["plumage", "finches"]
+    plumage, finches = proposals
     assert (plumage.source, plumage.documents, plumage.together) == ("texts", 5, 5)
     assert plumage.example == "A feather of the plumage, number one"
     assert (finches.source, finches.documents, finches.together) == ("definition", 2, 0)
-    assert {one.label_id for one in found} == {BOOK.labels[0].id}
+    assert {proposal.label_id for proposal in proposals} == {BOOK.labels[0].id}
 
 
 def test_word_that_also_occurs_elsewhere_is_not_proposed() -> None:
@@ -66,12 +66,12 @@ def test_proposals_do_not_lower_the_score_on_the_sample_hotels() -> None:
             label.model_copy(update={"keywords": label.keywords[:keywords], "include": ()}) for label in book.labels
         )
         before = book.model_copy(update={"labels": labels})
-        found = propose_keywords(before, texts)
-        assert len(found) > 20
-        after = with_keywords(before, found)
+        proposals = propose_keywords(before, texts)
+        assert len(proposals) > 20
+        after = with_keywords(before, proposals)
         correct = [
-            sum((label.id in baseline.select(each, row["text"])) == (row[label.name] == "1") for row in rows)
-            for each in (before, after)
+            sum((label.id in baseline.select(codebook, row["text"])) == (row[label.name] == "1") for row in rows)
+            for codebook in (before, after)
             for label in book.labels
         ]
         assert sum(correct[len(book.labels) :]) >= sum(correct[: len(book.labels)])
@@ -80,6 +80,9 @@ def test_proposals_do_not_lower_the_score_on_the_sample_hotels() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(max_size=60) | st.sampled_from(TEXTS), max_size=12))
 def test_proposed_words_occur_in_at_least_two_documents(texts: list[str]) -> None:
-    found = propose_keywords(BOOK, texts)
-    assert all(LEAST_DOCUMENTS <= one.documents <= len(texts) and one.together <= one.documents for one in found)
-    assert len({(one.label_id, one.word) for one in found}) == len(found)
+    proposals = propose_keywords(BOOK, texts)
+    assert all(
+        LEAST_DOCUMENTS <= proposal.documents <= len(texts) and proposal.together <= proposal.documents
+        for proposal in proposals
+    )
+    assert len({(proposal.label_id, proposal.word) for proposal in proposals}) == len(proposals)

@@ -72,7 +72,11 @@ def test_clauses_end_at_ends_of_sentences_and_marks_that_break_a_quote() -> None
 
 def derived(*labels: Label, unit: str = "text") -> list[dict[str, bool]]:
     """Return for each label its words, True for those that carry it alone."""
-    terms = {term for found in lexicon_of(Codebook(unit=unit, labels=labels)).index.values() for term in found}
+    terms = {
+        term
+        for terms_of_label in lexicon_of(Codebook(unit=unit, labels=labels)).index.values()
+        for term in terms_of_label
+    }
     return [{term.text: term.carries for term in terms if term.label == number} for number in range(len(labels))]
 
 
@@ -97,21 +101,25 @@ def test_negated_words_of_a_description_are_ignored() -> None:
 
 
 def test_words_shared_with_other_definitions_only_support() -> None:
-    one, two, three = derived(
+    first, second, three = derived(
         Label(name="A", description="rooms, lamps, hotels"),
         Label(name="B", description="rooms, chairs"),
         Label(name="C", description="doors"),
         unit="hotel review",
     )
-    assert "hotels" not in one
-    assert (one["rooms"], one["lamps"], two["chairs"], three["doors"]) == (False, True, True, True)
+    assert "hotels" not in first
+    assert (first["rooms"], first["lamps"], second["chairs"], three["doors"]) == (False, True, True, True)
 
 
 def test_derived_word_only_supports_a_list_of_keywords() -> None:
     keywords = ("candle", *(f"other{number}" for number in range(FULL_LIST)))
     listed = Label(name="A", description="lamps", include=("a wick",), keywords=keywords)
     short = Label(name="B", description="doors", include=("a hinge",), keywords=keywords[1 : FEW_WORDS + 1])
-    terms = {term for found in lexicon_of(Codebook(labels=(listed, short))).index.values() for term in found}
+    terms = {
+        term
+        for terms_of_label in lexicon_of(Codebook(labels=(listed, short))).index.values()
+        for term in terms_of_label
+    }
     words = ("lamps", "wick", "doors", "hinge", "candle")
     assert {term.text: term.carries for term in terms if term.text in words} == {
         "lamps": False, "wick": False, "doors": True, "hinge": False, "candle": True,

@@ -95,7 +95,7 @@ def test_corrections_gradually_outweigh_a_listed_word() -> None:
     # A word that was right twice keeps its label after one correction and loses it after several. Another word that was
     # always right is not affected.
     task = classifier.Task("multilabel", 1)
-    word, other = (Example("", (2.0,), {found: 1.0}) for found in ("wait", "staff"))
+    word, other = (Example("", (2.0,), {word: 1.0}) for word in ("wait", "staff"))
     without = Example("", (-2.0,))
     chances = []
     for count in (0, 1, 6, 9):
@@ -131,12 +131,12 @@ def test_certainty_is_the_probability_of_the_predicted_value() -> None:
 
 def test_common_part_of_all_vectors_changes_nothing() -> None:
     task = classifier.Task("multilabel", 1)
-    own = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
-    reference = (own[:, :1] > 0.5).astype(float)
+    vectors = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
+    reference = (vectors[:, :1] > 0.5).astype(float)
     chances = [
         classifier.train(task, examples, reference).predict_proba(examples)
         for common in (0, 5)
-        for examples in [[Example("", (0.0,), {}, vector + np.float32(common)) for vector in own]]
+        for examples in [[Example("", (0.0,), {}, vector + np.float32(common)) for vector in vectors]]
     ]
     assert chances[0] == pytest.approx(chances[1], abs=1e-3)
 
@@ -248,7 +248,7 @@ def test_least_certain_labels_contain_most_errors_on_the_sample_hotels() -> None
     # errors; by chance it would contain one fifth.
     examples, reference = _hotels()
     task = classifier.Task("multilabel", reference.shape[1])
-    found = []
+    scores = []
     for seed in range(3):
         wrong, certainties = [], []
         for test in np.array_split(RNG(seed).permutation(len(examples)), 5):
@@ -259,8 +259,8 @@ def test_least_certain_labels_contain_most_errors_on_the_sample_hotels() -> None
             certainties.append(predicted.certainty.ravel())
         errors, certainty = np.concatenate(wrong), np.concatenate(certainties)
         first = np.argsort(certainty, kind="stable")[: len(certainty) // 5]
-        found.append(errors[first].sum() / errors.sum())
-    assert np.mean(found) >= 0.4
+        scores.append(errors[first].sum() / errors.sum())
+    assert np.mean(scores) >= 0.4
 
 
 def test_classifier_is_not_worse_than_the_baseline_on_the_sample_hotels() -> None:

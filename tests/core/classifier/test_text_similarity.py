@@ -20,7 +20,7 @@ TEXTS = [
 
 
 def nearest(space: Space, text: str) -> list[int]:
-    return [int(place) for place in np.argsort(-space.similarities([text])[0], kind="stable")]
+    return [int(number) for number in np.argsort(-space.similarities([text])[0], kind="stable")]
 
 
 @pytest.mark.parametrize("analyzer", ["word", "char_wb"])
@@ -51,9 +51,9 @@ def test_embeddings_are_requested_once_per_text() -> None:
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.text(max_size=30))
 def test_any_texts_can_be_compared(texts: list[str], query: str) -> None:
     for analyzer in ("word", "char_wb"):
-        found = TextSpace(texts, analyzer).similarities([query, ""])
-        assert found.shape == (2, len(texts))
-        assert ((found >= 0) & (found <= 1)).all()
+        result = TextSpace(texts, analyzer).similarities([query, ""])
+        assert result.shape == (2, len(texts))
+        assert ((result >= 0) & (result <= 1)).all()
 
 
 @pytest.mark.minilm

@@ -39,7 +39,7 @@ class CommandResult:
 
 def moot(*arguments: object, code: int | None = 0) -> CommandResult:
     """Run a command and check its exit code; with None any exit code is accepted."""
-    done = CliRunner().invoke(main, [str(one) for one in arguments], catch_exceptions=False)
+    done = CliRunner().invoke(main, [str(argument) for argument in arguments], catch_exceptions=False)
     assert code in (done.exit_code, None), done.stderr
     last = done.stdout.strip().rpartition("\n")[2]
     return CommandResult(done.exit_code, json.loads(last) if last.startswith("{") else {}, done.stdout, done.stderr)

@@ -58,11 +58,11 @@ ANSWERS = [
 def test_run_survives_rate_limits_cut_streams_and_faults(tmp_path: Path, program: Path, dialect: str) -> None:
     write(tmp_path, *(f"Text {index}. The staff were kind." for index in range(4)))
     with aimock(program, tmp_path, ANSWERS) as url:
-        place = f"{dialect}={url}/v1" if dialect == "openai" else f"{dialect}={url}"
-        chosen = ("--connection", place, "--model", f"{dialect}/gpt-4o")
+        address = f"{dialect}={url}/v1" if dialect == "openai" else f"{dialect}={url}"
+        chosen = ("--connection", address, "--model", f"{dialect}/gpt-4o")
         result = annotate(tmp_path, *chosen).json
         again = annotate(tmp_path, *chosen).json
-        (listed,) = moot("models", "--connection", place, "--probe", "--json").json["connections"]
+        (listed,) = moot("models", "--connection", address, "--probe", "--json").json["connections"]
     assert (result["verdicts"], result["failed"], result["calls"], result["status"]) == (4, 0, 12, "done")
     assert (again["calls"], again["cached_calls"]) == (0, 12)
     assert result["seconds"] >= 1, "the server requests a wait of one second"

@@ -41,10 +41,10 @@ def test_run_keeps_the_unsaved_codebook_of_the_studio(tmp_path: Path) -> None:
 
 def test_run_with_personas_keeps_the_unsaved_personas_of_the_studio(tmp_path: Path) -> None:
     write(tmp_path, "The staff were friendly.")
-    given = tmp_path / "personas.json"
-    given.write_text(DEFAULT_PERSONAS.text, encoding="utf-8")
+    persona_file = tmp_path / "personas.json"
+    persona_file.write_text(DEFAULT_PERSONAS.text, encoding="utf-8")
     unsaved = DEFAULT_PERSONAS.model_copy(update={"task": "half written"})
-    panel = ("--protocol", "panel", "--param", f"personas={given}")
+    panel = ("--protocol", "panel", "--param", f"personas={persona_file}")
     annotate(tmp_path, *panel)
     with Project(tmp_path / "p.duckdb") as project:
         project.store.personas.save_draft(unsaved)

@@ -40,9 +40,9 @@ def test_probed_server_gives_certainties_calibration_and_review_order(tmp_path: 
         probed = moot("models", "--connection", f"logprobs={url}", "--probe", "--json").json
         assert probed["connections"][0]["probe"]["capabilities"]["logprobs"] is True
         annotate(tmp_path, *chosen)
-    found = certainties(tmp_path)
-    assert all(found)
-    assert all(0 < value <= 1 for one in found for value in one.values())
+    result = certainties(tmp_path)
+    assert all(result)
+    assert all(0 < value <= 1 for certainties_of_row in result for value in certainties_of_row.values())
     workspace = Workspace()
     try:
         session = workspace.open(tmp_path / "p.duckdb")
@@ -50,11 +50,11 @@ def test_probed_server_gives_certainties_calibration_and_review_order(tmp_path: 
         measured = calibration.certainty(session, run)
         assert (measured.kind, measured.why_not) == ("logprobs", "")
         assert measured.calibration is not None
-        assert measured.calibration.n == sum(map(len, found))
+        assert measured.calibration.n == sum(map(len, result))
         session.store.review_reasons.refresh(run.run_id, ())
         queue = session.store.review_pages.lines(Viewpoint(run.run_id), sort="certainty")
         order = [int(line.document_id[1:]) for line in queue.rows]
-        assert order == sorted(range(len(found)), key=lambda row: min(found[row].values()))
+        assert order == sorted(range(len(result)), key=lambda row: min(result[row].values()))
     finally:
         workspace.close()
 

@@ -38,7 +38,7 @@ def write_reviews(path: Path, count: int) -> None:
         for index in range(count):
             text = TEXTS[index % 4]
             gold = ["staff" in text, "Breakfast" in text, "station" in text]
-            writer.writerow([f"h{index}", f"{text} ({index})", *(int(one) for one in gold)])
+            writer.writerow([f"h{index}", f"{text} ({index})", *(int(value) for value in gold)])
 
 
 def command(*arguments: object) -> list[str]:

@@ -42,9 +42,9 @@ def test_personas_from_a_file_are_evaluated_against_three_raters(tmp_path: Path)
         run = personas.last_panel(session)
         assert run is not None
         costs = personas.costs(session, run)
-        assert [one.name for one in costs][:2] == ["Parents", "Teachers and librarians"]
-        assert sum(one.turns for one in costs) == result.json["calls"] + result.json["cached_calls"]
-        assert all(one.per_document == one.tokens / 4 for one in costs)
+        assert [cost.name for cost in costs][:2] == ["Parents", "Teachers and librarians"]
+        assert sum(files.turns for files in costs) == result.json["calls"] + result.json["cached_calls"]
+        assert all(cost.per_document == cost.tokens / 4 for cost in costs)
     finally:
         workspace.close()
 
@@ -60,7 +60,9 @@ def test_personas_are_generated_from_documents(tmp_path: Path) -> None:
     assert len(groups) == 2
     assert rows(tmp_path, "SELECT count(*) FROM persona_sources") == [(2,)]
     roles = {role for (role,) in rows(tmp_path, "SELECT DISTINCT role FROM turns")}
-    assert roles == {f"persona_{n}" for n in range(1, 1 + sum(len(one["personas"]) for one in groups))} | {"aggregator"}
+    assert roles == {f"persona_{n}" for n in range(1, 1 + sum(len(group["personas"]) for group in groups))} | {
+        "aggregator"
+    }
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,11 @@ def open_folder(tmp_path: Path) -> Iterator[Path]:
 
 def created(folder: Path) -> dict[str, int]:
     """Return the permissions of all files and folders below a folder, except the input files."""
-    given = ("texts.jsonl", "codebook.yaml", "said.txt")
+    file_names = ("texts.jsonl", "codebook.yaml", "said.txt")
     return {
         str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode)
         for path in folder.rglob("*")
-        if path.name not in given
+        if path.name not in file_names
     }
 
 
@@ -65,9 +65,9 @@ def test_projects_and_exports_are_private(open_folder: Path) -> None:
 
 def test_studio_creates_private_files_only(open_folder: Path) -> None:
     port = free_port()
-    own = {f"XDG_{name}_HOME": str(open_folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    folders = {f"XDG_{name}_HOME": str(open_folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     command = [sys.executable, "-c", "from core.cli import main; main()", "--no-browser", "--port", str(port)]
-    process = subprocess.Popen(command, env=os.environ | own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=os.environ | folders, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for(f"http://127.0.0.1:{port}/_stcore/health", process.poll, 60)
         names = created(open_folder)

@@ -16,11 +16,11 @@ BANK = ("annotate", str(SAMPLES / "central_bank.csv"), "--text", "text", "--id",
 
 def test_protocol_from_a_file_is_frozen_into_the_run(tmp_path: Path) -> None:
     project = tmp_path / "p.duckdb"
-    own = tmp_path / "mine.yaml"
-    own.write_text((SAMPLES / "protocols" / "second_reading.yaml").read_text("utf-8"), "utf-8")
-    result = moot(*BANK, "--limit", 3, "--protocol", own, "--project", project).json
+    codebook_path = tmp_path / "mine.yaml"
+    codebook_path.write_text((SAMPLES / "protocols" / "second_reading.yaml").read_text("utf-8"), "utf-8")
+    result = moot(*BANK, "--limit", 3, "--protocol", codebook_path, "--project", project).json
     assert result["documents"] == 3
-    own.unlink()
+    codebook_path.unlink()
     again = moot(*BANK, "--project", project, "--resume", result["run_id"]).json
     assert again["calls"] == result["calls"]
 

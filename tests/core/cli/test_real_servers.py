@@ -151,16 +151,25 @@ def test_ctrl_c_twice_frees_the_slots_and_the_run_can_resume(folder: Path) -> No
 
 
 def test_models_of_a_server_are_listed_and_the_first_is_probed(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (one,) = moot("models", "--connection", f"toy={server}", "--probe", "--json").json["connections"]
-    assert (one["connection"], one["base_url"], one["error"]) == ("toy", server, None)
-    assert [model["name"] for model in one["models"]] == ["tiny-random"]
-    assert (one["probe"]["model"], one["probe"]["error"], one["probe"]["in_format"]) == ("tiny-random", None, False)
-    found = one["probe"]["capabilities"]
-    assert (found["context"], found["schema"], found["seed"], found["refuses"]) == (16384, "full", True, [])
+    (connection,) = moot("models", "--connection", f"toy={server}", "--probe", "--json").json["connections"]
+    assert (connection["connection"], connection["base_url"], connection["error"]) == ("toy", server, None)
+    assert [model["name"] for model in connection["models"]] == ["tiny-random"]
+    assert (connection["probe"]["model"], connection["probe"]["error"], connection["probe"]["in_format"]) == (
+        "tiny-random",
+        None,
+        False,
+    )
+    capabilities = connection["probe"]["capabilities"]
+    assert (capabilities["context"], capabilities["schema"], capabilities["seed"], capabilities["refuses"]) == (
+        16384,
+        "full",
+        True,
+        [],
+    )
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-wrong-0123456789")
     result = moot("models", "--connection", f"toy={server}", "--probe", "--json")
-    (one,) = result.json["connections"]
-    assert (one["kind"], one["models"]) == ("unauthorised", [])
+    (connection,) = result.json["connections"]
+    assert (connection["kind"], connection["models"]) == ("unauthorised", [])
     assert "sk-wrong" not in result.stdout + result.stderr
 
 

@@ -138,12 +138,12 @@ def test_models_are_listed_and_probed_with_the_format_of_runs(mock: str, other: 
     places = ("--connection", f"a={mock}/v1", "--connection", f"ollama={other}")
     result = moot("models", *places, "--connection", f"c=http://127.0.0.1:{closed_port}/v1", "--probe", "--json").json
     a, ollama, c = result["connections"]
-    assert [one["connection"] for one in (a, ollama, c)] == ["a", "ollama", "c"]
-    for one in (a, ollama):
-        assert [model["name"] for model in one["models"]] == ["gpt-4o-mini", "mock"]
-        assert one["error"] is None
-        assert set(one["probe"]) == {"model", "error", "in_format", "seconds", "dropped", "capabilities"}
-        assert (one["probe"]["model"], one["probe"]["error"]) == ("gpt-4o-mini", None)
+    assert [connection["connection"] for connection in (a, ollama, c)] == ["a", "ollama", "c"]
+    for server in (a, ollama):
+        assert [model["name"] for model in server["models"]] == ["gpt-4o-mini", "mock"]
+        assert server["error"] is None
+        assert set(server["probe"]) == {"model", "error", "in_format", "seconds", "dropped", "capabilities"}
+        assert (server["probe"]["model"], server["probe"]["error"]) == ("gpt-4o-mini", None)
     assert (ollama["models"][0]["parameters"], ollama["models"][0]["size_bytes"]) == ("7B", 4_000_000_000)
     assert (c["kind"], c["models"], "probe" in c) == ("unreachable", [], False)
 

@@ -79,7 +79,7 @@ def test_audited_share_of_documents_is_reproducible() -> None:
 
     def paths() -> list[str]:
         contexts = [DebateContext(document, context.settings) for document in documents]
-        return [run_debate(ECJ, each, lambda _request, _number: SURE)[0].path for each in contexts]
+        return [run_debate(ECJ, context, lambda _request, _number: SURE)[0].path for context in contexts]
 
     first = paths()
     assert first == paths()

@@ -154,7 +154,7 @@ def test_precedents_can_cover_every_label() -> None:
     for precedents, expected in (("answers", {"8", "9"}), ("labels", {"7", "8", "9"})):
         context = context_of(SPEC, "choice", shown, precedents_for=precedents)
         _, requests = run_debate(SPEC, context, court_replies())
-        assert {one.document.id for one in requests if one.document is not None} == expected
+        assert {request.document.id for request in requests if request.document is not None} == expected
 
 
 def test_reason_of_a_precedent_does_not_depend_on_the_document() -> None:
@@ -170,8 +170,8 @@ def test_reason_of_a_precedent_does_not_depend_on_the_document() -> None:
 
 
 def test_document_is_not_its_own_precedent() -> None:
-    own = {("label", SERVICE): (Precedent("1", "The staff.", {"label": SERVICE}),)}
-    assert "clerk" not in roles(run_debate(SPEC, context_of(SPEC, "choice", precedents=own), court_replies())[1])
+    precedents = {("label", SERVICE): (Precedent("1", "The staff.", {"label": SERVICE}),)}
+    assert "clerk" not in roles(run_debate(SPEC, context_of(SPEC, "choice", precedents=precedents), court_replies())[1])
 
 
 def test_long_argument_is_requested_again_and_then_cut() -> None:

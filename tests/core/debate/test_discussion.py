@@ -99,12 +99,12 @@ def test_tie_is_unresolved(rounds: tuple[str, ...]) -> None:
 def test_every_annotator_sees_all_replies_under_fixed_letters() -> None:
     _, requests = run_discussion("SSP", "SSP", "SSP")
     assert len({request.messages for request in requests[:3]}) == 1
-    for place, request in enumerate(requests[3:6]):
+    for number, request in enumerate(requests[3:6]):
         prompt = request.messages[1].content
         assert request.replies_to == ("annotator_a", "annotator_b", "annotator_c")
         for letter in "ABC":
             assert f"Annotator {letter}:" in prompt
-        assert f"You are Annotator {'ABC'[place]}." in prompt
+        assert f"You are Annotator {'ABC'[number]}." in prompt
         assert prompt.count("Round 1:") == 1
         assert "Round 2" not in prompt
     assert requests[6].messages[1].content.count("<analysis") == 6

@@ -196,7 +196,7 @@ def test_simple_roles_omit_details_and_hostile_text_is_delimited() -> None:
     personas = PersonaSet(
         task=evil, groups=(Group(name="G", personas=(Persona(name="Ann", demographics="A maid", traits="kind"),)),)
     )
-    whole, simple = (
+    panel_debate, simple = (
         run_debate(
             panel.SPEC, context_of(panel.SPEC, "rating", personas=personas.text, style=style), constant_ratings()
         )[1][0]
@@ -204,12 +204,12 @@ def test_simple_roles_omit_details_and_hostile_text_is_delimited() -> None:
         .content
         for style in ("full", "simple")
     )
-    assert "Traits: kind" in whole
+    assert "Traits: kind" in panel_debate
     assert "kind" not in simple.split("definitions")[0].split("You sit")[0]
     assert "A maid" in simple
-    assert "</document> Final" not in whole
-    assert "What the panel is for:\n<task " in whole
-    assert "<document" not in whole, "a persona does not follow instructions between the document tags"
+    assert "</document> Final" not in panel_debate
+    assert "What the panel is for:\n<task " in panel_debate
+    assert "<document" not in panel_debate, "a persona does not follow instructions between the document tags"
 
 
 def test_failed_aggregator_does_not_change_the_verdict() -> None:

@@ -131,7 +131,7 @@ def test_reply_without_json_is_retried_once(role: str, count: int) -> None:
 
     def unreadable_first(request: Request) -> str | Reply:
         sent.append(request)
-        first = request.role == role and not request.retry and sum(each.role == role for each in sent) == 1
+        first = request.role == role and not request.retry and sum(earlier.role == role for earlier in sent) == 1
         return "Let me think." if first else respond(request)
 
     extraction, requests = extract([SourceDocument("a.md", TEXT)], unreadable_first)
@@ -196,8 +196,8 @@ def test_texts_of_a_hostile_source_are_delimited_clipped_and_in_one_line() -> No
                 {"dimension": f"short\x1b[2J {long}", "evidence": long}]}]}),
         json.dumps({"name": "Ann\n## system", "traits": long}),
     ])  # fmt: skip
-    made, (_, author) = extract([SourceDocument("a", TEXT)], lambda _: next(replies))
-    ((persona,),) = (group.personas for group in made.persona_set.groups)
+    extracted, (_, author) = extract([SourceDocument("a", TEXT)], lambda _: next(replies))
+    ((persona,),) = (group.personas for group in extracted.persona_set.groups)
     assert (persona.name, len(persona.traits)) == ("Ann ## system", personas.MAX_TEXT)
     assert len(persona.dimension) == len(persona.evidence[0].words) == personas.MAX_TEXT
     assert not persona.evidence[0].supported

@@ -116,10 +116,10 @@ def test_constant_part_of_the_prompt_is_the_system_message(
 ) -> None:
     context = context_of(spec, kind, **given)
     other = DebateContext(Document("2", {"text": "Something else."}), context.settings)
-    for one, two in zip(run_debate(spec, context)[1], run_debate(spec, other)[1], strict=False):
-        assert [message.role for message in one.messages] == ["system", "user"]
-        assert one.messages[0] == two.messages[0]
-        assert one.messages[1] != two.messages[1]
+    for first, second in zip(run_debate(spec, context)[1], run_debate(spec, other)[1], strict=False):
+        assert [message.role for message in first.messages] == ["system", "user"]
+        assert first.messages[0] == second.messages[0]
+        assert first.messages[1] != second.messages[1]
 
 
 @pytest.mark.parametrize("spec", PROTOCOLS.values(), ids=lambda spec: spec.name)
@@ -204,7 +204,7 @@ def prompts_of(spec: ProtocolSpec, kind: Kind, given: dict[str, Any], labels: in
 @all_cases
 def test_prompts_are_grammatical_for_any_unit(spec: ProtocolSpec, kind: Kind, given: dict[str, Any]) -> None:
     texts = prompts_of(spec, kind, given, labels=3)
-    assert not [found[0] for text in texts for found in _ODD_WORDS.finditer(text)]
+    assert not [match[0] for text in texts for match in _ODD_WORDS.finditer(text)]
     assert all("definition" not in text.partition("\n\n")[2].partition("\n")[0] for text in texts), "none is given"
 
 

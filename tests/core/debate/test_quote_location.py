@@ -27,8 +27,8 @@ def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, st
     names = {label.id: label.name for label in codebook.labels}
     chosen = read(text, codebook).values.get("label")
     return [
-        (names.get(one.item, one.item), one.quote)
-        for one in quotations(parse_markers(text, codebook), codebook, chosen)
+        (names.get(quotation.item, quotation.item), quotation.quote)
+        for quotation in quotations(parse_markers(text, codebook), codebook, chosen)
     ]
 
 
@@ -250,19 +250,19 @@ def test_evidence_of_a_reply_is_located() -> None:
         '- #Service: "kind", “kind”, "KIND"\n- #Food: "kind"\n- #Price: "cheep", "Cheep", "it isn’t cheap"\n'
         "Final Decision: Service"
     )
-    found = locate_evidence(text, HOTEL, REVIEW)
+    located = locate_evidence(text, HOTEL, REVIEW)
     service, food, price = (HOTEL.find(name) for name in ("Service", "Food", "Price"))
     assert service
     assert food
     assert price
-    assert [(each.item, each.quote, each.match) for each in found] == [
+    assert [(evidence.item, evidence.quote, evidence.match) for evidence in located] == [
         (service.id, "kind", "exact"),
         (food.id, "kind", "exact"),
         (price.id, "cheep", "missing"),
         (price.id, "it isn’t cheap", "fuzzy"),
     ]
-    assert [each.supported for each in found] == [True, True, False, True]
-    assert (found[2].field, found[2].start, found[2].end) == ("", -1, -1)
+    assert [evidence.supported for evidence in located] == [True, True, False, True]
+    assert (located[2].field, located[2].start, located[2].end) == ("", -1, -1)
     assert locate_evidence("", HOTEL, REVIEW) == ()
 
 
@@ -276,11 +276,11 @@ def test_evidence_of_a_reply_is_located() -> None:
     ],
 )
 def test_quotes_are_located_in_the_reply(text: str) -> None:
-    found = locate_evidence(text, HOTEL, REVIEW)
-    assert found
-    for each in found:
-        assert text[each.reply_start : each.reply_end] == each.quote
-    assert [each.reply_start for each in found] == sorted(each.reply_start for each in found)
+    located = locate_evidence(text, HOTEL, REVIEW)
+    assert located
+    for quote_found in located:
+        assert text[quote_found.reply_start : quote_found.reply_end] == quote_found.quote
+    assert [each.reply_start for each in located] == sorted(each.reply_start for each in located)
 
 
 def test_quotes_with_escapes_have_no_position_in_the_reply() -> None:
@@ -338,18 +338,18 @@ def test_words_are_found_in_any_spacing_and_unicode_form(words: list[str], data:
         data.draw(st.sampled_from(["{}", "{}.", "… {} …", "*{}*,"])).format(quote), {"a": text}
     )
     assert match != "missing"
-    found = fold(text[start:end]).text
-    assert fold(quote, {"\u200b": ""}).text.strip() in found or len(quote) >= 12
+    folded = fold(text[start:end]).text
+    assert fold(quote, {"\u200b": ""}).text.strip() in folded or len(quote) >= 12
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=200), st.text(max_size=100))
 def test_any_reply_can_be_searched_for_evidence(text: str, field: str) -> None:
     for codebook in (HOTEL, CLAUSES):
-        for each in locate_evidence(f'#Food "{text}" {text}', codebook, {"a": field}):
-            assert each.item in codebook.items
-            assert (each.start >= 0) == each.supported
-            each.quote.encode()
+        for evidence in locate_evidence(f'#Food "{text}" {text}', codebook, {"a": field}):
+            assert evidence.item in codebook.items
+            assert (evidence.start >= 0) == evidence.supported
+            evidence.quote.encode()
 
 
 @settings(max_examples=300, deadline=None)
@@ -372,8 +372,8 @@ def test_spans_are_well_formed(text: str) -> None:
 def test_folding_agrees_with_nfkc_but_for_hyphens_and_maps_back(text: str) -> None:
     folded = fold(text)
     plain = text.replace("\ufe0e", "").replace("\ufe0f", "")
-    whole = " ".join(unicodedata.normalize("NFKC", plain).casefold().replace("\u2010", "-").split())
-    assert " ".join(folded.text.split()) == whole
+    normalised = " ".join(unicodedata.normalize("NFKC", plain).casefold().replace("\u2010", "-").split())
+    assert " ".join(folded.text.split()) == normalised
     assert len(folded.text) == len(folded.starts) == len(folded.ends)
     assert all(0 <= start < end <= len(text) for start, end in zip(folded.starts, folded.ends, strict=True))
     assert list(folded.starts) == sorted(folded.starts)
@@ -405,6 +405,6 @@ def test_hostile_replies_take_linear_time(piece: str) -> None:
 def test_long_quotes_that_are_not_in_the_text_take_bounded_time() -> None:
     quotes = "\n".join(f'#Food: "{"ab" * 900 + "x" * number}"' for number in range(100))
     start = time.process_time()
-    found = locate_evidence(quotes, HOTEL, {"text": ("ab" * 890 + "y") * 12})
-    assert len(found) > 90  # the first ones are found in the same place
+    located = locate_evidence(quotes, HOTEL, {"text": ("ab" * 890 + "y") * 12})
+    assert len(located) > 90  # the first ones are found in the same place
     assert time.process_time() - start < 40  # without a limit: 120 seconds

@@ -61,8 +61,10 @@ def test_majority_of_samples_decides_and_a_tie_is_unresolved() -> None:
 
 def test_few_shot_shows_similar_examples_per_label_or_none() -> None:
     near = Precedent("7", "They were <document 1> kind.", {SERVICE: True, PRICE: False})
-    own = Precedent("1", "The document itself.", {SERVICE: True})
-    context = context_of(SPEC, precedents={(SERVICE, True): (own, near), (PRICE, True): ()}, method="few_shot", shots=2)
+    precedent = Precedent("1", "The document itself.", {SERVICE: True})
+    context = context_of(
+        SPEC, precedents={(SERVICE, True): (precedent, near), (PRICE, True): ()}, method="few_shot", shots=2
+    )
     text = run_debate(SPEC, context)[1][0].messages[1].content
     assert "They were ‹document 1> kind." in text
     assert "Aspects present: Service" in text

@@ -71,7 +71,7 @@ def test_ratings_take_the_median_or_the_mean() -> None:
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=9))
 def test_median_is_within_the_given_ratings(votes: list[int]) -> None:
-    value = count_votes([{SERVICE: one} for one in votes], RATING)[0][SERVICE]
+    value = count_votes([{SERVICE: vote} for vote in votes], RATING)[0][SERVICE]
     assert isinstance(value, int | float)
     assert min(votes) <= value <= max(votes)
 

@@ -257,11 +257,11 @@ def test_manual_batch_files_are_written_and_read_stage_by_stage(
         (source,) = [path for path in written if not path.with_suffix(".output.jsonl").exists()]
         requests = [json.loads(line) for line in source.read_text().splitlines()]
         assert len(requests) == 5
-        assert {one["url"] for one in requests} == {"/v1/chat/completions"}
+        assert {request["url"] for request in requests} == {"/v1/chat/completions"}
         assert "stream" not in requests[0]["body"]
         replies = [
-            {"custom_id": one["custom_id"], "response": {"body": answer(one["body"])}, "error": None}
-            for one in reversed(requests)
+            {"custom_id": request["custom_id"], "response": {"body": answer(request["body"])}, "error": None}
+            for request in reversed(requests)
         ]
         lines = [*map(json.dumps, replies), "not json", json.dumps({"custom_id": "a stranger"})]
         source.with_suffix(".output.jsonl").write_text("\n".join(lines))
@@ -314,7 +314,8 @@ class Hand:
         (self.source,) = self.files.glob("*.jsonl")
         requests = map(json.loads, self.source.read_text().splitlines())
         self.replies = [
-            json.dumps({"custom_id": one["custom_id"], "response": {"body": answer(one["body"])}}) for one in requests
+            json.dumps({"custom_id": request["custom_id"], "response": {"body": answer(request["body"])}})
+            for request in requests
         ]
 
     def put(self, lines: list[str], suffix: str = ".output.jsonl") -> Path:

@@ -157,8 +157,8 @@ def test_tokens_per_minute_are_spread_over_the_minute(limit: Limits) -> None:
 
         calls = [asyncio.create_task(call()) for _ in range(100)]
         await asyncio.sleep(0.5)
-        for one in calls:
-            one.cancel()
+        for charged in calls:
+            charged.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
         return started
 

@@ -53,8 +53,8 @@ def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: 
         ids = [f"d{number}" for number in range(10)]
         texts = [document_text(Document(id, {"text": f"Text of {id}."}, position)) for position, id in enumerate(ids)]
         block = {"id": ids, "document": texts, "precedents": [precedents_text({})] * len(ids)}
-        made = DebateWorker(str(tmp_path))(block)
-    assert set(made["status"]) <= {"verdict", "unresolved", "failed"}
+        result = DebateWorker(str(tmp_path))(block)
+    assert set(result["status"]) <= {"verdict", "unresolved", "failed"}
     assert len(list(ReplyLogReader(tmp_path / "replies").new_replies())) >= 10
     attempts = take_attempts(tmp_path / ATTEMPTS)
     assert {attempt.run_id for attempt in attempts} == {"r0001"}
@@ -83,8 +83,8 @@ def test_reader_yields_each_line_once_and_leaves_an_incomplete_line(tmp_path: Pa
 
 
 def test_reply_of_one_worker_is_found_by_another(tmp_path: Path) -> None:
-    one, other = FolderReplyStore(tmp_path), FolderReplyStore(tmp_path)
-    asyncio.run(one.commit(REPLY))
+    first, other = FolderReplyStore(tmp_path), FolderReplyStore(tmp_path)
+    asyncio.run(first.commit(REPLY))
     assert not other.contains("k")
     other.refresh()
     assert asyncio.run(other.fetch("k")) == REPLY

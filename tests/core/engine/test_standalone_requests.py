@@ -17,8 +17,8 @@ from tests.core.engine.fakes import World, settings
 def steps() -> Generator[tuple[Request, ...], tuple[Reply, ...], str]:
     """Send two identical requests at once, then one with both replies."""
     same = Request("extractor", (Message("user", "same"),))
-    one, two = yield (same, same)
-    (last,) = yield (Request("judge", (Message("user", one.text + two.text),)),)
+    first, second = yield (same, same)
+    (last,) = yield (Request("judge", (Message("user", first.text + second.text),)),)
     return last.text
 
 

@@ -107,9 +107,9 @@ def test_verdict_on_a_cut_document_notes_the_cut(numbers: bool) -> None:
     status = run("cut", world)
     assert (status.verdicts, status.failed) == (2, 0)
     (note,) = world.verdicts["d0"].verdict.notes
-    found = re.search(r"first ([\d,]+) of 4,200 characters", note)
-    assert found is not None
-    assert 1000 < int(found[1].replace(",", "")) < 4200
+    match = re.search(r"first ([\d,]+) of 4,200 characters", note)
+    assert match is not None
+    assert 1000 < int(match[1].replace(",", "")) < 4200
     assert world.verdicts["d1"].verdict.notes == ()
     turns = [row.turn for row in world.turns if row.document_id == "d0"]
     assert len(turns) == len(set(turns)), "turn numbers are unique, also for turns before a later cut"

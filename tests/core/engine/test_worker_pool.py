@@ -48,11 +48,11 @@ def execute(
     """Run 96 documents; ``on_event`` gets each event."""
 
     async def run() -> RunStatus:
-        made = engine(
+        run_engine = engine(
             world.work(builtin_settings(), COUNT),
-            Dependencies(world.load, ModelLibrary(), world, world, lambda event: on_event(made, event)),
+            Dependencies(world.load, ModelLibrary(), world, world, lambda event: on_event(run_engine, event)),
         )
-        return await made.run()
+        return await run_engine.run()
 
     return asyncio.run(run())
 
@@ -94,8 +94,8 @@ def test_worker_processes_store_what_the_live_engine_stores(monkeypatch: pytest.
     assert status.cached_calls > 0  # equal texts share their replies
     by_place = [{(turn.document_id, turn.turn): untimed(turn) for turn in world.turns} for world in (live, pool)]
     assert by_place[0] == by_place[1]
-    assert {id: each.verdict for id, each in live.verdicts.items()} == {
-        id: each.verdict for id, each in pool.verdicts.items()
+    assert {id: result.verdict for id, result in live.verdicts.items()} == {
+        id: result.verdict for id, result in pool.verdicts.items()
     }
     assert live.replies.keys() == pool.replies.keys()
 

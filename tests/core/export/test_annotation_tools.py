@@ -84,11 +84,13 @@ def test_label_studio_separates_predictions_and_annotations() -> None:
 
 def test_label_studio_configuration_has_the_names_used_in_tasks() -> None:
     view = xml.fromstring(labelling_config(ASPECTS, ("text", "context")))
-    assert [each.get("value") for each in view.iter("Text")] == ["$context", "$text"]
-    assert [(each.get("name"), each.get("choice")) for each in view.iter("Choices")] == [("aspect", "multiple")]
-    assert [each.get("value") for each in view.iter("Label")] == ["Price", "Room"]
+    assert [element.get("value") for element in view.iter("Text")] == ["$context", "$text"]
+    assert [(element.get("name"), element.get("choice")) for element in view.iter("Choices")] == [
+        ("aspect", "multiple")
+    ]
+    assert [element.get("value") for element in view.iter("Label")] == ["Price", "Room"]
     rating = xml.fromstring(labelling_config(FACETS, ("text",)))
-    assert [(each.get("name"), each.get("max")) for each in rating.iter("Number")] == [("fluency", "3")]
+    assert [(element.get("name"), element.get("max")) for element in rating.iter("Number")] == [("fluency", "3")]
 
 
 def test_label_studio_control_names_differ_from_text_fields() -> None:
@@ -98,12 +100,12 @@ def test_label_studio_control_names_differ_from_text_fields() -> None:
     (task,) = lines(
         write_label_studio, [row(document=document, models=(AnnotatorValues("verdict", {PRICE: True}, quotes),))]
     )
-    assert [each["from_name"] for each in task["predictions"][0]["result"]] == ["aspect", "evidence_2"]
+    assert [part["from_name"] for part in task["predictions"][0]["result"]] == ["aspect", "evidence_2"]
     fields = ("text", "evidence", "fluency")
     for codebook, expected in ((ASPECTS, {"aspect", "evidence_2"}), (FACETS, {"fluency_2", "evidence_2"})):
         view = xml.fromstring(labelling_config(codebook, fields))
-        assert {each.get("name") for each in view if each.get("toName")} == expected
-        names = [each.get("name") for each in view if each.get("name")]
+        assert {element.get("name") for element in view if element.get("toName")} == expected
+        names = [element.get("name") for element in view if element.get("name")]
         assert len(set(names)) == len(names)
 
 
@@ -149,7 +151,7 @@ def test_argilla_export_meets_the_limits_of_its_server() -> None:
     partial = AnnotatorValues("ann", {effect: -1, text: None}, status="Submitted")
     complete = AnnotatorValues("bo", {effect: 1, text: 4.4}, status="Submitted")
     (record,) = lines(write_argilla, [row(models=(), reviewers=(partial, complete))], rating)
-    answers = [(each["question_name"], each["value"], each["status"]) for each in record["responses"]]
+    answers = [(response["question_name"], response["value"], response["status"]) for response in record["responses"]]
     assert answers == [("effect", "-1", "draft"), ("effect", "1", "submitted"), ("text_2", 4, "submitted")]
     first, second = json.loads(dataset_settings(rating, Summary()))["questions"]
     assert first["settings"]["type"] == "label_selection"

@@ -55,9 +55,12 @@ def row(source: dict[str, Any], number: int = 1, **changes: Any) -> ExportRow:
         "roles": {"judge": "builtin/lexical"},
         "role_columns": ("judge",),
     }
-    given = about | changes
-    if "models" not in given:
-        about["models"] = (AnnotatorValues("verdict", given["values"]), AnnotatorValues("judge", given["values"]))
+    arguments = about | changes
+    if "models" not in arguments:
+        about["models"] = (
+            AnnotatorValues("verdict", arguments["values"]),
+            AnnotatorValues("judge", arguments["values"]),
+        )
     return ExportRow(Document(str(number), fields, number - 1, source), **about | changes)
 
 
@@ -255,7 +258,7 @@ def test_target_file_is_replaced_only_after_complete_writing(tmp_path: Path) -> 
     for format in ("csv", "parquet", "jsonl"):
         with pytest.raises(KeyboardInterrupt):
             write(format, failing(), ASPECTS, path)
-        assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+        assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
         assert path.read_text() == "old"
     assert write("csv", [row({"text": "a"})], ASPECTS, path) == 1
     assert path.stat().st_mode & 0o077 == 0o666 & ~_umask() & 0o077

@@ -47,14 +47,14 @@ def make_xlsx(sheets: Sheets) -> bytes:
     return _zipped(files)
 
 
-def _cell(place: str, value: Any) -> str:
+def _cell(cell_type: str, value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
+        return f'<c r="{cell_type}" t="b"><v>{int(value)}</v></c>'
     if isinstance(value, int | float):
-        return f'<c r="{place}"><v>{value}</v></c>'
-    return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(value)}</t></is></c>'
+        return f'<c r="{cell_type}"><v>{value}</v></c>'
+    return f'<c r="{cell_type}" t="inlineStr"><is><t xml:space="preserve">{escape(value)}</t></is></c>'
 
 
 def make_ods(rows: Sequence[Sequence[str]]) -> bytes:

@@ -215,10 +215,10 @@ def flood(stream: BinaryIO, name: str) -> Iterator[str]:
         yield "x" * 1_000_000
 
 
-def report_environment(stream: BinaryIO, name: str, place: str) -> Iterator[Any]:
+def report_environment(stream: BinaryIO, name: str, path: str) -> Iterator[Any]:
     yield sorted(os.environ)
     try:
-        Path(place).write_bytes(b"x" * 10_000_000)
+        Path(path).write_bytes(b"x" * 10_000_000)
     except OSError as error:
         yield type(error).__name__
 
@@ -249,8 +249,8 @@ def test_crash_or_flood_of_a_reader_is_contained(attack: str, message: str) -> N
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
 def test_reader_process_has_no_keys_and_writes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    place = str(tmp_path / "written")
-    known, failed = child_process.run(f"{HERE}:report_environment", b"", {"name": "a.csv", "place": place})
+    path = str(tmp_path / "written")
+    known, failed = child_process.run(f"{HERE}:report_environment", b"", {"name": "a.csv", "path": path})
     assert not [name for name in known if "KEY" in name]
     assert failed == "OSError"
 

@@ -104,9 +104,9 @@ def test_two_encodings_in_one_file_are_both_read_and_noted(text: str, encoding: 
     line = text.splitlines()[1][2:]
     lines = [line.encode()] * (10 - other) + [line.encode(encoding)] * other
     if name == "data.csv":
-        data = b"text\n" + b"".join(b'"%s"\n' % each for each in lines)
+        data = b"text\n" + b"".join(b'"%s"\n' % line for line in lines)
     else:
-        objects = [b'{"text": "%s"}' % each for each in lines]
+        objects = [b'{"text": "%s"}' % line for line in lines]
         data = b"\n".join(objects) if name.endswith("l") else b"[%s]" % b",\n".join(objects)
     table = read(data, name)
     assert set(table.column("text")) == {line}

@@ -69,9 +69,9 @@ def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", *
 def test_gold_lists_can_contain_spans_and_objects(cell: str, values: tuple[str, ...], unknown: bool) -> None:
     # Annotation tools write such cells; values that could mean absence are reported and not guessed.
     codebook = Codebook(labels=(Label(name="Food"), Label(name="Price")))
-    found, unknown_names = cell_reader(GoldSource("t", "list"), codebook, {}, lambda label: label.name)(cell)
+    result, unknown_names = cell_reader(GoldSource("t", "list"), codebook, {}, lambda label: label.name)(cell)
     assert unknown_names == (values if unknown else ())
-    assert tuple(name for name, present in found.items() if present) == (() if unknown else values)
+    assert tuple(name for name, present in result.items() if present) == (() if unknown else values)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_gold_lists_can_contain_spans_and_objects(cell: str, values: tuple[str, 
 )
 def test_hyphens_and_underscores_count_as_spaces(cell: str, label: str | None) -> None:
     names = ("Waiting time", "1", "follow-up", "follow_up")
-    found = LabelIndex(Codebook(labels=tuple(Label(name=name, id=name) for name in names))).find(cell)
-    assert (found and found.name) == label
+    result = LabelIndex(Codebook(labels=tuple(Label(name=name, id=name) for name in names))).find(cell)
+    assert (result and result.name) == label
 
 
 def test_documents_have_text_context_source_and_position() -> None:
@@ -135,15 +135,15 @@ def test_files_become_one_table_with_a_column_of_file_names() -> None:
 
 def test_file_name_is_added_to_ids_that_differ_in_text_between_files() -> None:
     data = files(a="id,text|1,one|2,two", b="id,text|1,three|2,two|1,four")
-    found = suggest_mapping(data)
-    assert found.id is None  # b.csv repeats the id 1
-    result = build_documents(data, replace(found, id="id"))
+    mapping = suggest_mapping(data)
+    assert mapping.id is None  # b.csv repeats the id 1
+    result = build_documents(data, replace(mapping, id="id"))
     assert [document.id for document in result.documents] == ["a.csv:1", "a.csv:2", "b.csv:1", "b.csv:2"]
     assert [str(row) for row in result.rejected] == [
         "row 4: b.csv: the id 'b.csv:1' is already used by row 2 of b.csv, with another text"
     ]
     assert suggest_mapping(files(a="id,text|1,one", b="id,text|1,three")).id == "id"
-    by_number = build_documents(data, found)
+    by_number = build_documents(data, mapping)
     assert [document.id for document in by_number.documents] == ["1", "2", "3", "4", "5"]
 
 
@@ -162,10 +162,10 @@ def test_files_with_the_same_documents_are_merged_as_raters() -> None:
 def test_file_of_labels_belongs_to_the_texts_of_another_file(order: tuple[str, str]) -> None:
     contents = {"texts": "id,text|1,soup|2,tea|4,milk", "labels": "id,label|2,x|1,y|3,z"}
     data = files(**{name: contents[name] for name in order})
-    found = suggest_mapping(data)
-    codebook = codebook_from_gold(data, found)
-    result = build_documents(data, found, codebook)
-    gold = {one.id: one.gold.get(GOLD_RATER, {}).get("label") for one in result.documents}
+    mapping = suggest_mapping(data)
+    codebook = codebook_from_gold(data, mapping)
+    result = build_documents(data, mapping, codebook)
+    gold = {document.id: document.gold.get(GOLD_RATER, {}).get("label") for document in result.documents}
     assert gold == {"1": codebook.find("y").id, "2": codebook.find("x").id, "4": None}  # type: ignore[union-attr]
     assert (result.read, result.kept, result.merged) == (6, 3, 2)
     assert [str(row) for row in result.rejected] == ["row 4: labels.csv: no text in column 'text'"]
@@ -174,7 +174,7 @@ def test_file_of_labels_belongs_to_the_texts_of_another_file(order: tuple[str, s
 def test_several_files_of_labels_are_raters() -> None:
     data = files(texts="id,text|1,soup|2,tea", ann="id,Food|1,1|2,0", bo="id,Food|1,0|1,1")
     result = build_documents(data, ColumnMapping("text", id="id", gold=(GoldSource("Food"),)))
-    assert [one.gold for one in result.documents] == [
+    assert [document.gold for document in result.documents] == [
         {"ann": {"Food": True}, "bo": {"Food": False}}, {"ann": {"Food": False}},
     ]  # fmt: skip
     assert [str(row) for row in result.rejected] == ["row 3: bo.csv: the id '1' is repeated in bo.csv"]
@@ -183,7 +183,7 @@ def test_several_files_of_labels_are_raters() -> None:
     assert result.documents[0].gold == {"a": {"Food": True}, "b": {"Food": False}}
     blank = files(a="id,text,Food|1,soup,1", b="id,text,Food|2,tea,1|1,,0")
     result = build_documents(blank, ColumnMapping("text", id="id", gold=(GoldSource("Food"),)))
-    assert [one.gold for one in result.documents] == [{GOLD_RATER: {"Food": True}}] * 2
+    assert [document.gold for document in result.documents] == [{GOLD_RATER: {"Food": True}}] * 2
 
 
 def test_users_who_labelled_rows_with_ids_are_raters() -> None:
@@ -270,7 +270,7 @@ def test_rows_with_gold_for_other_labels_are_united_unless_they_contradict() -> 
     data = "id,text,Price,Room\n1,a,1,\n1,a,,0\n2,b,1,\n2,b,0,1\n3,c,1,\n3,c,1,\n"
     gold = (GoldSource("Price"), GoldSource("Room"))
     by_id = build(data, ASPECTS, id="id", gold=gold)
-    assert [one.gold[GOLD_RATER] for one in by_id.documents] == [
+    assert [document.gold[GOLD_RATER] for document in by_id.documents] == [
         {PRICE: True, ROOM: False},
         {PRICE: True},
         {PRICE: True},
@@ -282,9 +282,9 @@ def test_rows_with_gold_for_other_labels_are_united_unless_they_contradict() -> 
 
 def test_rows_without_text_give_neither_labels_nor_doubt_about_ids() -> None:
     data = table("id,text,topic\n1,abc,x\n2,def,y\n3,ghi,x\n,,\n,,4\n")
-    found = suggest_mapping(data)
-    assert (found.id, found.gold) == ("id", (GoldSource("topic", "choice"),))
-    assert codebook_from_gold(data, found).names == ("x", "y")
+    mapping = suggest_mapping(data)
+    assert (mapping.id, mapping.gold) == ("id", (GoldSource("topic", "choice"),))
+    assert codebook_from_gold(data, mapping).names == ("x", "y")
 
 
 @pytest.mark.parametrize(
@@ -332,9 +332,9 @@ def test_empty_texts_are_dropped_or_kept() -> None:
         "row 3: no text in column 'text'",
         "row 4: no text in column 'text'",
     ]
-    kept = build(data, empties="keep")
-    assert (dropped.kept, kept.kept, dropped.empty_texts, kept.empty_texts) == (1, 3, 2, 2)
-    assert (kept.duplicate_texts, kept.rejected) == (0, ())
+    built = build(data, empties="keep")
+    assert (dropped.kept, built.kept, dropped.empty_texts, built.empty_texts) == (1, 3, 2, 2)
+    assert (built.duplicate_texts, built.rejected) == (0, ())
 
 
 def test_repeated_texts_are_kept_by_default() -> None:
@@ -417,7 +417,7 @@ def test_empty_cells_are_not_asked_about_if_other_cells_say_absent(others: str) 
 
 def test_empty_list_can_mean_that_every_label_is_absent() -> None:
     gold = (GoldSource("labels", "list"),)
-    assert [one.value for one in build("text,labels\na,Price\nb,\n", ASPECTS, gold=gold).unknown_gold] == [""]
+    assert [unknown.value for unknown in build("text,labels\na,Price\nb,\n", ASPECTS, gold=gold).unknown_gold] == [""]
     mapped = build("text,labels\na,Price\nb,\n", ASPECTS, gold=gold, value_map={"": False})
     assert not any(mapped.documents[1].gold[GOLD_RATER].values())
 
@@ -465,8 +465,8 @@ def test_words_for_no_value_are_no_gold(cell: str) -> None:
     named = parse_codebook({"kind": "choice", "labels": [{"name": "N/A"}, {"name": "good"}]})
     assert build("text,gold\na,n/a\n", named, gold=(GoldSource("gold", "choice"),)).with_gold == 1
     choices = table(f"text,label\na,good\nb,bad\nc,{cell}\n")
-    found = codebook_from_gold(choices, ColumnMapping("text", gold=(GoldSource("label", "choice"),)))
-    assert found.names == ("bad", "good")
+    outcome = codebook_from_gold(choices, ColumnMapping("text", gold=(GoldSource("label", "choice"),)))
+    assert outcome.names == ("bad", "good")
 
 
 def test_list_with_an_unknown_name_leaves_other_labels_undecided() -> None:
@@ -568,22 +568,24 @@ def test_value_map_turns_words_into_ratings_and_names() -> None:
     gold = (GoldSource("a", "label", "Clarity"), GoldSource("b", "label", "Clarity", "second"))
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
     mapped = build(data, codebook, gold=gold, value_map={"high": 5, "low": 1, "n/a": None, "so-so": 9})
-    values = [{rater: values["c"] for rater, values in each.gold.items()} for each in mapped.documents]
+    values = [{rater: values["c"] for rater, values in document.gold.items()} for document in mapped.documents]
     assert values == [{"gold": 5}, {"gold": 1, "second": 5}, {"second": 3}]
-    assert [(one.columns, one.value) for one in mapped.unknown_gold] == [(("a",), "so-so")], "9 is outside the scale"
+    assert [(unknown.columns, unknown.value) for unknown in mapped.unknown_gold] == [(("a",), "so-so")], (
+        "9 is outside the scale"
+    )
     choice = Codebook(kind="choice", labels=(Label(name="Yes", id="y", code=1), Label(name="No", id="n", code=0)))
     mapped_choice = build(
         "text,g\nt1,aye\nt2,nay\nt3,1\nt4,?\n", choice, gold=(GoldSource("g", "choice"),),
         value_map={"aye": "Yes", "nay": 0, "?": None},
     )  # fmt: skip
-    assert [one.gold.get("gold", {}).get("label") for one in mapped_choice.documents] == ["y", "n", "y", None]
+    assert [document.gold.get("gold", {}).get("label") for document in mapped_choice.documents] == ["y", "n", "y", None]
     assert not mapped_choice.unknown_gold
 
 
 def test_documents_of_a_group_are_kept_together_in_order() -> None:
     data = "id,text,chat,turn\n1,b,x,2\n2,alone,,7\n3,c,y,1\n4,a,x,1.5\n5,z,x,late\n"
-    found = build(data, None, id="id", group="chat", order="turn").documents
-    assert [(one.id, one.group, one.order, one.position) for one in found] == [
+    documents = build(data, None, id="id", group="chat", order="turn").documents
+    assert [(document.id, document.group, document.order, document.position) for document in documents] == [
         ("4", "x", 1.5, 0), ("1", "x", 2.0, 1), ("5", "x", None, 2), ("2", "", None, 3), ("3", "y", 1.0, 4),
     ]  # fmt: skip
     with pytest.raises(UsageError, match="needs a group"):
@@ -592,12 +594,12 @@ def test_documents_of_a_group_are_kept_together_in_order() -> None:
 
 def test_documents_show_their_neighbours_in_the_group() -> None:
     data = "id,text,abstract,n\n1,aim,x,1\n2,method,x,2\n3,finding,x,3\n4,other,x,4\n5,alone,,\n6,aim too,y,1\n"
-    found = build(data, None, id="id", group="abstract", order="n", neighbours=1).documents
-    assert [one.fields.get("neighbours") for one in found] == [
+    documents = build(data, None, id="id", group="abstract", order="n", neighbours=1).documents
+    assert [document.fields.get("neighbours") for document in documents] == [
         "[the text to label]\nmethod", "aim\n[the text to label]\nfinding", "method\n[the text to label]\nother",
         "finding\n[the text to label]", None, None,
     ]  # fmt: skip
-    assert [one.text for one in found] == ["aim", "method", "finding", "other", "alone", "aim too"]
+    assert [document.text for document in documents] == ["aim", "method", "finding", "other", "alone", "aim too"]
     assert "neighbours" not in build(data, None, id="id", group="abstract", order="n").documents[1].fields
     with pytest.raises(UsageError, match="need a group"):
         build(data, None, neighbours=1)
@@ -633,8 +635,8 @@ def test_gold_without_a_codebook_is_keyed_by_name() -> None:
     assert build("text,Price\na,1\n", gold=(GoldSource("Price"),)).documents[0].gold == {GOLD_RATER: {"Price": True}}
     listed = build("text,tags\na,x|y\nb,y\n", gold=(GoldSource("tags", "list"),))
     assert listed.documents[1].gold == {GOLD_RATER: {"y": True, "x": False}}
-    chosen = build("text,tag\na,x\nb,y\n", gold=(GoldSource("tag", "choice"),))
-    assert chosen.documents[1].gold == {GOLD_RATER: {"label": "y"}}
+    built = build("text,tag\na,x\nb,y\n", gold=(GoldSource("tag", "choice"),))
+    assert built.documents[1].gold == {GOLD_RATER: {"label": "y"}}
 
 
 @pytest.mark.parametrize(
@@ -689,8 +691,8 @@ def test_gold_columns_are_matched_by_label_name() -> None:
 
 def test_gold_option_of_a_label_that_begins_with_an_equals_sign() -> None:
     codebook = parse_codebook({"labels": [{"name": "=a"}]})
-    found = parse_gold_option(["=a==a"], table("text,=a\nabc,1\n"), codebook)
-    assert found == (GoldSource("=a", "label", "=a"),)
+    result = parse_gold_option(["=a==a"], table("text,=a\nabc,1\n"), codebook)
+    assert result == (GoldSource("=a", "label", "=a"),)
 
 
 def test_gold_options_are_parsed() -> None:
@@ -732,23 +734,23 @@ def test_invalid_gold_options_are_rejected(option: str, codebook: Codebook, prob
 
 def test_codebook_from_label_columns() -> None:
     data = table("text,Price,Room\na,1,0\nb,,yes\n")
-    made = codebook_from_gold(
+    codebook = codebook_from_gold(
         data, ColumnMapping(text="text", gold=(GoldSource("Price"), GoldSource("Room", label="Rooms")))
     )
-    assert (made.kind, made.names) == ("multilabel", ("Price", "Rooms"))
+    assert (codebook.kind, codebook.names) == ("multilabel", ("Price", "Rooms"))
 
 
 def test_scale_of_a_codebook_from_ratings_covers_all_ratings() -> None:
     data = table("text,a,b\nx,1,2: yes\ny,(-1): no,4\n")
-    made = codebook_from_gold(data, ColumnMapping(text="text", gold=(GoldSource("a"), GoldSource("b"))))
-    assert (made.kind, made.scale and made.scale.model_dump()) == ("rating", {"min": -1, "max": 4})
+    codebook = codebook_from_gold(data, ColumnMapping(text="text", gold=(GoldSource("a"), GoldSource("b"))))
+    assert (codebook.kind, codebook.scale and codebook.scale.model_dump()) == ("rating", {"min": -1, "max": 4})
 
 
 def test_scales_of_dimensions_are_inferred_with_unused_ends() -> None:
     data = table("text,fluent,relevant,effect,overall,style,tone\n" + "x,1,0,-1,2,1,3\ny,2,2,1,5,4,2\n" * 10)
     columns = ("fluent", "relevant", "effect", "overall", "style", "tone")
-    made = codebook_from_gold(data, ColumnMapping(text="text", gold=tuple(map(GoldSource, columns))))
-    scales = [made.scale_of(label.id) for label in made.labels]
+    codebook = codebook_from_gold(data, ColumnMapping(text="text", gold=tuple(map(GoldSource, columns))))
+    scales = [codebook.scale_of(label.id) for label in codebook.labels]
     # fluent has no 0, but relevant also ends at 2; style has no 5; no other dimension has the length of tone.
     assert [(scale.min, scale.max) for scale in scales] == [(0, 2), (0, 2), (-1, 1), (1, 5), (1, 5), (1, 3)]
 
@@ -780,8 +782,8 @@ def test_none_is_a_label_of_a_choice() -> None:
     codebook = codebook_from_gold(table(data), ColumnMapping("text", gold=gold))
     assert codebook.names == ("NONE", "FAVOR")
     none, favor = (label.id for label in codebook.labels)
-    found = [document.gold[GOLD_RATER]["label"] for document in build(data, codebook, gold=gold).documents]
-    assert found == [none, favor, none]
+    labels = [document.gold[GOLD_RATER]["label"] for document in build(data, codebook, gold=gold).documents]
+    assert labels == [none, favor, none]
     assert parse_value_option(["neither=none"], codebook) == {"neither": "NONE"}
 
 
@@ -826,15 +828,15 @@ def test_column_with_one_value_is_not_suggested_as_gold() -> None:
 
 def test_mapping_suggested_with_a_codebook() -> None:
     data = table("nr,title,review,price,Room\n" + "".join(f"{n},T,A long text about {n},{n % 2},1\n" for n in range(9)))
-    found = suggest_mapping(data, ASPECTS)
-    assert (found.text, found.id, found.context) == ("review", "nr", ())
-    assert found.gold == (GoldSource("price", "label", "Price"), GoldSource("Room", "label", "Room"))
-    assert found.reasons == (
+    mapping = suggest_mapping(data, ASPECTS)
+    assert (mapping.text, mapping.id, mapping.context) == ("review", "nr", ())
+    assert mapping.gold == (GoldSource("price", "label", "Price"), GoldSource("Room", "label", "Room"))
+    assert mapping.reasons == (
         "'review' is the text: 19 characters on average, and its name fits.",
         "'nr' is the id: filled and unique in all 9 rows.",
         "Gold for 2 of 3 labels: columns with their names.",
     )
-    assert build_documents(data, found, ASPECTS).with_gold == 9
+    assert build_documents(data, mapping, ASPECTS).with_gold == 9
 
 
 def test_dates_and_json_are_not_suggested_as_text() -> None:
@@ -852,13 +854,13 @@ def test_objects_are_suggested_as_neither_ids_nor_labels() -> None:
         }
         for n in range(8)
     ]
-    found = suggest_mapping(table(json.dumps(rows), "tasks.json"))
-    assert (found.text, found.id, found.gold) == ("row.words", "row.id", (GoldSource("accept", "list"),))
+    mapping = suggest_mapping(table(json.dumps(rows), "tasks.json"))
+    assert (mapping.text, mapping.id, mapping.gold) == ("row.words", "row.id", (GoldSource("accept", "list"),))
 
 
 def test_text_in_parts_is_joined() -> None:
     parts = [{"text": ["See ", {"type": "link", "text": "https://x.y"}, ", late"]}, {"text": "plain"}]
-    assert [one.text for one in build(json.dumps(parts), name="chat.json").documents] == [
+    assert [document.text for document in build(json.dumps(parts), name="chat.json").documents] == [
         "See https://x.y, late",
         "plain",
     ]
@@ -870,13 +872,13 @@ def test_parse_trees_are_no_texts_and_labels_of_annotators_no_gold() -> None:
          "sentence1_parse": f"(ROOT (S Some words {n}))", "sentence1_binary_parse": f"( Some ( words {n} ) )"}
         for n in range(6)
     ]  # fmt: skip
-    found = suggest_mapping(table(json.dumps(rows), "nli.json"))
-    assert (found.text, found.gold) == ("sentence1", (GoldSource("gold_label", "choice"),))
+    mapping = suggest_mapping(table(json.dumps(rows), "nli.json"))
+    assert (mapping.text, mapping.gold) == ("sentence1", (GoldSource("gold_label", "choice"),))
 
 
 def test_labels_of_several_people_in_a_list_are_suggested_by_rater() -> None:
-    one, several = ["hate", "none", "rude"], [["hate"], ["rude", "none"], []]
-    for labels, kind in ((one, "choice"), (several, "list")):
+    names, several = ["hate", "none", "rude"], [["hate"], ["rude", "none"], []]
+    for labels, kind in ((names, "choice"), (several, "list")):
         rows = [
             {"text": f"Some words {n}", "votes": [{"label": labels[(n + k) % 3], "user": k} for k in (1, 2)]}
             for n in range(6)
@@ -890,20 +892,20 @@ def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None
     columns = "text,Food,document_id,gold_Food,pred_Food,reviewed_Food,judge_Food,evidence_Food"
     rows = "".join(f"Some words {n},{n % 2},d{n},{n % 2},1,{n % 3 % 2},{n % 2},{about}" for n in range(6))
     header = f"{columns},run_id,protocol,codebook_version,status,review_status\n"
-    found = suggest_mapping(table(header + rows.replace(",,", ",[],")))
+    mapping = suggest_mapping(table(header + rows.replace(",,", ",[],")))
     gold = (GoldSource("gold_Food", "label", "Food"), GoldSource("reviewed_Food", "label", "Food", "reviewed"))
-    assert (found.id, found.gold) == ("document_id", gold)
+    assert (mapping.id, mapping.gold) == ("document_id", gold)
     of_two_runs = table(header + (rows + rows.replace(",r1,", ",r2,")).replace(",,", ",[],"))
-    found = suggest_mapping(of_two_runs)
-    assert (found.id, found.gold) == ("document_id", gold)
-    assert len(build_documents(of_two_runs, found).documents) == 6
+    mapping = suggest_mapping(of_two_runs)
+    assert (mapping.id, mapping.gold) == ("document_id", gold)
+    assert len(build_documents(of_two_runs, mapping).documents) == 6
     choice = suggest_mapping(
         table((header + rows).replace("_Food", "_label").replace(",,", ",[],").replace(",1", ",x"))
     )
     assert choice.gold[1] == GoldSource("reviewed_label", "choice", rater="reviewed")
     unreviewed = re.sub(r"(?m)^(.*),\d,(\d),\d,(\d),,", r"\1,,\2,,\3,,", rows)
-    own = suggest_mapping(table(header + unreviewed))
-    assert own.gold == (GoldSource("Food"),)  # of the file, not of the run
+    mapping = suggest_mapping(table(header + unreviewed))
+    assert mapping.gold == (GoldSource("Food"),)  # of the file, not of the run
     lines = [
         {"text": f"Some words {n}", "document_id": f"d{n}", "run_id": "r1", "review_status": "Submitted",
          "labels": {"Food": {"value": True, "source": ["verdict", "review"][n % 2], "evidence": []}}}
@@ -951,9 +953,9 @@ def test_list_of_none_means_that_every_label_is_absent() -> None:
 def test_lists_of_tokens_are_texts() -> None:
     tokens = ["The", "soup", "was", "cold", "today"]
     rows = [{"post_id": f"{n}_gab", "tokens": [*tokens, str(n)], "tags": ["x", "y"][n % 2 :]} for n in range(6)]
-    found = suggest_mapping(data := table(json.dumps(rows), "posts.json"))
-    assert (found.text, found.id) == ("tokens", "post_id")
-    assert build_documents(data, found).documents[0].text == "The soup was cold today 0"
+    mapping = suggest_mapping(data := table(json.dumps(rows), "posts.json"))
+    assert (mapping.text, mapping.id) == ("tokens", "post_id")
+    assert build_documents(data, mapping).documents[0].text == "The soup was cold today 0"
     short = [{"text": "ok", "tags": ["the first of some tags", f"another tag {n}"]} for n in range(6)]
     assert suggest_mapping(table(json.dumps(short), "posts.json")).text == "text"
     lines = build('[{"text": ["Hello there.", "Good morning!"]}]', name="chat.json")
@@ -964,9 +966,9 @@ def test_lists_of_tokens_are_texts() -> None:
 def test_chats_are_texts_with_a_line_for_each_message(speaker: str, message: str) -> None:
     chats = [[{speaker: "user", message: f"Joke {n}?"}, {speaker: "bot", message: None}] for n in range(6)]
     rows = [{"id": n, "chat": chat, "label": ["fun", "rude"][n % 2]} for n, chat in enumerate(chats)]
-    found = suggest_mapping(data := table(json.dumps(rows), "chats.json"))
-    assert (found.text, found.gold) == ("chat", (GoldSource("label", "choice"),))
-    assert build_documents(data, found).documents[1].text == "user: Joke 1?\nbot: "
+    mapping = suggest_mapping(data := table(json.dumps(rows), "chats.json"))
+    assert (mapping.text, mapping.gold) == ("chat", (GoldSource("label", "choice"),))
+    assert build_documents(data, mapping).documents[1].text == "user: Joke 1?\nbot: "
 
 
 @pytest.mark.parametrize("name", ["Code", "Thème", "Kategorie", "topic.tema", "тема", "类别"])
@@ -998,13 +1000,13 @@ def test_suggested_gold_of_raters_lists_and_choices() -> None:
 
 def test_choices_of_several_raters_are_suggested_together() -> None:
     data = table("text,stance_r1,stance_r2,topic_r1\nabc,good,bad,x\ndef,1,mixed,y\nghi,good,good,x\n")
-    found = suggest_mapping(data, SENTIMENT)
+    mapping = suggest_mapping(data, SENTIMENT)
     raters = tuple(GoldSource(f"stance_{rater}", "choice", rater=rater) for rater in ("r1", "r2"))
-    assert (found.gold, found.reasons[-1]) == (
+    assert (mapping.gold, mapping.reasons[-1]) == (
         raters,
         "'stance_r1' and 'stance_r2' are gold: 100% of the values are labels.",
     )
-    assert build_documents(data, found, SENTIMENT).documents[0].gold == {"r1": {"label": GOOD}, "r2": {"label": BAD}}
+    assert build_documents(data, mapping, SENTIMENT).documents[0].gold == {"r1": {"label": GOOD}, "r2": {"label": BAD}}
     assert suggest_mapping(data).gold == raters
     assert suggest_mapping(table("text,year_1,year_2\nabc,good,bad\n"), SENTIMENT).gold == (
         GoldSource("year_1", "choice"),
@@ -1013,9 +1015,9 @@ def test_choices_of_several_raters_are_suggested_together() -> None:
 
 def test_mapping_suggested_without_a_codebook() -> None:
     binary = table("id,text,city,a,b\n" + "".join(f"{n // 2},Some words {n},Rome,{n % 2},yes\n" for n in range(40)))
-    found = suggest_mapping(binary)
-    assert (found.id, found.gold) == (None, (GoldSource("a"), GoldSource("b")))
-    assert found.reasons[1] == "'id' is named like an id but has empty or repeated cells: row numbers are the ids."
+    mapping = suggest_mapping(binary)
+    assert (mapping.id, mapping.gold) == (None, (GoldSource("a"), GoldSource("b")))
+    assert mapping.reasons[1] == "'id' is named like an id but has empty or repeated cells: row numbers are the ids."
     assert suggest_mapping(table("text,tags\nabc,x|y\ndef,y\n")).gold == (GoldSource("tags", "list"),)
     assert suggest_mapping(table("text,label\nabc,x\ndef,y\nghi,x\njkl,y\nmno,x\n")).gold == (
         GoldSource("label", "choice"),
@@ -1039,11 +1041,11 @@ def test_mapping_suggested_without_a_codebook() -> None:
 def test_suggested_raters_without_a_codebook(columns: str, labels: str, raters: str) -> None:
     names = columns.split(",")
     rows = (",".join(str((n + row) % 2) for n in range(len(names))) for row in range(2))
-    found = suggest_mapping(table("\n".join([f"text,{columns}", *(f"abc,{row}" for row in rows)]) + "\n"))
-    assert ",".join(source.column for source in found.gold) == columns
-    assert ",".join(source.name for source in found.gold) == (labels or columns)
-    assert ",".join(source.rater for source in found.gold) == (raters or ",".join([GOLD_RATER] * len(names)))
-    assert ("by 2 raters" in found.reasons[2]) is bool(raters)
+    mapping = suggest_mapping(table("\n".join([f"text,{columns}", *(f"abc,{row}" for row in rows)]) + "\n"))
+    assert ",".join(source.column for source in mapping.gold) == columns
+    assert ",".join(source.name for source in mapping.gold) == (labels or columns)
+    assert ",".join(source.rater for source in mapping.gold) == (raters or ",".join([GOLD_RATER] * len(names)))
+    assert ("by 2 raters" in mapping.reasons[2]) is bool(raters)
 
 
 def test_ratings_without_raters_are_suggested_if_several_columns_share_a_scale() -> None:
@@ -1057,9 +1059,9 @@ def test_ratings_without_raters_are_suggested_if_several_columns_share_a_scale()
         f"A summary that is number {n} of its kind,{','.join(row)}"
         for n, row in enumerate(zip(*columns.values(), strict=True))
     ]
-    found = suggest_mapping(table("\n".join([f"summary,{','.join(columns)}", *rows])))
-    assert [source.column for source in found.gold] == ["Coherence", "Fluency"]
-    assert found.reasons[2] == "Ratings of 2 dimensions: columns of numbers on the same scale."
+    mapping = suggest_mapping(table("\n".join([f"summary,{','.join(columns)}", *rows])))
+    assert [source.column for source in mapping.gold] == ["Coherence", "Fluency"]
+    assert mapping.reasons[2] == "Ratings of 2 dimensions: columns of numbers on the same scale."
     alone = table("\n".join(["summary,age", *(f"A summary that is number {n},{n}" for n in range(2, 8))]))
     assert suggest_mapping(alone).gold == ()
 
@@ -1068,14 +1070,14 @@ def test_ratings_of_several_dimensions_by_several_raters_are_suggested() -> None
     columns = [f"{name}_r{rater}" for name in ("Overall", "Fluency", "Empathy") for rater in range(1, 6)]
     rows = "".join(f"a long text {n},{','.join(str((n * 7 + k) % 5 + 1) for k in range(15))},{n}\n" for n in range(20))
     data = table(f"text,{','.join(columns)},turns\n{rows}")
-    found = suggest_mapping(data)
-    assert [source.column for source in found.gold] == columns
-    assert found.raters == ("r1", "r2", "r3", "r4", "r5")
-    assert found.reasons[2].startswith("Ratings of 3 dimensions by 5 raters")
-    codebook = codebook_from_gold(data, found)
+    mapping = suggest_mapping(data)
+    assert [source.column for source in mapping.gold] == columns
+    assert mapping.raters == ("r1", "r2", "r3", "r4", "r5")
+    assert mapping.reasons[2].startswith("Ratings of 3 dimensions by 5 raters")
+    codebook = codebook_from_gold(data, mapping)
     assert (codebook.kind, codebook.names) == ("rating", ("Overall", "Fluency", "Empathy"))
     assert codebook.scale == Scale(min=1, max=5)
-    assert build_documents(data, found, codebook).with_gold == 20
+    assert build_documents(data, mapping, codebook).with_gold == 20
 
 
 def test_dimension_gets_the_half_of_the_scale_that_it_uses() -> None:
@@ -1101,21 +1103,21 @@ def test_dimension_without_negative_ratings_has_no_negative_points() -> None:
 
 
 def test_gold_outside_the_scale_of_its_dimension_is_ignored() -> None:
-    given = {"kind": "rating", "labels": [{"name": "a", "scale": {"min": 0, "max": 2}}, {"name": "b"}]}
+    codebook = {"kind": "rating", "labels": [{"name": "a", "scale": {"min": 0, "max": 2}}, {"name": "b"}]}
     data = table("text,a,b\nsome words,4,4\n")
     built = build_documents(
-        data, ColumnMapping(text="text", gold=(GoldSource("a"), GoldSource("b"))), parse_codebook(given)
+        data, ColumnMapping(text="text", gold=(GoldSource("a"), GoldSource("b"))), parse_codebook(codebook)
     )
-    assert [(one.columns, one.value) for one in built.unknown_gold] == [(("a",), "4")]
+    assert [(unknown.columns, unknown.value) for unknown in built.unknown_gold] == [(("a",), "4")]
 
 
 def test_ratings_are_suggested_despite_cells_that_are_not_numbers() -> None:
     cells = ["2: yes", "1: partly", "N/A: nothing to rate", "0: no"]
     rows = "".join(f"a long text {n},{cells[n % 4]},{cells[(n + 1) % 4]}\n" for n in range(20))
     data = table(f"text,clarity_A0,clarity_A1\n{rows}")
-    found = suggest_mapping(data)
-    assert [(source.label, source.rater) for source in found.gold] == [("clarity", "A0"), ("clarity", "A1")]
-    assert codebook_from_gold(data, found).scale == Scale(min=0, max=2)
+    mapping = suggest_mapping(data)
+    assert [(source.label, source.rater) for source in mapping.gold] == [("clarity", "A0"), ("clarity", "A1")]
+    assert codebook_from_gold(data, mapping).scale == Scale(min=0, max=2)
 
 
 def test_columns_of_0_and_1_are_preferred_to_a_list() -> None:

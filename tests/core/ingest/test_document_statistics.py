@@ -19,29 +19,29 @@ def test_profile_of_a_worked_example() -> None:
         Document("3", {"text": "one"}, gold={"gold": {"q": 4}}),
         Document("4", {"text": " "}),
     ]
-    found = document_statistics(documents)
+    statistics = document_statistics(documents)
     # Numbers of words are 3, 1, 1, 0.
-    assert (found.words.minimum, found.words.median, found.words.maximum) == (0, 1, 3)
-    assert found.words.bins == (Bin(0, 1, 1), Bin(1, 2, 2), Bin(2, 3, 0), Bin(3, 3, 1))
-    assert found.gold == {("p", "gold"): {True: 1, False: 1}, ("p", "ann"): {False: 1}, ("q", "gold"): {4: 2}}
+    assert (statistics.words.minimum, statistics.words.median, statistics.words.maximum) == (0, 1, 3)
+    assert statistics.words.bins == (Bin(0, 1, 1), Bin(1, 2, 2), Bin(2, 3, 0), Bin(3, 3, 1))
+    assert statistics.gold == {("p", "gold"): {True: 1, False: 1}, ("p", "ann"): {False: 1}, ("q", "gold"): {4: 2}}
 
 
 def test_profile_without_documents() -> None:
-    found = document_statistics([])
-    assert (found.words, found.gold) == (summarise_lengths({}), {})
+    statistics = document_statistics([])
+    assert (statistics.words, statistics.gold) == (summarise_lengths({}), {})
 
 
 def test_outlier_does_not_flatten_the_histogram() -> None:
-    found = summarise_lengths(dict.fromkeys([*range(1, 100), 100_000], 1))
-    assert len(found.bins) == BINS
-    assert found.bins[0] == Bin(1, 6, 5)  # 99 numbers up to the 99th percentile in 20 bins of 5
-    assert found.bins[-1] == Bin(96, 100_000, 5)
+    result = summarise_lengths(dict.fromkeys([*range(1, 100), 100_000], 1))
+    assert len(result.bins) == BINS
+    assert result.bins[0] == Bin(1, 6, 5)  # 99 numbers up to the 99th percentile in 20 bins of 5
+    assert result.bins[-1] == Bin(96, 100_000, 5)
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1))
 def test_histogram_counts_every_number_once(numbers: list[int]) -> None:
-    found = summarise_lengths(Counter(numbers))
-    assert sum(bar.count for bar in found.bins) == len(numbers)
-    assert found.bins[0].start == found.minimum
-    assert found.bins[-1].stop >= found.maximum
-    assert found.median == statistics.median(numbers)
+    result = summarise_lengths(Counter(numbers))
+    assert sum(bar.count for bar in result.bins) == len(numbers)
+    assert result.bins[0].start == result.minimum
+    assert result.bins[-1].stop >= result.maximum
+    assert result.median == statistics.median(numbers)

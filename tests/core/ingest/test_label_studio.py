@@ -57,8 +57,8 @@ def test_multiple_choices_become_columns_of_one_and_zero():
 
 def test_choices_that_controls_have_in_common_are_different_columns():
     def ratings(food: list[str], price: list[str]) -> dict[str, Any]:
-        given = {"food": food, "price": price}
-        return {"result": [{"from_name": c, "type": "choices", "value": {"choices": v}} for c, v in given.items()]}
+        values = {"food": food, "price": price}
+        return {"result": [{"from_name": c, "type": "choices", "value": {"choices": v}} for c, v in values.items()]}
 
     table = read(task(1, ratings(["good", "cheap"], ["good"])), task(2, ratings(["good"], ["bad", "good"])))
     assert table.columns[2:] == ("food_good", "cheap", "price_good", "bad")

@@ -47,7 +47,9 @@ def test_sentences_with_categories_become_documents_with_gold() -> None:
     first, second = build_documents(table, mapping, codebook).documents
     assert (first.id, first.text) == ("a1", "They forgot us, & the lamps are ugly.")
     names = {label.id: label.name for label in codebook.labels}
-    present = [{names[item] for item, value in one.gold[GOLD_RATER].items() if value} for one in (first, second)]
+    present = [
+        {names[item] for item, value in document.gold[GOLD_RATER].items() if value} for document in (first, second)
+    ]
     assert present == [{"service", "ambience"}, {"price"}]
 
 

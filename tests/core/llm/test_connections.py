@@ -33,9 +33,9 @@ class MemoryKeyring(keyring.backend.KeyringBackend):
 @pytest.fixture
 def memory() -> Iterator[MemoryKeyring]:
     before = keyring.get_keyring()
-    made = MemoryKeyring()
-    keyring.set_keyring(made)
-    yield made
+    memory_keyring = MemoryKeyring()
+    keyring.set_keyring(memory_keyring)
+    yield memory_keyring
     keyring.set_keyring(before)
 
 
@@ -43,7 +43,7 @@ def memory() -> Iterator[MemoryKeyring]:
 def test_customary_key_of_a_provider_is_sent_to_the_provider_only(
     preset: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, customary = preset.environment_variables
+    moot_variable, customary = preset.environment_variables
     monkeypatch.setenv(customary, KEY)
     assert find_key(preset) == KEY
     host = preset.base_url.removeprefix("https://")
@@ -56,7 +56,7 @@ def test_customary_key_of_a_provider_is_sent_to_the_provider_only(
     ):
         edited = parse_connection(preset.name, address)
         assert find_key(edited) is None
-        assert own in edited.key_remedy
+        assert moot_variable in edited.key_remedy
 
 
 def test_own_variable_of_a_connection_is_for_the_address_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:

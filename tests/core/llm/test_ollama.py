@@ -106,8 +106,8 @@ def test_broken_streams_raise_the_right_error(lines: list[dict[str, Any]], expec
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
 def test_endless_stream_of_empty_events_times_out(dialect: Dialect) -> None:
     # Only events with text reset the silence timeout.
-    one = b'{"message": {"content": ""}, "done": false}\n'
-    chunk = one if dialect == "ollama" else event(piece(""))
+    line = b'{"message": {"content": ""}, "done": false}\n'
+    chunk = line if dialect == "ollama" else event(piece(""))
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})

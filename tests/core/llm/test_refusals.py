@@ -316,10 +316,12 @@ def test_error_messages_of_servers_map_to_error_types(
 
 
 def test_every_model_error_has_its_own_kind_and_remedy() -> None:
-    kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.ModelError)]
+    kinds = [
+        member for member in vars(errors).values() if isinstance(member, type) and issubclass(member, errors.ModelError)
+    ]
     kinds.remove(errors.ModelError)
     assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 18
-    assert all(one("It failed.").remedy == one.advice for one in kinds)
+    assert all(error_class("It failed.").remedy == error_class.advice for error_class in kinds)
     assert errors.NoSuchModel.kind == "no such model"  # stored rows contain it
 
 

@@ -66,9 +66,9 @@ def queue_runs(session: ProjectSession, plan: planning.Plan | None = None) -> li
 
 def annotate(session: ProjectSession, protocol: str = "single") -> RunRow:
     """Run a protocol with the built-in model and the latest codebook on all documents, and return the finished run."""
-    (made,) = queue_runs(session, planning.Plan(protocol=protocol))
-    session.start_or_resume(made.run_id).result(60)
-    return session.run(made.run_id)
+    (run,) = queue_runs(session, planning.Plan(protocol=protocol))
+    session.start_or_resume(run.run_id).result(60)
+    return session.run(run.run_id)
 
 
 def decide(

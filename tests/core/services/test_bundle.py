@@ -64,10 +64,10 @@ def test_prompt_of_a_role_with_a_foreign_name_stays_in_its_folder(session, run_i
     settings = run.settings.model_copy(update={"templates": dict.fromkeys(names, template)})
     monkeypatch.setattr(session.store.runs, "all", lambda: [run.model_copy(update={"settings": settings})])
     with zipfile.ZipFile(bundle.write_bundle(session, tmp_path / "foreign.zip")) as archive:
-        found = [name for name in archive.namelist() if name.startswith("prompts/")]
+        prompt_names = [name for name in archive.namelist() if name.startswith("prompts/")]
         assert archive.testzip() is None
         assert not any(".." in name or "evil" in name for name in archive.namelist() if not name.startswith("prompts/"))
-    assert found == [f"prompts/{run_id}/{name}.md" for name in ("______evil", "_etc_evil", "a_b", "judge")]
+    assert prompt_names == [f"prompts/{run_id}/{name}.md" for name in ("______evil", "_etc_evil", "a_b", "judge")]
 
 
 def test_readme_counts_one_document(session, run_id):
@@ -174,11 +174,11 @@ def test_zip_bomb_is_refused_early(packed, tmp_path, monkeypatch):
 
 
 def test_damaged_bundle_is_reported_as_damaged(packed, tmp_path):
-    whole = packed.read_bytes()
+    content = packed.read_bytes()
     with zipfile.ZipFile(packed) as archive:
         start = archive.getinfo("tables/runs.parquet").header_offset + 60
     with pytest.raises(InputError, match="damaged"):
-        bundle.restore_bundle(io.BytesIO(whole[:start] + bytes(40) + whole[start + 40 :]), tmp_path / "new.duckdb")
+        bundle.restore_bundle(io.BytesIO(content[:start] + bytes(40) + content[start + 40 :]), tmp_path / "new.duckdb")
 
 
 def test_bundle_does_not_overwrite_a_project(packed, tmp_path):

@@ -70,13 +70,13 @@ def _run(session: ProjectSession, model: str = "lexical", protocol: str = "singl
     assert latest is not None
     plan = planning.Plan(protocol=protocol, default_model=RoleModel(connection=BUILTIN, model=model))
     settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
-    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    _run_status(session, made)
-    return made
+    (run,) = planning.create_runs(session, settings, session.store.documents.ids())
+    _run_status(session, run)
+    return run
 
 
-def _run_status(session: ProjectSession, made: RunRow) -> RunStatus:
-    return session.start_or_resume(made.run_id).result(60)
+def _run_status(session: ProjectSession, run: RunRow) -> RunStatus:
+    return session.start_or_resume(run.run_id).result(60)
 
 
 def _review(session: ProjectSession, run: RunRow, ids: list[str]) -> None:
@@ -92,20 +92,20 @@ def test_trains_in_the_background_and_stores_certainty(session: ProjectSession) 
     _review(session, run, [f"d{n:02}" for n in range(4)])
     assert not status(session).ready
     _review(session, run, [f"d{n:02}" for n in range(4, 24)])
-    found = status(session)
-    assert (found.ready, found.documents, found.tested, found.measure) == (True, 24, 24, "macro F1")
-    assert found.score.value == 1.0  # every label is right in every fold
-    assert found.score.interval is not None
-    assert found.score.interval.low < found.score.interval.high == 1.0
-    assert found.gain.value is not None
-    assert [point.documents for point in found.curve] == [0, 5, 10, 19]  # five folds train on 19 of 24
-    assert found.curve[0].score.value == pytest.approx(0.5)  # the words find Service and no "gossamer"
-    assert found.curve[-1].score == found.score
+    result = status(session)
+    assert (result.ready, result.documents, result.tested, result.measure) == (True, 24, 24, "macro F1")
+    assert result.score.value == 1.0  # every label is right in every fold
+    assert result.score.interval is not None
+    assert result.score.interval.low < result.score.interval.high == 1.0
+    assert result.gain.value is not None
+    assert [point.documents for point in result.curve] == [0, 5, 10, 19]  # five folds train on 19 of 24
+    assert result.curve[0].score.value == pytest.approx(0.5)  # the words find Service and no "gossamer"
+    assert result.curve[-1].score == result.score
     sure = _certainty(session, "d40")
     assert set(sure) == {CLEAN, SERVICE}
     assert all(0 <= each <= 1 for each in sure.values())
     assert _certainty(session, "d00") == {}  # a reviewed document has no predicted certainty
-    before = found.hash
+    before = result.hash
     _review(session, run, ["d30"])
     assert status(session).hash != before
 
@@ -163,14 +163,14 @@ def test_classifier_of_an_earlier_version_is_trained_again(session: ProjectSessi
 def test_annotates_as_a_free_run_that_can_be_evaluated(session: ProjectSession) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(40)])
-    made = annotate(session)
-    until(lambda: session.state(made.run_id) == "done", 60)
-    finished = session.store.runs.get(made.run_id)
+    predictions = annotate(session)
+    until(lambda: session.state(predictions.run_id) == "done", 60)
+    finished = session.store.runs.get(predictions.run_id)
     assert finished is not None
     assert (finished.verdicts, finished.unresolved, finished.cost_usd) == (60, 0, 0.0)
-    assert made.settings.role_models["annotator"].model == f"classifier@{status(session).hash}"
+    assert predictions.settings.role_models["annotator"].model == f"classifier@{status(session).hash}"
     lexical = sample_world.report(session, run.run_id)["labels"]["Cleanliness"]["f1"]
-    trained = sample_world.report(session, made.run_id)["labels"]["Cleanliness"]["f1"]
+    trained = sample_world.report(session, predictions.run_id)["labels"]["Cleanliness"]["f1"]
     assert trained > lexical
 
 
@@ -195,11 +195,11 @@ def test_resumed_run_uses_the_same_classifier(session: ProjectSession) -> None:
 def test_classifier_can_be_the_extractor_of_a_debate(session: ProjectSession) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(20)])
-    made = _run(session, model="classifier", protocol="ecj")
-    row = session.store.runs.get(made.run_id)
+    new_run = _run(session, model="classifier", protocol="ecj")
+    row = session.store.runs.get(new_run.run_id)
     assert row is not None
     assert (row.verdicts, row.unresolved) == (60, 0)
-    turn = session.store.transcripts.of(made.run_id, ["d40"])[0]
+    turn = session.store.transcripts.of(new_run.run_id, ["d40"])[0]
     assert turn.reply.text.startswith("Classifier, not a language model, trained on 20 reviewed documents")
 
 
@@ -232,10 +232,10 @@ def test_saves_classifier_and_model_card(session: ProjectSession, tmp_path: Path
 def test_finds_similar_documents_with_another_value(session: ProjectSession) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(12)])
-    found = session.store.classifiers._connection.rows(
+    result = session.store.classifiers._connection.rows(
         "SELECT DISTINCT document_id FROM differing_neighbours WHERE run_id = ? ORDER BY document_id", [run.run_id]
     )
-    texts = {one.id: one.text for one in session.store.documents.load([id for (id,) in found])}
+    texts = {document.id: document.text for document in session.store.documents.load([id for (id,) in result])}
     assert texts  # the lexical verdict on gossamer differs from the reviews of similar documents
     assert all("gossamer" in text for text in texts.values())
 
@@ -248,14 +248,14 @@ def test_calibration_uses_documents_outside_the_training_data(session: ProjectSe
     certainty = calibration.certainty(session, by_classifier)
     assert certainty.kind == "classifier"
     assert certainty.counted == Coverage(36, {"training_example": 24})
-    found = certainty.calibration
-    assert found is not None
+    calibration_found = certainty.calibration
+    assert calibration_found is not None
     # The stored certainty of an unreviewed document equals the predicted one. 36 documents have 72 labels.
-    assert (found.n, found.excluded) == (72, 48)
+    assert (calibration_found.n, calibration_found.excluded) == (72, 48)
     stored = [_certainty(session, id)[item] for id in ids[24:] for item in (CLEAN, SERVICE)]
-    assert sum(one.n * one.certainty for one in found.bins) == pytest.approx(sum(stored))
-    by_hand = [abs(one.certainty - (one.right.value or 0.0)) * one.n for one in found.bins]
-    assert found.ece == pytest.approx(sum(by_hand) / 72)
+    assert sum(bin_.n * bin_.certainty for bin_ in calibration_found.bins) == pytest.approx(sum(stored))
+    by_hand = [abs(bin_.certainty - (bin_.right.value or 0.0)) * bin_.n for bin_ in calibration_found.bins]
+    assert calibration_found.ece == pytest.approx(sum(by_hand) / 72)
 
 
 def test_calibration_needs_reviewed_documents_outside_the_training_data(session: ProjectSession) -> None:
@@ -263,9 +263,9 @@ def test_calibration_needs_reviewed_documents_outside_the_training_data(session:
     ids = session.store.documents.ids()
     _review(session, first, ids[:24])
     by_classifier = _run(session, model="classifier")
-    found = calibration.certainty(session, by_classifier, "reviewed")
-    assert found.calibration is None
-    assert found.why_not.startswith("The classifier was trained on every document with this reference.")
+    certainty = calibration.certainty(session, by_classifier, "reviewed")
+    assert certainty.calibration is None
+    assert certainty.why_not.startswith("The classifier was trained on every document with this reference.")
     _review(session, by_classifier, ids[24:30])
     again = calibration.certainty(session, by_classifier, "reviewed")
     assert again.counted == Coverage(6, {"training_example": 24, "no_reference": 30})
@@ -291,8 +291,8 @@ def test_vectors_generalise_to_words_without_training_documents(session: Project
         _review(session, _run(session), [f"d{n:02}" for n in range(24)] if used is None else ["d24"])
         model = session.trainer.find("")
         assert model is not None
-        found = {each.item: each for each in model.predict(BOOK, unseen)}[CLEAN]
-        chances.append(found.certainty if found.value else 1 - found.certainty)
+        prediction = {item_prediction.item: item_prediction for item_prediction in model.predict(BOOK, unseen)}[CLEAN]
+        chances.append(prediction.certainty if prediction.value else 1 - prediction.certainty)
     assert chances[1] > 0.5 > chances[0]
     assert {text for text in embedded if embedded.count(text) > 1} == set(), "each text is embedded once"
     latest = session.store.classifiers.latest_facts()
@@ -313,8 +313,8 @@ def test_classifier_uses_the_vectors_of_its_training(session: ProjectSession) ->
     def chance(hash: str) -> float:
         model = session.trainer.find(hash)
         assert model is not None
-        found = {each.item: each for each in model.predict(BOOK, unseen)}[CLEAN]
-        return found.certainty if found.value else 1 - found.certainty
+        prediction = {item_prediction.item: item_prediction for item_prediction in model.predict(BOOK, unseen)}[CLEAN]
+        return prediction.certainty if prediction.value else 1 - prediction.certainty
 
     session.trainer._find_vectors = lambda spec: known.get("one" if spec is None else spec)
     _review(session, _run(session), [f"d{n:02}" for n in range(24)])
@@ -346,8 +346,8 @@ def test_classifier_with_vectors_starts_from_the_definitions_that_are_near(sessi
         _review(session, _run(session), ["d01", "d03", "d05", "d07", "d09"] if used is None else ["d11"])
         model = session.trainer.find("")
         assert model is not None
-        found = {each.item: each for each in model.predict(BOOK, unseen)}[CLEAN]
-        chances.append(found.certainty if found.value else 1 - found.certainty)
+        prediction = {item_prediction.item: item_prediction for item_prediction in model.predict(BOOK, unseen)}[CLEAN]
+        chances.append(prediction.certainty if prediction.value else 1 - prediction.certainty)
     assert chances[1] > 0.5 > chances[0], "no reviewed document has Cleanliness"
 
 
@@ -363,7 +363,9 @@ def test_classifier_embeds_no_text_for_a_codebook_of_another_kind(session: Proje
     model = session.trainer.find("")
     assert model is not None
     single = BOOK.model_copy(update={"kind": "choice"})
-    found = model.predict(single, Document("new", {"text": "midges over my bed"}))
-    assert [(one.item, one.value) for one in found] == [(item, None) for item in single.items]
+    predictions = model.predict(single, Document("new", {"text": "midges over my bed"}))
+    assert [(prediction.item, prediction.value) for prediction in predictions] == [
+        (item, None) for item in single.items
+    ]
     assert embedded
     assert "midges over my bed" not in embedded

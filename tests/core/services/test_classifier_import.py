@@ -60,10 +60,10 @@ def test_imported_classifier_annotates_labels_of_the_same_name(
 ) -> None:
     here = Codebook(labels=(Label(name="Noise"), Label(name="#service", id="s1"), Label(name="CLEANLINESS", id="c1")))
     session = filled(workspace, tmp_path / "here.duckdb", here)
-    found = import_classifier(session, data, "hotel.skops")
-    assert (found.documents, found.known, found.unknown) == (60, ("#service", "CLEANLINESS"), ("Noise",))
-    assert import_classifier(session, data, "hotel.skops") == found  # importing again has the same result
-    run = annotate_with_imported(session, found)
+    result = import_classifier(session, data, "hotel.skops")
+    assert (result.documents, result.known, result.unknown) == (60, ("#service", "CLEANLINESS"), ("Noise",))
+    assert import_classifier(session, data, "hotel.skops") == result  # importing again has the same result
+    run = annotate_with_imported(session, result)
     session.start_or_resume(run.run_id).result(30)
     dirty, kind = (session.store.transcripts.verdict(run.run_id, id) for id in ("d60", "d61"))
     assert dirty is not None
@@ -73,11 +73,11 @@ def test_imported_classifier_annotates_labels_of_the_same_name(
     assert [value for item, value in kind.verdict.values.items() if item not in ("c1", "s1")] == [None]
     assert not status(session).ready  # the project's own classifier is untrained
     # This codebook has another order of labels and one unknown label; predictions are matched by name.
-    prediction = session.trainer.predict(found.hash, here, [HIDDEN])
+    prediction = session.trainer.predict(result.hash, here, [HIDDEN])
     assert prediction is not None
     assert np.array_equal(prediction.values, [[np.nan, 0, 1]], equal_nan=True)
     assert np.array_equal(np.isnan(prediction.certainty), [[True, False, False]])
-    assert session.trainer.predict(found.hash, Codebook(labels=(Label(name="Noise"),)), [HIDDEN]) is None
+    assert session.trainer.predict(result.hash, Codebook(labels=(Label(name="Noise"),)), [HIDDEN]) is None
 
 
 def test_refuses_other_files_and_unknown_labels(workspace: Workspace, tmp_path: Path, data: bytes) -> None:
@@ -116,4 +116,4 @@ def test_imported_classifier_is_calibrated_on_reviewed_documents(
     assert certainty.calibration is not None
     assert certainty.counted == Coverage(8, {"no_reference": 56})  # the training documents are in another project
     assert certainty.calibration.n == 16
-    assert sum(one.right.value == 1 for one in certainty.calibration.bins) == len(certainty.calibration.bins)
+    assert sum(bin_.right.value == 1 for bin_ in certainty.calibration.bins) == len(certainty.calibration.bins)

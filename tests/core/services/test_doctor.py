@@ -29,18 +29,18 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def checks(project: Path, code: int) -> dict[str, tuple[str, str]]:
-    found = moot("doctor", "--project", project, "--json", code=code).json["checks"]
-    return {one["name"]: (one["result"], one["remedy"]) for one in found}
+    checks = moot("doctor", "--project", project, "--json", code=code).json["checks"]
+    return {check["name"]: (check["result"], check["remedy"]) for check in checks}
 
 
 def test_healthy_project_passes_every_check(project: Path) -> None:
-    found = checks(project, 0)
-    assert "all readable" in found["Project"][0]
-    assert "duckdb" in found["Packages"][0]
-    assert "free at" in found["Disk"][0]
-    assert found["Connection builtin"][0] == "answers, 2 models"
-    assert found["Permissions of the project"] == ("for you alone", "")
-    assert not [name for name, (result, _) in found.items() if result.endswith(".")], "the command adds the full stop"
+    result = checks(project, 0)
+    assert "all readable" in result["Project"][0]
+    assert "duckdb" in result["Packages"][0]
+    assert "free at" in result["Disk"][0]
+    assert result["Connection builtin"][0] == "answers, 2 models"
+    assert result["Permissions of the project"] == ("for you alone", "")
+    assert not [name for name, (result, _) in result.items() if result.endswith(".")], "the command adds the full stop"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")

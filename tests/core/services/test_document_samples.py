@@ -48,8 +48,8 @@ def test_fixed_sample_keeps_the_order_and_is_reproducible(values: list[int], mos
 def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
         label = session.store.codebooks.latest().codebook.labels[0].id
-        made = [Document(f"g{n}", {"text": "clean"}, gold={"gold": {label: True}}) for n in range(60)]
-        session.store.documents.add([*made, Document("free", {"text": "x"})])
+        documents = [Document(f"g{n}", {"text": "clean"}, gold={"gold": {label: True}}) for n in range(60)]
+        session.store.documents.add([*documents, Document("free", {"text": "x"})])
         first = document_samples.project_sample(session, 10, seed=3)
         split, development, held_out = (
             document_samples.holdout_split(session),

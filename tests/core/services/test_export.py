@@ -24,20 +24,20 @@ def table(session, run_id):
 def test_reviewed_value_takes_precedence_in_the_export(session, run_id):
     actions.edit(session, run_id, ["d0"], "b", True, actions.Attribution("ann"))
     actions.edit(session, run_id, ["d4"], "a", True, actions.Attribution("ann"))
-    found = table(session, run_id)
-    assert list(found) == [f"d{n}" for n in range(8)]
-    d0 = found["d0"]
+    result = table(session, run_id)
+    assert list(result) == [f"d{n}" for n in range(8)]
+    d0 = result["d0"]
     assert [d0[f"{name}_Alpha"] for name in ANNOTATORS] == ["1", "1", "", "1", "1"]
     assert [d0[f"{name}_Beta"] for name in ANNOTATORS] == ["0", "0", "1", "1", "0"]
     assert (d0["status"], d0["run_id"], d0["protocol"], d0["codebook_version"]) == ("verdict", run_id, "ecj", "1")
-    assert (found["d4"]["pred_Alpha"], found["d4"]["reviewed_Alpha"]) == ("", "1")
+    assert (result["d4"]["pred_Alpha"], result["d4"]["reviewed_Alpha"]) == ("", "1")
 
 
 def test_unresolved_value_is_exported_as_empty(session, run_id):
-    found = table(session, run_id)
-    assert (found["d4"]["pred_Alpha"], found["d4"]["pred_Beta"], found["d4"]["status"]) == ("", "0", "unresolved")
-    assert (found["d6"]["pred_Alpha"], found["d6"]["status"]) == ("", "failed")
-    assert (found["d7"]["pred_Alpha"], found["d7"]["reviewed_Alpha"], found["d7"]["status"]) == ("", "", "open")
+    result = table(session, run_id)
+    assert (result["d4"]["pred_Alpha"], result["d4"]["pred_Beta"], result["d4"]["status"]) == ("", "0", "unresolved")
+    assert (result["d6"]["pred_Alpha"], result["d6"]["status"]) == ("", "failed")
+    assert (result["d7"]["pred_Alpha"], result["d7"]["reviewed_Alpha"], result["d7"]["status"]) == ("", "", "open")
 
 
 def test_undone_decision_is_not_exported(session, run_id):
@@ -64,13 +64,16 @@ def test_each_reviewer_is_exported_with_their_own_labels_and_status(session, run
     ):
         names = task["meta"]["reviewers"]
         labels = [
-            {choice for one in each["result"] for choice in one["value"].get("choices", ())}
-            for each in task["annotations"]
+            {choice for choices in annotation["result"] for choice in choices["value"].get("choices", ())}
+            for annotation in task["annotations"]
         ]
-        assert list(zip(names, labels, [each["ground_truth"] for each in task["annotations"]], strict=True)) == expected
-        assert [({*each["value"]} - {"none"}, each["status"] == "submitted") for each in record["responses"]] == [
-            (values, submitted) for _, values, submitted in expected
-        ]
+        assert (
+            list(zip(names, labels, [annotation["ground_truth"] for annotation in task["annotations"]], strict=True))
+            == expected
+        )
+        assert [
+            ({*response["value"]} - {"none"}, response["status"] == "submitted") for response in record["responses"]
+        ] == [(values, submitted) for _, values, submitted in expected]
     prodigy = json.loads(content("prodigy").splitlines()[0])
     assert (prodigy["accept"], prodigy["answer"], prodigy["_annotator_id"]) == (["Alpha", "Beta"], "accept", "ann")
 
@@ -90,22 +93,24 @@ def test_reviewer_who_resolves_a_disagreement_is_exported_with_their_own_labels(
 def test_document_that_was_only_discarded_is_marked_in_every_format(session, run_id):
     actions.set_status(session, run_id, ["d0"], "Discarded", actions.Attribution("ann"))
     actions.edit(session, run_id, ["d1"], "b", True, actions.Attribution("ann"))
-    found = {
+    statuses = {
         form: json.loads(export.export_bytes(session, run_id, form).splitlines()[0]) for form in ("prodigy", "jsonl")
     }
-    assert (found["prodigy"]["answer"], found["prodigy"]["_annotator_id"]) == ("reject", "ann")
-    assert found["jsonl"]["review_status"] == "Discarded"
-    assert found["jsonl"]["labels"]["Alpha"]["source"] == "verdict", "nobody decided a label"
+    assert (statuses["prodigy"]["answer"], statuses["prodigy"]["_annotator_id"]) == ("reject", "ann")
+    assert statuses["jsonl"]["review_status"] == "Discarded"
+    assert statuses["jsonl"]["labels"]["Alpha"]["source"] == "verdict", "nobody decided a label"
     rows = table(session, run_id)
     assert [rows[id]["review_status"] for id in ("d0", "d1", "d2")] == ["Discarded", "Draft", "Pending"]
     with zipfile.ZipFile(io.BytesIO(export.export_bytes(session, run_id, "argilla"))) as files:
         (name,) = (name for name in files.namelist() if name.endswith(".jsonl"))
-        assert {one["status"] for one in json.loads(files.read(name).splitlines()[0])["responses"]} == {"discarded"}
+        assert {response["status"] for response in json.loads(files.read(name).splitlines()[0])["responses"]} == {
+            "discarded"
+        }
     with zipfile.ZipFile(io.BytesIO(export.export_bytes(session, run_id, "label-studio"))) as files:
         (name,) = (name for name in files.namelist() if name.endswith(".json"))
         task, other = json.loads(files.read(name))[:2]
     assert task["meta"]["reviewers"] == ["ann"]
-    assert [one["was_cancelled"] for one in task["annotations"] + other["annotations"]] == [True, False]
+    assert [annotation["was_cancelled"] for annotation in task["annotations"] + other["annotations"]] == [True, False]
 
 
 def test_discarded_document_without_values_is_marked_for_annotation_tools(session, run_id, tmp_path):

@@ -76,10 +76,10 @@ def test_nearest_examples_of_each_value_exclude_the_document_itself(session: Pro
 
     library = few_shot_examples.example_library(session.store, session.models, documents, run)
     (document,) = session.store.documents.load(["g2"])
-    found = session.engine.submit(library(document)).result()
-    assert {one.document_id for one in found[SERVICE, True]} == {"g4"}
-    assert len(found[SERVICE, False]) == 2
-    assert all(one.text.startswith("The waiter") for each in found.values() for one in each)
+    result = session.engine.submit(library(document)).result()
+    assert {example.document_id for example in result[SERVICE, True]} == {"g4"}
+    assert len(result[SERVICE, False]) == 2
+    assert all(example.text.startswith("The waiter") for examples in result.values() for example in examples)
 
 
 def test_protocol_without_examples_loads_none(session: ProjectSession) -> None:

@@ -114,10 +114,10 @@ def test_changed_prompts_need_another_run(workspace: Workspace) -> None:
 
     run()
     assert next_of(session).name == "review"
-    own = session.store.prompts.save("ecj/judge", "## user\n{{ document }}", parent="ecj/judge.v1", after=1)
-    session.store.prompts.promote("ecj/judge", own.name)
+    edited = session.store.prompts.save("ecj/judge", "## user\n{{ document }}", parent="ecj/judge.v1", after=1)
+    session.store.prompts.promote("ecj/judge", edited.name)
     assert (next_of(session).name, next_of(session).words) == ("pilot", "The prompts changed since the last run.")
-    settings = settings.model_copy(update={"templates": {**shipped, "judge": own.template}})
+    settings = settings.model_copy(update={"templates": {**shipped, "judge": edited.template}})
     run()
     assert next_of(session).name == "review"
     session.store.prompts.promote("ecj/judge", None)
@@ -151,15 +151,15 @@ def test_stopped_run_is_reviewed_and_then_resumed(workspace: Workspace) -> None:
         actions.submit(session, run_id, [f"d{number}"])
         if number == 3:
             assert next_of(session).action == "Review 3 more"
-    whole = next_of(session)
-    assert (whole.name, whole.hint, whole.new_run) == ("whole", "Press Start all 9 documents.", True)
-    assert whole.words == "Debate the other documents."
+    next_step = next_of(session)
+    assert (next_step.name, next_step.hint, next_step.new_run) == ("whole", "Press Start all 9 documents.", True)
+    assert next_step.words == "Debate the other documents."
     every = session.store.runs.create(session.run(run_id).settings, session.store.documents.ids())
     session.store.runs._writer.do(set_state(every.run_id, "stopped", StopReason("user", "stopped by you"), 1.0))
-    whole = next_of(session)
+    next_step = next_of(session)
     pilot = next(step for step in guided_path.overview(session).steps if step.name == "pilot")
     assert pilot.words == "7 of 8 debated, stopped"  # not those of the last run
-    assert (whole.action, whole.words, whole.new_run) == ("Resume run", "0 of 9 debated, stopped", False)
+    assert (next_step.action, next_step.words, next_step.new_run) == ("Resume run", "0 of 9 debated, stopped", False)
 
 
 def test_next_step_of_a_pilot_whose_debates_all_failed_is_to_retry(workspace: Workspace) -> None:

@@ -60,8 +60,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
 
 def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    found = manuscript.build(session, run, "reviewed")
-    annotation, reference, claim = found.sections["Methods"]
+    built = manuscript.build(session, run, "reviewed")
+    annotation, reference, claim = built.sections["Methods"]
     assert isinstance(annotation, str)
     assert "We annotated 80 documents with 2 labels" in annotation
     assert "ECJ" in annotation
@@ -76,7 +76,7 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
     assert "40 documents of 80 were drawn one after another with known, unequal probabilities, which favour" in review
     assert "1 more were chosen by hand and represent themselves." in review
     assert "share of Clean & tidy within 20 points; 40 reviews were planned" in str(claim)
-    assert "of the 80 documents are about Clean & tidy (95% interval" in str(found.sections["Results"][-1])
+    assert "of the 80 documents are about Clean & tidy (95% interval" in str(built.sections["Results"][-1])
 
 
 def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
@@ -230,16 +230,16 @@ def test_methods_state_how_reviewed_documents_were_selected(tmp_path: Path) -> N
 
 def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    found = manuscript.build(session, run, "reviewed")
-    page = manuscript.write(found, "html", base="http://localhost:1/")
+    built = manuscript.build(session, run, "reviewed")
+    page = manuscript.write(built, "html", base="http://localhost:1/")
     assert f'<a href="http://localhost:1/evaluate?run={run.run_id}&amp;reference=reviewed">' in page
     assert "100% &lt;clean&gt;" in page
     assert "<clean>" not in page
-    markdown = manuscript.write(found, "markdown")
+    markdown = manuscript.write(built, "markdown")
     assert f"([view](evaluate?run={run.run_id}&reference=reviewed))" in markdown
     assert "| Macro F1 |" in markdown
     assert all(len(row.split(" | ")) == 2 for row in re.findall(r"^\| Macro .*$", markdown, re.M))
-    latex = manuscript.write(found, "latex")
+    latex = manuscript.write(built, "latex")
     assert r"Clean \& tidy" in latex
     assert r"100\% <clean>" in latex
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 4
@@ -259,10 +259,10 @@ def test_bibliography_contains_the_methods_used(world: tuple[ProjectSession, Run
 
 def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    found = manuscript.build(session, run)
-    prompts = found.sections["Appendix: prompts"]
+    built = manuscript.build(session, run)
+    prompts = built.sections["Appendix: prompts"]
     assert len(prompts) == len(run.settings.templates)
-    (models,) = found.sections["Appendix: models"]
+    (models,) = built.sections["Appendix: models"]
     assert isinstance(models, manuscript.Table)
     assert models.rows[0] == ("extractor", "builtin/lexical", "not reported", "none"), "the baseline has no temperature"
 

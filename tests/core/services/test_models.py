@@ -24,9 +24,9 @@ LOCAL = parse_connection("local", "http://127.0.0.1:9/v1")
 
 @pytest.fixture
 def workspace() -> Iterator[Workspace]:
-    made = Workspace()
-    yield made
-    made.close()
+    workspace = Workspace()
+    yield workspace
+    workspace.close()
     for name in ("local", "mine"):
         models.forget_listing(name)
 

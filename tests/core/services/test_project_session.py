@@ -29,10 +29,10 @@ def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Pro
 
 def test_document_shows_its_source(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
     session, _, _ = recorded_run
-    found = session.document("d1")
-    assert found is not None
-    assert (found.id, dict(found.fields)) == ("d1", {"text": "Friendly staff, dirty bath."})
-    assert found.note == "reviews.csv, no. 2"
+    result = session.document("d1")
+    assert result is not None
+    assert (result.id, dict(result.fields)) == ("d1", {"text": "Friendly staff, dirty bath."})
+    assert result.note == "reviews.csv, no. 2"
     assert session.document("nobody") is None
 
 
@@ -56,8 +56,8 @@ def test_finished_debates_come_newest_first_in_pages(recorded_run: tuple[Project
     assert (page.total, len(page.rows), rest.total, len(rest.rows)) == (4, 3, 4, 1)
     assert {row.document_id for row in (*page.rows, *rest.rows)} == {"d0", "d1", "d2", "d3"}
     service = BOOK.labels[1].id
-    found = session.finished(run_id, query="FRIENDLY", status="verdict", offset=0, limit=9)
-    assert [(row.document_id, row.values[service], row.text_start) for row in found.rows] == [
+    result = session.finished(run_id, query="FRIENDLY", status="verdict", offset=0, limit=9)
+    assert [(row.document_id, row.values[service], row.text_start) for row in result.rows] == [
         ("d1", True, "Friendly staff, dirty bath.")
     ]
     assert session.finished(run_id, query="", status="failed", offset=0, limit=9).total == 0

@@ -264,7 +264,7 @@ def test_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
     deleted = projects.delete_project(workspace, session.path)
     assert not session.path.exists()
     assert projects.recent(workspace) == ()
-    assert [(one.name, one.origin) for one in projects.deleted_projects()] == [("one", session.path)]
+    assert [(deleted.name, deleted.origin) for deleted in projects.deleted_projects()] == [("one", session.path)]
     projects.create_project(workspace, "one")  # the name is in use again
     path = projects.restore_project(deleted)
     assert path.stem == "one 2"

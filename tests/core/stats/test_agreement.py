@@ -49,10 +49,10 @@ def by_coincidences(annotations: np.ndarray, level: str) -> float | None:
     together = np.zeros((len(values), len(values)))
     for row in annotations:
         kept = [values.index(value) for value in row if not np.isnan(value)]
-        for i, one in enumerate(kept):
+        for i, value in enumerate(kept):
             for j, other in enumerate(kept):
                 if i != j:
-                    together[one, other] += 1 / (len(kept) - 1)
+                    together[value, other] += 1 / (len(kept) - 1)
     n_v, n = together.sum(axis=0), together.sum()
     differences = np.zeros_like(together)
     for c in range(len(values)):
@@ -171,11 +171,13 @@ def test_interval_of_kappa_is_a_jackknife_by_hand() -> None:
     # Pairs 1-1, 1-1, 0-0, 0-0, 1-0: p_o = .8, p_e = .6 * .4 + .4 * .6 = .48, kappa = .32 / .52 = 8/13. Without a pair
     # 1-1: p_o = .75, p_e = (2 * 1 + 2 * 3) / 16 = .5, kappa = .5; so without 0-0. Without 1-0: 1. Their mean is .6,
     # the variance 4/5 * (4 * .01 + .16) = .16. With t(4) = 2.776: atanh(8/13) -+ 2.776 * .4 / (1 - (8/13) ** 2).
-    found = with_interval(cohen, np.array([[1, 1], [1, 1], [0, 0], [0, 0], [1, 0]]))
-    assert found.value == pytest.approx(8 / 13)
+    result = with_interval(cohen, np.array([[1, 1], [1, 1], [0, 0], [0, 0], [1, 0]]))
+    assert result.value == pytest.approx(8 / 13)
     middle, half = np.arctanh(8 / 13), 2.776445 * 0.4 / (1 - (8 / 13) ** 2)
-    assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx((np.tanh(middle - half), np.tanh(middle + half)))
+    assert result.interval is not None
+    assert (result.interval.low, result.interval.high) == pytest.approx(
+        (np.tanh(middle - half), np.tanh(middle + half))
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,9 +190,9 @@ def test_interval_of_kappa_is_a_jackknife_by_hand() -> None:
     ],
 )
 def test_no_interval_where_the_data_do_not_show_the_error(answers: list[list[int]], value: float | None) -> None:
-    found = with_interval(cohen, np.array(answers))
-    assert found.value == (None if value is None else pytest.approx(value))
-    assert found.interval is None
+    result = with_interval(cohen, np.array(answers))
+    assert result.value == (None if value is None else pytest.approx(value))
+    assert result.interval is None
 
 
 def test_interval_does_not_depend_on_the_order_of_units_and_allows_gaps() -> None:
@@ -204,9 +206,9 @@ def test_copies_of_a_unit_in_its_group_do_not_change_the_interval() -> None:
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 3, 60)
     answers = np.where(rng.random((60, 3)) < 0.7, truth[:, None], rng.integers(0, 3, (60, 3)))
-    single = with_interval(lambda given, times: fleiss_kappa(given, times), answers)
+    single = with_interval(lambda grid, times: fleiss_kappa(grid, times), answers)
     copies = with_interval(
-        lambda given, times: fleiss_kappa(given, times), np.repeat(answers, 4, axis=0), np.repeat(np.arange(60), 4)
+        lambda grid, times: fleiss_kappa(grid, times), np.repeat(answers, 4, axis=0), np.repeat(np.arange(60), 4)
     )
     assert copies.value == pytest.approx(single.value)
     assert single.interval is not None
@@ -218,11 +220,11 @@ def test_copies_of_a_unit_in_its_group_do_not_change_the_interval() -> None:
 def test_interval_of_many_distinct_answers_leaves_out_random_parts() -> None:
     rng = np.random.default_rng(3)
     answers = rng.normal(size=(2500, 1)) + 0.7 * rng.normal(size=(2500, 3))
-    found = with_interval(lambda given, times: krippendorff_alpha(given, "ordinal", times), answers)
+    result = with_interval(lambda grid, times: krippendorff_alpha(grid, "ordinal", times), answers)
     parts = [krippendorff_alpha(answers[start : start + 100], "ordinal") or 0.0 for start in range(0, 2500, 100)]
     error = float(np.std(parts, ddof=1)) / 5  # of the mean of 25 independent samples
-    assert found.interval is not None
-    assert (found.interval.high - found.interval.low) / 2 == pytest.approx(1.96 * error, rel=0.3)
+    assert result.interval is not None
+    assert (result.interval.high - result.interval.low) / 2 == pytest.approx(1.96 * error, rel=0.3)
 
 
 COUNTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2, max_size=6).filter(

@@ -28,8 +28,8 @@ def test_accurate_model_passes_and_guessing_model_fails() -> None:
 def test_wins_match_hand_counts() -> None:
     # A is compared with B and C. d0: all give 1. d1: the model agrees with B and C, A does not. d2: the reverse.
     annotations = {"A": [[1], [0], [1]], "B": [[1], [1], [1]], "C": [[1], [1], [1]]}
-    found = alternative_test([[1], [1], [0]], annotations)
-    left = found.people[0]
+    result = alternative_test([[1], [1], [0]], annotations)
+    left = result.people[0]
     assert (left.n, left.model_wins.value, left.person_wins.value) == (3, pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
@@ -37,12 +37,12 @@ def test_p_agrees_with_scipy() -> None:
     rng = np.random.default_rng(3)
     reference, annotations = people(rng, 80, 0.25)
     model = np.where(rng.random(reference.shape) < 0.25, 1 - reference, reference)
-    found = alternative_test(model, annotations, epsilon=0.1)
+    result = alternative_test(model, annotations, epsilon=0.1)
     others = [annotations["B"], annotations["C"]]
     by_model = np.mean([model == other for other in others], axis=0).ravel()
     by_person = np.mean([annotations["A"] == other for other in others], axis=0).ravel()
     lead = (by_person >= by_model).astype(float) - (by_model >= by_person)
-    assert found.people[0].p == pytest.approx(stats.ttest_1samp(lead, 0.1, alternative="less").pvalue)
+    assert result.people[0].p == pytest.approx(stats.ttest_1samp(lead, 0.1, alternative="less").pvalue)
 
 
 def test_copies_of_documents_in_groups_add_no_evidence() -> None:
@@ -54,7 +54,7 @@ def test_copies_of_documents_in_groups_add_no_evidence() -> None:
     groups = np.repeat(np.arange(60), 4)
     grouped = alternative_test(np.repeat(model, 4, axis=0), copies, groups=groups)
     assert [one.p for one in grouped.people] == pytest.approx([one.p for one in once.people])
-    assert [one.n for one in grouped.people] == [240] * 3
+    assert [person.n for person in grouped.people] == [240] * 3
     assert alternative_test(np.repeat(model, 4, axis=0), copies).people[0].p < once.people[0].p
 
 
@@ -68,7 +68,9 @@ def test_ratings_agree_by_distance() -> None:
 def test_few_documents_without_a_difference_do_not_pass() -> None:
     alike = {"A": np.ones((2, 1)), "B": np.ones((2, 1)), "C": np.ones((2, 1))}
     few = alternative_test(np.ones((2, 1)), alike)
-    assert [one.p for one in few.people] == [pytest.approx(1 / 4)] * 3  # without a difference, 1 of 2 x 2 sign patterns
+    assert [person.p for person in few.people] == [
+        pytest.approx(1 / 4)
+    ] * 3  # without a difference, 1 of 2 x 2 sign patterns
     assert not few.passed
     many = alternative_test(np.ones((40, 1)), {name: np.ones((40, 1)) for name in alike})
     assert many.passed
@@ -76,9 +78,9 @@ def test_few_documents_without_a_difference_do_not_pass() -> None:
 
 def test_sentence_does_not_count_people_without_a_test() -> None:
     nothing = np.full((40, 1), np.nan)
-    found = alternative_test(np.ones((40, 1)), {**dict.fromkeys("ABC", np.ones((40, 1))), "D": nothing})
-    assert found.winning_rate == 1
-    assert "against 3 of 3 people" in found.sentence
+    result = alternative_test(np.ones((40, 1)), {**dict.fromkeys("ABC", np.ones((40, 1))), "D": nothing})
+    assert result.winning_rate == 1
+    assert "against 3 of 3 people" in result.sentence
 
 
 def test_sentence_states_why_there_is_no_test() -> None:
@@ -97,9 +99,9 @@ def test_false_discovery_correction_agrees_with_statsmodels() -> None:
     for _ in range(20):
         reference, annotations = people(rng, 40, 0.25)
         model = np.where(rng.random(reference.shape) < 0.25, 1 - reference, reference)
-        found = alternative_test(model, annotations, epsilon=0.1).people
-        expected = multipletests([one.p for one in found], 0.05, "fdr_by")[0]
-        assert [one.replaceable for one in found] == list(expected)
+        tested = alternative_test(model, annotations, epsilon=0.1).people
+        expected = multipletests([person.p for person in tested], 0.05, "fdr_by")[0]
+        assert [person.replaceable for person in tested] == list(expected)
 
 
 def authors_test(
@@ -107,17 +109,19 @@ def authors_test(
 ) -> tuple[float, float]:
     """Return winning rate and advantage by the definitions of the paper, computed per document."""
     wins, p_values = [], []
-    for name, own in people.items():
+    for name, grid in people.items():
         others = [grid for other, grid in people.items() if other != name]
         model_ahead, person_ahead = [], []
         for row in range(len(model)):
-            if np.isnan(own[row]) or not any(~np.isnan(grid[row]) for grid in others):
+            if np.isnan(grid[row]) or not any(~np.isnan(grid[row]) for grid in others):
                 continue
             rest = [grid[row] for grid in others if not np.isnan(grid[row])]
             if measured:
-                scores = [-np.sqrt(np.mean([(value - one) ** 2 for one in rest])) for value in (model[row], own[row])]
+                scores = [
+                    -np.sqrt(np.mean([(value - rating) ** 2 for rating in rest])) for value in (model[row], grid[row])
+                ]
             else:
-                scores = [np.mean([value == one for one in rest]) for value in (model[row], own[row])]
+                scores = [np.mean([value == rating for rating in rest]) for value in (model[row], grid[row])]
             model_ahead.append(scores[0] >= scores[1])
             person_ahead.append(scores[1] >= scores[0])
         lead = np.array(person_ahead, dtype=float) - np.array(model_ahead)
@@ -139,11 +143,11 @@ def test_alternative_test_agrees_with_the_authors_definition(measured: bool, see
 
     model = noisy(0.8)
     people = {name: np.where(rng.random(60) < 0.1, np.nan, noisy(1.0)) for name in "ABCD"}
-    found = alternative_test(
+    result = alternative_test(
         model[:, None], {name: grid[:, None] for name, grid in people.items()}, epsilon=0.15, measured=measured
     )
     rate, advantage = authors_test(model, people, 0.15, measured)
-    assert (found.winning_rate, found.advantage.value) == (pytest.approx(rate), pytest.approx(advantage))
+    assert (result.winning_rate, result.advantage.value) == (pytest.approx(rate), pytest.approx(advantage))
 
 
 def test_model_and_person_are_compared_on_the_same_items() -> None:
@@ -154,8 +158,8 @@ def test_model_and_person_are_compared_on_the_same_items() -> None:
         "B": [[1, 0], [1, 0]],
         "C": [[1, 0], [1, 0]],
     }
-    found = alternative_test([[1, 1], [1, 1]], annotations)
-    left = {one.person: one for one in found.people}
+    result = alternative_test([[1, 1], [1, 1]], annotations)
+    left = {person.person: person for person in result.people}
     assert (left["A"].n, left["A"].model_wins.value, left["A"].person_wins.value) == (2, 1.0, 1.0)
     assert (left["B"].n, left["B"].model_wins.value, left["B"].person_wins.value) == (2, 0.0, 1.0)
 

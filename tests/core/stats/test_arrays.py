@@ -31,7 +31,7 @@ def test_distinct_rows_are_in_lexical_order(width: int) -> None:
 
 
 def test_no_rows_are_distinct_in_an_empty_grid() -> None:
-    assert [len(found) for found in arrays.distinct_rows(np.zeros((0, 3), np.int8))] == [0, 0, 0]
+    assert [len(rows_found) for rows_found in arrays.distinct_rows(np.zeros((0, 3), np.int8))] == [0, 0, 0]
 
 
 def test_rows_without_values_are_equal() -> None:

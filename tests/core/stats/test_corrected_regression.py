@@ -24,13 +24,13 @@ def corrected(family: Family, predictors: np.ndarray, tuning: float | None = Non
     return regression(family, rows[0], rows[1].take(order), rows[2], order, sample, tuning=tuning)
 
 
-def values(found: Regression) -> list[float | None]:
-    return [one.estimate.value for one in found.coefficients]
+def values(fitted: Regression) -> list[float | None]:
+    return [coefficient.estimate.value for coefficient in fitted.coefficients]
 
 
-def ends(one: Coefficient) -> list[float]:
-    assert one.estimate.interval is not None
-    return [one.estimate.interval.low, one.estimate.interval.high]
+def ends(coefficient: Coefficient) -> list[float]:
+    assert coefficient.estimate.interval is not None
+    return [coefficient.estimate.interval.low, coefficient.estimate.interval.high]
 
 
 @pytest.mark.parametrize(
@@ -54,19 +54,19 @@ def test_intervals_are_close_to_those_of_ppi_python() -> None:
         "linear": [(0.36341764, 0.44351832), (0.15281987, 0.22635206)],
         "logistic": [(-0.64947984, -0.26869586), (0.69875282, 1.16621857)],
     }
-    found = {"mean": corrected("linear", ONES[:, None])}
-    found |= {"linear": corrected("linear", X), "logistic": corrected("logistic", X)}
+    fits = {"mean": corrected("linear", ONES[:, None])}
+    fits |= {"linear": corrected("linear", X), "logistic": corrected("logistic", X)}
     for name, intervals in expected.items():
-        for one, interval in zip(found[name].coefficients, intervals, strict=True):
-            assert ends(one) == pytest.approx(interval, abs=0.15 * (interval[1] - interval[0])), name
+        for coefficient, interval in zip(fits[name].coefficients, intervals, strict=True):
+            assert ends(coefficient) == pytest.approx(interval, abs=0.15 * (interval[1] - interval[0])), name
 
 
 def test_regression_on_a_constant_is_the_prediction_powered_share() -> None:
     _, human, model, order = other_libraries.documents()
-    found = corrected("linear", ONES[:, None])
+    result = corrected("linear", ONES[:, None])
     sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
     share = sampling.prediction_powered(sample, human[order], model[order], float(model.mean()))
-    assert values(found) == pytest.approx([share.value], abs=1e-9)
+    assert values(result) == pytest.approx([share.value], abs=1e-9)
 
 
 @pytest.mark.parametrize("family", ["linear", "logistic"])
@@ -81,13 +81,13 @@ def test_regression_on_all_reviewed_documents_equals_that_on_human_labels(family
     known = sm.OLS(human, X) if family == "linear" else sm.Logit(human, X)
     options = {"disp": False} if family == "logistic" else {}
     for codes in (None, groups):
-        found = regression(family, rows[0], rows[1].take(order), rows[2], order, sample, groups=codes)
+        fitted = regression(family, rows[0], rows[1].take(order), rows[2], order, sample, groups=codes)
         kinds = {"cov_type": "HC0"} if codes is None else {
             "cov_type": "cluster", "cov_kwds": {"groups": groups, "use_correction": False}
         }  # fmt: skip
         robust = known.fit(**options, **kinds)
-        assert values(found) == pytest.approx(robust.params, abs=1e-6)
-        assert [one.error for one in found.coefficients] == pytest.approx(robust.bse, rel=1e-5)
+        assert values(fitted) == pytest.approx(robust.params, abs=1e-6)
+        assert [coefficient.error for coefficient in fitted.coefficients] == pytest.approx(robust.bse, rel=1e-5)
 
 
 def study(seed: int, *, as_predictor: bool = False) -> Regression:
@@ -115,9 +115,9 @@ def study(seed: int, *, as_predictor: bool = False) -> Regression:
 @pytest.mark.parametrize(("as_predictor", "truth"), [(False, 0.6), (True, 0.8)])
 def test_corrected_intervals_cover_and_naive_intervals_do_not(as_predictor: bool, truth: float) -> None:
     # The benchmark simulates more than these 40 studies.
-    found = [study(seed, as_predictor=as_predictor).coefficients[1] for seed in range(40)]
-    covered = sum(ends(one)[0] <= truth <= ends(one)[1] for one in found)
-    naive = sum(one.naive.interval is not None and truth in one.naive.interval for one in found)
+    slopes = [study(seed, as_predictor=as_predictor).coefficients[1] for seed in range(40)]
+    covered = sum(ends(slope)[0] <= truth <= ends(slope)[1] for slope in slopes)
+    naive = sum(slope.naive.interval is not None and truth in slope.naive.interval for slope in slopes)
     assert covered >= 33
     assert naive <= 13
 

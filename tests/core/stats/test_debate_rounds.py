@@ -40,10 +40,10 @@ def test_rounds_worked_example() -> None:
 
 def test_upper_bound_and_gap() -> None:
     reference = [[1], [1], [0], [NAN]]
-    found = bound(reference, [[[[1], [0], [1], [1]]], [[[1], [1], [1], [1]]]], [[0], [1], [1], [1]])
+    result = bound(reference, [[[[1], [0], [1], [1]]], [[[1], [1], [1], [1]]]], [[0], [1], [1], [1]])
     # The first step has d0 right, a later one also d1; the verdict has only d1 right.
-    assert found.cells == 3
-    shares = (found.at_first, found.ever, found.reached, found.gap)
+    assert result.cells == 3
+    shares = (result.at_first, result.ever, result.reached, result.gap)
     assert [share.value for share in shares] == [1 / 3, 2 / 3, 1 / 3, 0]
     nothing = bound([[NAN]], [[[[1]]]], [[1]])
     assert (nothing.cells, nothing.at_first, nothing.reached, nothing.gap) == (0, *[Estimate(None, None)] * 3)
@@ -52,15 +52,15 @@ def test_upper_bound_and_gap() -> None:
 def test_intervals_of_the_upper_bound_by_hand() -> None:
     # One label, five documents: the first step has d0 to d3 right, the verdict d0 and d4.
     gold, first, verdict = np.ones((5, 1)), [[1], [1], [1], [1], [0]], [[1], [0], [0], [0], [1]]
-    found = bound(gold, [[first]], verdict)
-    assert (found.at_first.interval, found.reached.interval) == (wilson(4, 5), wilson(2, 5))
+    result = bound(gold, [[first]], verdict)
+    assert (result.at_first.interval, result.reached.interval) == (wilson(4, 5), wilson(2, 5))
     theirs = stats.ttest_1samp([0, 1, 1, 1, -1], 0.0).confidence_interval(0.95)
-    assert found.gap.interval is not None
-    assert (found.gap.interval.low, found.gap.interval.high) == pytest.approx((theirs.low, min(theirs.high, 1.0)))
+    assert result.gap.interval is not None
+    assert (result.gap.interval.low, result.gap.interval.high) == pytest.approx((theirs.low, min(theirs.high, 1.0)))
     # Two documents of one author count as one.
     grouped = bound(gold, [[first]], verdict, design=Design(groups=np.array([0, 0, 1, 2, 3])))
     assert grouped.at_first.value == 4 / 5
-    assert grouped.at_first.interval != found.at_first.interval
+    assert grouped.at_first.interval != result.at_first.interval
 
 
 def test_intervals_of_rounds_and_bound_cover_the_true_shares() -> None:
@@ -73,14 +73,14 @@ def test_intervals_of_rounds_and_bound_cover_the_true_shares() -> None:
         verdict = np.where(rng.random((60, 3)) < np.where(hard, 0.3, 0.02), 1 - gold, gold)
         groups = np.repeat(np.arange(30), 2)
         design = Design(groups=groups)
-        (one,) = rounds(gold, [("first", agents)], design=design, groups=groups)
+        (round_row,) = rounds(gold, [("first", agents)], design=design, groups=groups)
         limit = bound(gold, [list(agents.values())], verdict, design=design)
         either = 1 - (0.35**2 + 0.05**2) / 2
         alike = (0.35**2 + 0.65**2 + 0.05**2 + 0.95**2) / 2
         truth = [
-            (one.mean, 0.8), (one.agents[0].accuracy, 0.8), (one.upper_bound, either), (limit.at_first, either),
-            (limit.reached, 0.84), (limit.gap, either - 0.84), (one.consecutive[0][2], alike),
-            (one.with_majority, (1 + alike) / 2),
+            (round_row.mean, 0.8), (round_row.agents[0].accuracy, 0.8), (round_row.upper_bound, either),
+            (limit.at_first, either), (limit.reached, 0.84), (limit.gap, either - 0.84),
+            (round_row.consecutive[0][2], alike), (round_row.with_majority, (1 + alike) / 2),
         ]  # fmt: skip
         hits.append([value in estimate.interval for estimate, value in truth])
     assert np.mean(hits, axis=0).min() > 0.9
@@ -91,11 +91,11 @@ def test_agreement_in_a_round_has_an_interval_over_documents() -> None:
     one_label = {name: rng.integers(0, 2, (40, 1)).astype(float) for name in "ABC"}
     (once,) = rounds(one_label["A"], [("r", one_label)])
     (repeated,) = rounds(np.repeat(one_label["A"], 4, axis=1), [
-        ("r", {name: np.repeat(own, 4, axis=1) for name, own in one_label.items()})
+        ("r", {name: np.repeat(answers, 4, axis=1) for name, answers in one_label.items()})
     ])  # fmt: skip
     assert repeated.agreement.value == pytest.approx(once.agreement.value)
     for end in ("low", "high"):  # four copies of a label are no more documents
-        ours, copied = (getattr(found.agreement.interval, end) for found in (once, repeated))
+        ours, copied = (getattr(scores.agreement.interval, end) for scores in (once, repeated))
         assert copied == pytest.approx(ours, abs=0.02)
 
 
@@ -111,10 +111,10 @@ def test_objections_worked_example() -> None:
     claim = [[0], [1], [1], [1], [1], [1]]
     critic = [[1], [0], [0], [1], [1], [-1]]
     verdict = [[1], [0], [1], [1], [1], [1]]
-    found = objections(reference, claim, critic, verdict)
-    assert (found.cells, found.raised, found.justified, found.followed) == (5, 3, 2, 2)
-    assert (found.followed_rightly, found.followed_wrongly, found.ignored_rightly, found.missed) == (1, 1, 0, 1)
-    assert found.precision.value == found.recall.value == pytest.approx(2 / 3)
+    result = objections(reference, claim, critic, verdict)
+    assert (result.cells, result.raised, result.justified, result.followed) == (5, 3, 2, 2)
+    assert (result.followed_rightly, result.followed_wrongly, result.ignored_rightly, result.missed) == (1, 1, 0, 1)
+    assert result.precision.value == result.recall.value == pytest.approx(2 / 3)
     silent = objections([[1]], [[1]], [[1]], [[1]])
     assert (silent.precision.value, silent.recall.value, silent.followed_share.value) == (None, None, None)
 
@@ -125,18 +125,18 @@ def test_panel_before_and_after_worked_example() -> None:
     reference = [[1.0], [2.0], [5.0]]
     before = {"a": [[5.0], [4.0], [1.0]], "b": [[5.0], [4.0], [1.0]]}
     after = {"a": [[1.0], [2.0], [5.0]], "b": [[1.0], [2.0], [4.0]]}
-    found = before_after(reference, before, after, ["clarity"], [(1, 5)])["clarity"]
-    assert found.before.spearman.value == pytest.approx(-1)
-    assert found.before.absolute["spearman"] == pytest.approx(1)
-    assert found.after.kendall.value == pytest.approx(1)
-    assert found.alpha_before.value == pytest.approx(1)
-    assert found.alpha_after.value is not None
-    assert found.alpha_after.value < 1
-    assert found.after.mae.value == pytest.approx(0.125 / 3)
+    result = before_after(reference, before, after, ["clarity"], [(1, 5)])["clarity"]
+    assert result.before.spearman.value == pytest.approx(-1)
+    assert result.before.absolute["spearman"] == pytest.approx(1)
+    assert result.after.kendall.value == pytest.approx(1)
+    assert result.alpha_before.value == pytest.approx(1)
+    assert result.alpha_after.value is not None
+    assert result.alpha_after.value < 1
+    assert result.after.mae.value == pytest.approx(0.125 / 3)
     # Errors of 0, 0 and 1/8 of the scale: the variance of their mean is that of their influences, (error - mean) / 3.
     half = 1.959964 * np.sqrt(2 * (1 / 24) ** 2 + (1 / 12) ** 2) / 3
-    assert found.after.mae.interval is not None
-    assert found.after.mae.interval.high == pytest.approx(0.125 / 3 + half, abs=1e-5)
+    assert result.after.mae.interval is not None
+    assert result.after.mae.interval.high == pytest.approx(0.125 / 3 + half, abs=1e-5)
     with pytest.raises(ValueError, match="no width"):
         normalised([[1]], [(3, 3)])
 

@@ -9,11 +9,11 @@ from core.stats.error_analysis import MIN_Z, by_number, cues
 def test_cue_words_separate_errors_from_hits() -> None:
     errors = ["The resort fee was a surprise", "A resort fee again", "They ask a fee for towels"]
     hits = ["The room was cheap", "Cheap and cheerful room", "A fair price for a room", "The bill was low"]
-    found = cues(errors, hits)
-    assert found[0].word == "fee"
-    assert (found[0].errors, found[0].hits) == ((0, 1, 2), 0)
-    assert "resort fee" in {cue.word for cue in found} or "resort" in {cue.word for cue in found}
-    assert not {"room", "cheap"} & {cue.word for cue in found}
+    result = cues(errors, hits)
+    assert result[0].word == "fee"
+    assert (result[0].errors, result[0].hits) == ((0, 1, 2), 0)
+    assert "resort fee" in {cue.word for cue in result} or "resort" in {cue.word for cue in result}
+    assert not {"room", "cheap"} & {cue.word for cue in result}
 
 
 def test_pairs_of_cue_words_are_adjacent_in_the_text() -> None:
@@ -32,11 +32,11 @@ def test_equal_texts_have_no_cue_words() -> None:
 
 
 def test_error_rate_is_computed_by_band() -> None:
-    found = by_number([1, 1, 2, 3, 3, 3], [0, 1, 0, 1, 1, 1])
-    assert [(one.low, one.high, one.n, one.wrong) for one in found] == [(1, 1, 2, 1), (2, 2, 1, 0), (3, 3, 3, 3)]
-    assert found[0].share.value == 0.5
+    result = by_number([1, 1, 2, 3, 3, 3], [0, 1, 0, 1, 1, 1])
+    assert [(row.low, row.high, row.n, row.wrong) for row in result] == [(1, 1, 2, 1), (2, 2, 1, 0), (3, 3, 3, 3)]
+    assert result[0].share.value == 0.5
     many = by_number(list(range(100)), [0] * 100)
-    assert [one.n for one in many] == [20] * 5
+    assert [row.n for row in many] == [20] * 5
     assert by_number([], []) == ()
     with pytest.raises(ValueError, match="shapes differ"):
         by_number([1], [])
@@ -59,9 +59,9 @@ RIGHT = ["Nice pool.", "The week was fine.", "Quiet floor.", "Good food.", "We l
 
 
 def test_words_of_the_same_errors_give_one_cue() -> None:
-    found = cues(MISSED, RIGHT, min_z=MIN_Z)
-    assert {cue.errors for cue in found} == {(0, 1, 2)}
-    assert {cue.word for cue in found} in ({"broken lift"}, {"broken", "lift"})
+    result = cues(MISSED, RIGHT, min_z=MIN_Z)
+    assert {cue.errors for cue in result} == {(0, 1, 2)}
+    assert {cue.word for cue in result} in ({"broken lift"}, {"broken", "lift"})
     # In 3 of 4 errors and 0 of 6 hits: log(3.5 * 6.5 / (1.5 * 0.5)) / sqrt(1/3.5 + 1/1.5 + 1/0.5 + 1/6.5) = 1.94.
     assert cues(MISSED, RIGHT, min_z=1.93)
     assert cues(MISSED, RIGHT, min_z=1.95) == ()

@@ -28,8 +28,8 @@ def ends(interval: Interval | None) -> tuple[float, float]:
     return interval.low, interval.high
 
 
-def gain(part: npt.ArrayLike, whole: npt.ArrayLike) -> Interval | None:
-    return ratio(part, whole, Design(), signed=True).interval
+def gain(part: npt.ArrayLike, all_cells: npt.ArrayLike) -> Interval | None:
+    return ratio(part, all_cells, Design(), signed=True).interval
 
 
 def test_wilson_interval_has_a_width_at_zero_and_one() -> None:
@@ -122,10 +122,10 @@ def test_clear_difference_excludes_zero() -> None:
 def test_interval_of_f1_is_transformed_from_that_of_a_share() -> None:
     # F* = 6 of 10, Wilson 0.3127 to 0.8318; F1 = 2 * 6 / (12 + 4) = 0.75 = 2 * 0.6 / 1.6.
     counts = Counts(tp=6, fp=3, fn=1, tn=90)
-    found = interval_of("f1", counts)
-    assert found is not None
-    assert (found.low, found.high) == (pytest.approx(0.4764, abs=1e-4), pytest.approx(0.9082, abs=1e-4))
-    assert scores_of(counts)["f1"].value in found
+    result = interval_of("f1", counts)
+    assert result is not None
+    assert (result.low, result.high) == (pytest.approx(0.4764, abs=1e-4), pytest.approx(0.9082, abs=1e-4))
+    assert scores_of(counts)["f1"].value in result
     nothing = interval_of("f1", Counts(fn=4))
     assert nothing is not None
     assert (nothing.low, nothing.high) == (0.0, pytest.approx(0.6577, abs=1e-3))
@@ -136,8 +136,8 @@ def test_interval_of_f1_covers_f1_in_small_samples() -> None:
     rng = np.random.default_rng(11)
     shares = np.array([0.3, 0.03, 0.03, 0.64])  # F1 = 0.6 / 0.66
     samples = [Counts(*map(int, cells)) for cells in rng.multinomial(15, shares, size=200)]
-    found = [interval for one in samples if (interval := interval_of("f1", one)) is not None]
-    assert sum(0.6 / 0.66 in interval for interval in found) / len(found) > 0.93
+    intervals = [interval for sample in samples if (interval := interval_of("f1", sample)) is not None]
+    assert sum(0.6 / 0.66 in interval for interval in intervals) / len(intervals) > 0.93
 
 
 def test_repeated_documents_in_groups_do_not_change_the_interval() -> None:
@@ -158,10 +158,10 @@ def test_repeated_documents_in_groups_do_not_change_the_interval() -> None:
 
 def test_mean_of_ratios_has_the_interval_of_the_means_of_documents() -> None:
     first, second = np.array([1, 0, 1, 1, 0, 1]), np.array([1, 1, 1, 0, 0, 1])
-    found = ratio(np.stack([first, second], axis=1), np.ones((6, 2)), Design(), signed=True)
+    result = ratio(np.stack([first, second], axis=1), np.ones((6, 2)), Design(), signed=True)
     theirs = stats.ttest_1samp((first + second) / 2, 0.0).confidence_interval(0.95)
-    assert found.value == pytest.approx(8 / 12)
-    assert ends(found.interval) == pytest.approx((theirs.low, min(1.0, theirs.high)))
+    assert result.value == pytest.approx(8 / 12)
+    assert ends(result.interval) == pytest.approx((theirs.low, min(1.0, theirs.high)))
     gaps = ratio(np.array([[1, 0], [0, 0], [1, 1]]), np.array([[1, 1], [1, 0], [1, 1]]), Design())
     assert gaps.value == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert ratio(np.zeros((3, 2)), np.zeros((3, 2)), Design()) == Estimate(None, None)
@@ -169,9 +169,9 @@ def test_mean_of_ratios_has_the_interval_of_the_means_of_documents() -> None:
 
 def test_mean_of_fractions_is_covered_by_an_interval_as_wide_as_their_spread() -> None:
     rng = np.random.default_rng(4)
-    found = [ratio(rng.choice([2 / 3, 1.0], 40), np.ones(40), Design()).interval for _ in range(300)]
-    assert 0.92 < np.mean([5 / 6 in one for one in found if one is not None]) < 0.98
-    assert width(found[0]) < 0.6 * width(wilson(33, 40))
+    intervals = [ratio(rng.choice([2 / 3, 1.0], 40), np.ones(40), Design()).interval for _ in range(300)]
+    assert 0.92 < np.mean([5 / 6 in interval for interval in intervals if interval is not None]) < 0.98
+    assert width(intervals[0]) < 0.6 * width(wilson(33, 40))
 
 
 def test_ratio_from_reviewed_documents_estimates_that_of_all_documents() -> None:
@@ -184,9 +184,9 @@ def test_ratio_from_reviewed_documents_estimates_that_of_all_documents() -> None
         order = np.argsort(rng.exponential(size=1000) / sizes)[:150]
         design = Design(sample=Sample.of_draws(order, [sizes] * 150, 1000), order=order)
         reviewed = np.isin(np.arange(1000), order)
-        found = ratio(wrong & reviewed, reviewed, design)
-        assert found.interval is not None
-        covered.append(0.1 in found.interval)
+        result = ratio(wrong & reviewed, reviewed, design)
+        assert result.interval is not None
+        covered.append(0.1 in result.interval)
     assert wrong[order].mean() > 0.25
     assert sum(covered) >= 35
     by_hand = Design(sample=Sample(np.zeros(150), 1000), order=order)

@@ -62,13 +62,13 @@ SPECIFICITY = (0.834010, 0.938645, 0.705400, 0.699655)
 
 def test_probabilities_agree_with_crowd_kit() -> None:
     answers = np.array([[-1 if letter == "." else int(letter) for letter in row] for row in ANSWERS.split()])
-    found = dawid_skene(answers, 2)
-    known = ~np.isnan(found.probabilities[:, 1])
+    result = dawid_skene(answers, 2)
+    known = ~np.isnan(result.probabilities[:, 1])
     assert known.sum() == 39
-    assert found.probabilities[known, 1] == pytest.approx(PROBABILITIES, abs=2e-4)
-    assert found.shares[1] == pytest.approx(0.293830, abs=1e-4)
-    assert found.confusion[:, 1, 1] == pytest.approx(SENSITIVITY, abs=2e-4)
-    assert found.confusion[:, 0, 0] == pytest.approx(SPECIFICITY, abs=2e-4)
+    assert result.probabilities[known, 1] == pytest.approx(PROBABILITIES, abs=2e-4)
+    assert result.shares[1] == pytest.approx(0.293830, abs=1e-4)
+    assert result.confusion[:, 1, 1] == pytest.approx(SENSITIVITY, abs=2e-4)
+    assert result.confusion[:, 0, 0] == pytest.approx(SPECIFICITY, abs=2e-4)
 
 
 def test_truth_is_recovered_from_independent_raters_only() -> None:
@@ -78,9 +78,9 @@ def test_truth_is_recovered_from_independent_raters_only() -> None:
     right = rng.random((2000, 5)) < 0.8
     other = (truth[:, None] + rng.integers(1, 3, (2000, 5))) % 3
     answers = np.where(right, truth[:, None], other)
-    found = dawid_skene(answers, 3)
-    assert np.abs(np.einsum("rtt->rt", found.confusion) - 0.8).max() < 0.06
-    assert (found.probabilities.argmax(axis=1) == truth).mean() > 0.9
+    result = dawid_skene(answers, 3)
+    assert np.abs(np.einsum("rtt->rt", result.confusion) - 0.8).max() < 0.06
+    assert (result.probabilities.argmax(axis=1) == truth).mean() > 0.9
     answers[:, 1:3] = answers[:, :1]
     shared = np.einsum("rtt->rt", dawid_skene(answers, 3).confusion)
     assert shared[:3].min() > 0.95
@@ -91,5 +91,5 @@ def test_invalid_answers_are_refused() -> None:
         dawid_skene(np.array([[0, 2]]), 2)
     with pytest.raises(ValueError, match="below 2"):
         dawid_skene(np.array([[-1, -1]]), 2)
-    one = dawid_skene(np.array([[0, 0, 0], [0, 0, -1]]), 2)
-    assert np.isnan(one.confusion[:, 1]).all(), "no answer has the value 1"
+    result = dawid_skene(np.array([[0, 0, 0], [0, 0, -1]]), 2)
+    assert np.isnan(result.confusion[:, 1]).all(), "no answer has the value 1"

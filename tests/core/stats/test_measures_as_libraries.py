@@ -25,14 +25,14 @@ SEEDS = st.integers(0, 2**32 - 1)
 def test_subset_accuracy_hamming_loss_and_weighted_means_agree_with_scikit_learn(seed: int, labels: int) -> None:
     rng = np.random.default_rng(seed)
     reference, predicted = rng.integers(0, 2, (25, labels)), rng.integers(0, 2, (25, labels))
-    found = score("multilabel", reference, predicted, [str(number) for number in range(labels)])
-    assert found["subset_accuracy"].value == pytest.approx(metrics.accuracy_score(reference, predicted))
+    result = score("multilabel", reference, predicted, [str(number) for number in range(labels)])
+    assert result["subset_accuracy"].value == pytest.approx(metrics.accuracy_score(reference, predicted))
     wrong = (reference != predicted).mean()
-    assert found["hamming_loss"].value == pytest.approx(wrong)
+    assert result["hamming_loss"].value == pytest.approx(wrong)
     if labels > 1:
-        assert found["hamming_loss"].value == pytest.approx(metrics.hamming_loss(reference, predicted))
+        assert result["hamming_loss"].value == pytest.approx(metrics.hamming_loss(reference, predicted))
     for label in range(labels):
-        matthews = found.labels[str(label)]["mcc"].value
+        matthews = result.labels[str(label)]["mcc"].value
         if matthews is not None:
             assert matthews == pytest.approx(metrics.matthews_corrcoef(reference[:, label], predicted[:, label]))
     for name in ("weighted", "micro"):
@@ -42,7 +42,7 @@ def test_subset_accuracy_hamming_loss_and_weighted_means_agree_with_scikit_learn
             average=name if labels > 1 else "binary",
             zero_division=0,
         )
-        assert means(found, name) == pytest.approx((p, r, f))
+        assert means(result, name) == pytest.approx((p, r, f))
 
 
 @settings(deadline=None)
@@ -50,33 +50,33 @@ def test_subset_accuracy_hamming_loss_and_weighted_means_agree_with_scikit_learn
 def test_choice_scores_agree_with_scikit_learn(seed: int, labels: int) -> None:
     rng = np.random.default_rng(seed)
     reference, predicted = rng.integers(0, labels, 30), rng.integers(0, labels, 30)
-    found = score("choice", reference, predicted, [str(number) for number in range(labels)])
+    result = score("choice", reference, predicted, [str(number) for number in range(labels)])
     present = sorted({*reference})
     p, r, f, _ = metrics.precision_recall_fscore_support(
         reference, predicted, labels=present, average="weighted", zero_division=0
     )
-    assert means(found, "weighted") == pytest.approx((p, r, f))
-    if found["mcc"].value is not None:
-        assert found["mcc"].value == pytest.approx(metrics.matthews_corrcoef(reference, predicted))
+    assert means(result, "weighted") == pytest.approx((p, r, f))
+    if result["mcc"].value is not None:
+        assert result["mcc"].value == pytest.approx(metrics.matthews_corrcoef(reference, predicted))
 
 
 @settings(deadline=None)
 @given(SEEDS, st.integers(2, 4), st.integers(2, 30))
 def test_pair_agreement_agrees_with_statsmodels_and_krippendorff(seed: int, size: int, n: int) -> None:
     rng = np.random.default_rng(seed)
-    one, two = rng.integers(0, size, n), rng.integers(0, size, n)
-    table = metrics.confusion_matrix(one, two, labels=list(range(size)))
+    first, second = rng.integers(0, size, n), rng.integers(0, size, n)
+    table = metrics.confusion_matrix(first, second, labels=list(range(size)))
     kappa, ac1, alpha = (float(agreement.table_agreement(table, name)) for name in ("kappa", "ac1", "alpha"))
     if not np.isnan(kappa):
         assert kappa == pytest.approx(float(cohens_kappa(table, return_results=False)))
-    pair = np.column_stack([one, two])
+    pair = np.column_stack([first, second])
     shares = np.bincount(pair.ravel(), minlength=size) / pair.size
     chance = (shares * (1 - shares)).sum() / (size - 1)
-    assert ac1 == pytest.approx(((one == two).mean() - chance) / (1 - chance))
-    ours = (agreement.cohen_kappa(one, two), agreement.krippendorff_alpha(pair))
-    for found, coefficient in zip((kappa, alpha), ours, strict=True):
+    assert ac1 == pytest.approx(((first == second).mean() - chance) / (1 - chance))
+    ours = (agreement.cohen_kappa(first, second), agreement.krippendorff_alpha(pair))
+    for value, coefficient in zip((kappa, alpha), ours, strict=True):
         expected = np.nan if coefficient is None else coefficient
-        assert found == pytest.approx(expected, nan_ok=True)
+        assert value == pytest.approx(expected, nan_ok=True)
     if len(np.unique(pair)) > 1:
         theirs = krippendorff.alpha(pair.T.astype(float), level_of_measurement="nominal")
         assert alpha == pytest.approx(theirs)

@@ -55,8 +55,10 @@ def test_scores_of_counts(
 ) -> None:
     scores = scores_of(counts)
     assert scores.counts == counts
-    found = tuple(scores[key].value for key in ("precision", "recall", "f1", "accuracy"))
-    assert found == tuple(one if one is None else pytest.approx(one) for one in (precision, recall, f1, accuracy))
+    result = tuple(scores[key].value for key in ("precision", "recall", "f1", "accuracy"))
+    assert result == tuple(
+        value if value is None else pytest.approx(value) for value in (precision, recall, f1, accuracy)
+    )
 
 
 def test_multilabel_worked_example() -> None:
@@ -179,19 +181,19 @@ def test_choice_agrees_with_scikit_learn(pairs: list[tuple[int, int]]) -> None:
 def test_rating_worked_example() -> None:
     # gold 1 2 3 4 5, rated 2 2 3 5 4: errors 1 0 0 1 -1
     scores = score("rating", [[1], [2], [3], [4], [5]], [[2], [2], [3], [5], [4]], ["clarity"])
-    one = scores.labels["clarity"]
-    assert (scores.n, one.n) == (5, 5)
-    assert one["mae"].value == pytest.approx(3 / 5)
-    assert one["bias"].value == pytest.approx(1 / 5)
-    assert one["exact"].value == pytest.approx(2 / 5)
+    fields = scores.labels["clarity"]
+    assert (scores.n, fields.n) == (5, 5)
+    assert fields["mae"].value == pytest.approx(3 / 5)
+    assert fields["bias"].value == pytest.approx(1 / 5)
+    assert fields["exact"].value == pytest.approx(2 / 5)
     # deviations -2 -1 0 1 2 and -1.2 -1.2 -0.2 1.8 0.8: 7 / sqrt(10 * 6.8)
-    assert one["pearson"].value == pytest.approx(7 / np.sqrt(68))
+    assert fields["pearson"].value == pytest.approx(7 / np.sqrt(68))
     # ranks 1 2 3 4 5 and 1.5 1.5 3 5 4: 8.5 / sqrt(10 * 9.5)
-    assert one["spearman"].value == pytest.approx(8.5 / np.sqrt(95))
+    assert fields["spearman"].value == pytest.approx(8.5 / np.sqrt(95))
     # 8 pairs concordant, 1 discordant, 1 tied: 7 / sqrt(10 * 9)
-    assert one["kendall"].value == pytest.approx(7 / np.sqrt(90))
-    assert one["alpha"].value is not None
-    assert 0 < one["alpha"].value < 1
+    assert fields["kendall"].value == pytest.approx(7 / np.sqrt(90))
+    assert fields["alpha"].value is not None
+    assert 0 < fields["alpha"].value < 1
 
 
 def test_rating_excludes_and_counts_missing_values() -> None:
@@ -208,10 +210,10 @@ def test_rating_excludes_and_counts_missing_values() -> None:
 
 
 def test_rating_constant_has_no_correlation() -> None:
-    one = score("rating", [[3], [3], [3]], [[1], [2], [3]], ["a"]).labels["a"]
-    assert (one["pearson"].value, one["spearman"].value, one["kendall"].value) == (None, None, None)
-    assert one["mae"].value == 1.0
-    assert one["alpha"].value is not None
+    clarity = score("rating", [[3], [3], [3]], [[1], [2], [3]], ["a"]).labels["a"]
+    assert (clarity["pearson"].value, clarity["spearman"].value, clarity["kendall"].value) == (None, None, None)
+    assert clarity["mae"].value == 1.0
+    assert clarity["alpha"].value is not None
     same = score("rating", [[3], [3]], [[3], [3]], ["a"]).labels["a"]
     assert (same["alpha"].value, same["exact"].value) == (None, 1.0)
 
@@ -227,8 +229,8 @@ def test_rating_without_documents() -> None:
 def test_rating_json() -> None:
     result = scoring.to_json(score("rating", [[1], [2], [2]], [[1], [2], [1]], ["clarity"]))
     assert {"n", "excluded", "macro", "labels"} <= set(result)
-    each = metrics.metrics("rating", per_label=True)
-    assert list(result["labels"]["clarity"]) == ["n", *(metric.key for metric in each)]
+    registered = metrics.metrics("rating", per_label=True)
+    assert list(result["labels"]["clarity"]) == ["n", *(metric.key for metric in registered)]
     assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 
@@ -236,13 +238,13 @@ def test_rating_json() -> None:
 @given(st.lists(st.tuples(st.integers(-2, 5), st.integers(1, 5)), min_size=2, max_size=40))
 def test_rating_agrees_with_scipy(pairs: list[tuple[int, int]]) -> None:
     reference, rated = np.array(pairs, dtype=float).T
-    one = score("rating", reference[:, None], rated[:, None], ["a"]).labels["a"]
+    fields = score("rating", reference[:, None], rated[:, None], ["a"]).labels["a"]
     if len(set(reference)) == 1 or len(set(rated)) == 1:
-        assert one["pearson"].value is one["spearman"].value is one["kendall"].value is None
+        assert fields["pearson"].value is fields["spearman"].value is fields["kendall"].value is None
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = [
             float(test(reference, rated).statistic) for test in (stats.pearsonr, stats.spearmanr, stats.kendalltau)
         ]
-    assert [one["pearson"].value, one["spearman"].value, one["kendall"].value] == pytest.approx(expected)
+    assert [fields["pearson"].value, fields["spearman"].value, fields["kendall"].value] == pytest.approx(expected)

@@ -18,8 +18,8 @@ tables = st.integers(2, 9).flatmap(lambda n: st.tuples(*[st.lists(rated, min_siz
 @settings(deadline=None, max_examples=50)
 @given(tables)
 def test_scores_agree_with_plain_measures(table):
-    reference, *members = (np.array(one) for one in table)
-    found = panels.scores(reference, members)
+    reference, *members = (np.array(row) for row in table)
+    result = panels.scores(reference, members)
     mean = panels.mean_of(np.stack(members))
     known = ~np.isnan(reference) & ~np.isnan(mean)
     x, y = reference[known], mean[known]
@@ -30,7 +30,7 @@ def test_scores_agree_with_plain_measures(table):
         "alpha": krippendorff_alpha(np.column_stack(members), "ordinal"),
     }
     for name, value in expected.items():
-        assert found[name].value == (None if value is None else pytest.approx(value, abs=1e-9)), name
+        assert result[name].value == (None if value is None else pytest.approx(value, abs=1e-9)), name
 
 
 def test_equal_means_of_a_panel_are_ties_on_every_scale():
@@ -40,9 +40,9 @@ def test_equal_means_of_a_panel_are_ties_on_every_scale():
     members = {name: rng.integers(1, 11, 60).astype(float)[:, None] for name in "abc"}
     reference = rng.integers(1, 11, 60).astype(float)
     sums = sum(members.values())[:, 0]
-    found = panels.before_after(reference[:, None], members, members, ["Tone"], [(1, 10)])["Tone"].after
-    assert found.spearman.value == pytest.approx(stats.spearmanr(reference, sums)[0], abs=1e-12)
-    assert found.kendall.value == pytest.approx(stats.kendalltau(reference, sums)[0], abs=1e-12)
+    after = panels.before_after(reference[:, None], members, members, ["Tone"], [(1, 10)])["Tone"].after
+    assert after.spearman.value == pytest.approx(stats.spearmanr(reference, sums)[0], abs=1e-12)
+    assert after.kendall.value == pytest.approx(stats.kendalltau(reference, sums)[0], abs=1e-12)
 
 
 def test_teams_of_a_panel_count_alike_whatever_their_size():
@@ -82,23 +82,23 @@ def test_repeated_documents_in_one_group_do_not_narrow_the_interval():
     reference, careless, careful = rated_by_two(20)
     groups = np.repeat(np.arange(20), 9)
     again, *copies = ([np.repeat(grid, 9) for grid in side] for side in ([reference], careless, careful))
-    own = panels.scores(reference, careful), panels.gains(reference, careless, careful)
+    single = panels.scores(reference, careful), panels.gains(reference, careless, careful)
     grouped = panels.scores(again[0], copies[1], groups), panels.gains(again[0], *copies, groups)
-    for one, copied in zip(own, grouped, strict=True):
+    for estimates, copied in zip(single, grouped, strict=True):
         for name in ("spearman", "pearson"):
-            assert copied[name].value == pytest.approx(one[name].value, abs=1e-9)
-            low, high = one[name].interval.low, one[name].interval.high
+            assert copied[name].value == pytest.approx(estimates[name].value, abs=1e-9)
+            low, high = estimates[name].interval.low, estimates[name].interval.high
             assert copied[name].interval.high - copied[name].interval.low > 0.95 * (high - low)
     one_group = panels.scores(reference, careful, np.zeros(20, dtype=np.int64))
-    assert {each.interval for each in one_group.values()} == {None}
+    assert {estimate.interval for estimate in one_group.values()} == {None}
 
 
 def test_panel_worked_example():
     # Means 1.5, 2.5, 2, 4: ranks 1, 3, 2, 4 against 1 to 4. Spearman 1 - 6 * 2 / 60, Kendall (5 - 1) / 6.
-    found = panels.scores([1, 2, 3, 4], [[1, 2, 2, 4], [2, 3, 2, 4]])
-    assert found["spearman"].value == pytest.approx(0.8)
-    assert found["kendall"].value == pytest.approx(4 / 6)
-    interval = found["spearman"].interval
+    result = panels.scores([1, 2, 3, 4], [[1, 2, 2, 4], [2, 3, 2, 4]])
+    assert result["spearman"].value == pytest.approx(0.8)
+    assert result["kendall"].value == pytest.approx(4 / 6)
+    interval = result["spearman"].interval
     assert interval is not None
     assert -1 <= interval.low <= 0.8 <= interval.high <= 1
 

@@ -13,17 +13,17 @@ from core.stats.repeated_runs import CONSISTENCIES, difference_rate, repeated, s
 
 def test_mean_sd_and_interval_by_hand() -> None:
     # 2, 4, 6: mean 4, sd 2, half width t(2, .975) 4.3027 * 2 / sqrt 3 = 4.968
-    one = repeated([2.0, None, 4.0, 6.0])
-    assert (one.n, one.missing, one.mean, one.sd, one.low, one.high) == (3, 1, 4.0, 2.0, 2.0, 6.0)
-    assert one.interval is not None
-    assert (one.interval.low, one.interval.high) == pytest.approx((4 - 4.9683, 4 + 4.9683), abs=1e-4)
+    result = repeated([2.0, None, 4.0, 6.0])
+    assert (result.n, result.missing, result.mean, result.sd, result.low, result.high) == (3, 1, 4.0, 2.0, 2.0, 6.0)
+    assert result.interval is not None
+    assert (result.interval.low, result.interval.high) == pytest.approx((4 - 4.9683, 4 + 4.9683), abs=1e-4)
 
 
 def test_too_few_iterations_have_no_spread() -> None:
     assert repeated([]).mean is None
     assert repeated([None]).missing == 1
-    one = repeated([0.5])
-    assert (one.mean, one.sd, one.interval) == (0.5, None, None)
+    result = repeated([0.5])
+    assert (result.mean, result.sd, result.interval) == (0.5, None, None)
     same = repeated([0.1, 0.1, 0.1])
     assert same.sd == 0
     assert same.interval is not None
@@ -44,29 +44,29 @@ def test_stability_by_hand() -> None:
     reference = [[1, 0], [1, 0], [1, 0], [1, none], [none, none]]
     first = [[1, 0], [0, 0], [1, 0], [1, 1], [1, 1]]
     second = [[1, 0], [0, 1], [1, 1], [1, 0], [1, none]]
-    found = stability(reference, [first, second], ["a", "b"])
+    result = stability(reference, [first, second], ["a", "b"])
     # d0 is right twice, d1 wrong twice, d2 right and then wrong on b; d3 is right with gold on a only; d4 has no gold.
-    assert [CONSISTENCIES[place] if place >= 0 else None for place in found.documents] == [
+    assert [CONSISTENCIES[document] if document >= 0 else None for document in result.documents] == [
         "right", "wrong", "inconsistent", "right", None,
     ]  # fmt: skip
-    assert found.counts == {"right": 2, "inconsistent": 1, "wrong": 1, "unresolved": 0}
-    assert found.labels["a"] == {"right": 3, "inconsistent": 0, "wrong": 1, "unresolved": 0}
-    assert found.labels["b"] == {"right": 1, "inconsistent": 2, "wrong": 0, "unresolved": 0}
-    assert found.unanimous.value == pytest.approx(6 / 9)  # b of d4 is resolved in one iteration only
+    assert result.counts == {"right": 2, "inconsistent": 1, "wrong": 1, "unresolved": 0}
+    assert result.labels["a"] == {"right": 3, "inconsistent": 0, "wrong": 1, "unresolved": 0}
+    assert result.labels["b"] == {"right": 1, "inconsistent": 2, "wrong": 0, "unresolved": 0}
+    assert result.unanimous.value == pytest.approx(6 / 9)  # b of d4 is resolved in one iteration only
 
 
 def test_iterations_with_different_ratings_are_not_unanimous() -> None:
     # 5 and 5 agree. 1 and 3 are both wrong, 5 and 4.5 both right, and the last document has no gold.
     reference = [[5], [5], [5], [np.nan]]
-    found = stability(reference, [[[5], [1], [5], [2]], [[5], [3], [4.5], [4]]], ["a"], measured=True)
-    assert found.counts == {"right": 2, "inconsistent": 0, "wrong": 1, "unresolved": 0}
-    assert found.unanimous.value == 1 / 4
+    result = stability(reference, [[[5], [1], [5], [2]], [[5], [3], [4.5], [4]]], ["a"], measured=True)
+    assert result.counts == {"right": 2, "inconsistent": 0, "wrong": 1, "unresolved": 0}
+    assert result.unanimous.value == 1 / 4
 
 
 def test_one_iteration_is_consistent_and_an_unresolved_value_is_not_wrong() -> None:
-    found = stability([[1], [1], [0]], [[[1], [np.nan], [1]]], ["a"])
-    assert found.counts == {"right": 1, "inconsistent": 0, "wrong": 1, "unresolved": 1}
-    assert found.unanimous.value is None
+    result = stability([[1], [1], [0]], [[[1], [np.nan], [1]]], ["a"])
+    assert result.counts == {"right": 1, "inconsistent": 0, "wrong": 1, "unresolved": 1}
+    assert result.unanimous.value is None
     with pytest.raises(ValueError, match="at least one"):
         stability([[1]], [], ["a"])
 
@@ -77,17 +77,17 @@ def test_stability_agrees_with_a_count_by_document(seed: int, iterations: int) -
     reference = rng.integers(-1, 2, (12, 2))
     predicted = [rng.integers(-1, 2, (12, 2)) for _ in range(iterations)]
     gaps = [np.where(values < 0, np.nan, values) for values in (reference, *predicted)]
-    found = stability(gaps[0], gaps[1:], ["a", "b"])
+    result = stability(gaps[0], gaps[1:], ["a", "b"])
     for row in range(12):
         gold = [column for column in range(2) if reference[row, column] >= 0]
         if not gold:
-            assert found.documents[row] == -1
-        elif any(one[row, column] < 0 for one in predicted for column in gold):
-            assert CONSISTENCIES[found.documents[row]] == "unresolved"
+            assert result.documents[row] == -1
+        elif any(grid[row, column] < 0 for grid in predicted for column in gold):
+            assert CONSISTENCIES[result.documents[row]] == "unresolved"
         else:
-            right = [all(one[row, column] == reference[row, column] for column in gold) for one in predicted]
+            right = [all(grid[row, column] == reference[row, column] for column in gold) for grid in predicted]
             expected = "right" if all(right) else "inconsistent" if any(right) else "wrong"
-            assert CONSISTENCIES[found.documents[row]] == expected
+            assert CONSISTENCIES[result.documents[row]] == expected
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,11 @@ def test_draws_in_proportion_to_size_are_unbiased_in_every_order() -> None:
     # All orders of two draws of three documents, weighted by probability; the sizes of the second draw depend on z.
     z, first = np.array([1.0, 0.0, 0.5]), np.array([0.2, 0.5, 0.3])
     mean = 0.0
-    for one in range(3):
-        second = np.array([0.6, 0.3, 0.1]) if z[one] else np.array([0.1, 0.1, 0.8])
-        for two in {0, 1, 2} - {one}:
-            sample = Sample.of_draws([one, two], [first, second], 3)
-            mean += float(np.prod(sample.probabilities)) * float(sampling.share(sample, z[[one, two]]).value or 0)
+    for counts in range(3):
+        second = np.array([0.6, 0.3, 0.1]) if z[counts] else np.array([0.1, 0.1, 0.8])
+        for two in {0, 1, 2} - {counts}:
+            sample = Sample.of_draws([counts, two], [first, second], 3)
+            mean += float(np.prod(sample.probabilities)) * float(sampling.share(sample, z[[counts, two]]).value or 0)
     assert mean == pytest.approx(z.mean())
 
 
@@ -123,21 +123,21 @@ def test_predictions_have_the_weight_that_they_earn() -> None:
     assert perfect.value == pytest.approx(y.mean())
     plain = sampling.share(sample, y[:60])
     for useless in (np.zeros(60), np.ones(60), 1 - y[:60]):  # without variation, and wrong throughout
-        found = sampling.prediction_powered(sample, y[:60], useless, 0.5)
-        assert found.value == pytest.approx(plain.value)
+        result = sampling.prediction_powered(sample, y[:60], useless, 0.5)
+        assert result.value == pytest.approx(plain.value)
     noisy = np.where(rng.random(200) < 0.8, y, 1 - y)
     estimates, predicted = sample.estimates(y[:60]), sample.estimates(noisy[:60])
     tuning = np.cov(estimates, predicted, ddof=0)[0, 1] / predicted.var()
     assert 0 < tuning < 1
-    found = sampling.prediction_powered(sample, y[:60], noisy[:60], float(noisy.mean()))
-    assert found.value == pytest.approx(estimates.mean() + tuning * (noisy.mean() - predicted.mean()))
+    result = sampling.prediction_powered(sample, y[:60], noisy[:60], float(noisy.mean()))
+    assert result.value == pytest.approx(estimates.mean() + tuning * (noisy.mean() - predicted.mean()))
 
 
 def test_sample_without_errors_has_an_interval_below_one() -> None:
-    found = sampling.share(uniform_sample(np.ones(30, dtype=bool), 1000), np.ones(30))
-    assert found.value == pytest.approx(1.0)
-    assert found.interval is not None
-    assert 0.85 < found.interval.low < 0.97
+    result = sampling.share(uniform_sample(np.ones(30, dtype=bool), 1000), np.ones(30))
+    assert result.value == pytest.approx(1.0)
+    assert result.interval is not None
+    assert 0.85 < result.interval.low < 0.97
     complete = sampling.share(uniform_sample(np.ones(30, dtype=bool), 30), np.ones(30))
     assert complete.interval is not None
     assert complete.interval.low == pytest.approx(1.0)
@@ -148,16 +148,16 @@ def test_unequal_probability_draws_are_unbiased_and_covered() -> None:
     rng = np.random.default_rng(3)
     values = np.concatenate([rng.random(1800) < 0.05, rng.random(200) < 0.6]).astype(float)
     chance = np.concatenate([np.ones(1800), np.full(200, 4.0)])
-    found, covered = [], 0
+    results, covered = [], 0
     for _ in range(200):
         order = np.argsort(rng.exponential(size=2000) / chance)[:150]  # successive draws in proportion to chance
         sizes = chance[order]
         left = chance.sum() - sizes.cumsum() + sizes  # the sum over the documents that are not drawn yet
         estimate = sampling.share(Sample(sizes / left, 2000), values[order])
         assert estimate.interval is not None
-        found.append(estimate.value)
+        results.append(estimate.value)
         covered += float(values.mean()) in estimate.interval
-    assert np.mean(found) == pytest.approx(values.mean(), abs=0.006)
+    assert np.mean(results) == pytest.approx(values.mean(), abs=0.006)
     assert covered >= 183  # expected 190 (95% of 200) with standard deviation 3
 
 
@@ -220,13 +220,13 @@ def test_intervals_cover_and_powered_ones_are_narrower(share: float) -> None:
         tp, wrong = y * f, (y != f).astype(float)
         design = Design(sample=sample, order=np.arange(len(order)))
         scores = score("multilabel", y[order][:, None], f[order][:, None], ["a"], design=design)
-        found = {
+        by_stage = {
             "accuracy": (scores["accuracy"], 1 - wrong.mean()),
             "f1": (scores["macro_f1"], 2 * tp.sum() / (2 * tp + wrong).sum()),
             "sample": (sampling.share(sample, y[order]), y.mean()),
             "powered": (sampling.prediction_powered(sample, y[order], f[order], float(f.mean())), y.mean()),
         }
-        for name, (estimate, true) in found.items():
+        for name, (estimate, true) in by_stage.items():
             assert estimate.interval is not None
             assert estimate.value is not None
             covered[name] += bool(true in estimate.interval)

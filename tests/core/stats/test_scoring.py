@@ -52,8 +52,8 @@ def test_scores_are_independent_of_row_order_and_chunk_size(monkeypatch: pytest.
 def test_paired_difference_is_the_difference_of_the_scores() -> None:
     reference, weak, strong = grids()
     result = difference("multilabel", reference, weak, strong, ABC)
-    one, two = (score("multilabel", reference, predicted, ABC) for predicted in (weak, strong))
-    assert result["macro_f1"].value == pytest.approx((two["macro_f1"].value or 0) - (one["macro_f1"].value or 0))
+    first, second = (score("multilabel", reference, predicted, ABC) for predicted in (weak, strong))
+    assert result["macro_f1"].value == pytest.approx((second["macro_f1"].value or 0) - (first["macro_f1"].value or 0))
     assert result["macro_f1"].clear is True
     same = difference("multilabel", reference, weak, weak, ABC)
     assert same["micro_f1"].interval is not None
@@ -99,16 +99,16 @@ def test_undefined_scores_have_no_interval() -> None:
 def test_scores_of_a_label_have_the_interval_of_a_share() -> None:
     # All five positives are found, so every resample finds all of them and the bootstrap would have zero width.
     reference = [[1]] * 5 + [[0]] * 5
-    found = score("multilabel", reference, reference, ["a"])
-    label = found.labels["a"]
+    result = score("multilabel", reference, reference, ["a"])
+    label = result.labels["a"]
     assert label["recall"] == Estimate(1.0, wilson(5, 5))
     assert label["precision"] == Estimate(1.0, wilson(5, 5))
     # F* is 5 of 5 with lower end 0.566, so the lower end of F1 is 2 * 0.566 / 1.566. A mean over one label equals it.
     assert label["f1"].interval is not None
     assert (label["f1"].interval.low, label["f1"].interval.high) == (pytest.approx(0.7225, abs=1e-4), 1.0)
     for key in ("precision", "recall", "f1"):
-        assert found[f"macro_{key}"] == found[f"micro_{key}"] == label[key]
-    assert found["accuracy"].interval == wilson(10, 10)
+        assert result[f"macro_{key}"] == result[f"micro_{key}"] == label[key]
+    assert result["accuracy"].interval == wilson(10, 10)
     nothing = score("multilabel", reference, np.zeros((10, 1)), ["a"]).labels["a"]
     assert nothing["precision"] == Estimate(0.0, None)  # 0 by convention without predictions
     assert nothing["recall"] == Estimate(0.0, wilson(0, 5))
@@ -151,13 +151,13 @@ def test_interval_covers_a_known_f1() -> None:
 
 def test_perfect_sample_does_not_give_a_zero_width_interval() -> None:
     reference = np.array([[1, 0], [0, 1], [1, 1], [0, 1]])
-    found = score("multilabel", reference, reference, ["a", "b"])
+    result = score("multilabel", reference, reference, ["a", "b"])
     for key in ("macro_f1", "micro_f1", "accuracy"):
-        interval = found[key].interval
+        interval = result[key].interval
         assert interval is not None
         assert interval.low < 0.75
         assert interval.high == pytest.approx(1.0)
-    assert found.labels["b"]["f1"].interval is not None
+    assert result.labels["b"]["f1"].interval is not None
     # The difference of two identical annotators is exactly zero.
     same = difference("multilabel", reference, reference, reference, ["a", "b"])["macro_f1"]
     assert same.interval is not None
@@ -182,11 +182,11 @@ def test_difference_is_the_difference_of_the_scores(kind: metrics.Kind, seed: in
     reference, first, second = (annotations(kind, rng, documents) for _ in range(3))
     lacking = np.isnan(first).any(axis=1) | np.isnan(second).any(axis=1)
     first[lacking] = second[lacking] = np.nan
-    found = difference(kind, reference, first, second, ABC)
+    result = difference(kind, reference, first, second, ABC)
     one, two = (score(kind, reference, side, ABC, intervals=False) for side in (first, second))
-    assert (found.n, found.excluded) == (one.n, one.excluded)
-    pairs = [(found[key], one[key], two[key]) for key in found.overall]
-    for name, label in found.labels.items():
+    assert (result.n, result.excluded) == (one.n, one.excluded)
+    pairs = [(result[key], one[key], two[key]) for key in result.overall]
+    for name, label in result.labels.items():
         pairs += [(label[key], one.labels[name][key], two.labels[name][key]) for key in label.scores]
     for change, before, after in pairs:
         if before.value is None or after.value is None:
@@ -197,24 +197,24 @@ def test_difference_is_the_difference_of_the_scores(kind: metrics.Kind, seed: in
 
 def test_accuracy_of_a_choice_differs_by_whole_documents() -> None:
     # A wrong choice is wrong on two of three labels but counts as one wrong document.
-    found = difference("choice", [0, 1, 2, 0], [0, 1, 2, 1], [0, 1, 2, 0], ABC)
-    assert found["accuracy"].value == 0.25
+    result = difference("choice", [0, 1, 2, 0], [0, 1, 2, 1], [0, 1, 2, 0], ABC)
+    assert result["accuracy"].value == 0.25
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.integers(0, 30))
 def test_json_has_every_metric(kind: metrics.Kind, seed: int, documents: int) -> None:
     rng = np.random.default_rng(seed)
-    found = score(kind, annotations(kind, rng, documents), annotations(kind, rng, documents), ABC)
-    result = scoring.to_json(found)
+    outcome = score(kind, annotations(kind, rng, documents), annotations(kind, rng, documents), ABC)
+    result = scoring.to_json(outcome)
     for metric in metrics.metrics(kind):
         value = result
         for key in metric.path:
             value = value[key]
-        assert value == found[metric.key].value
-    for name, label in found.labels.items():
-        each = result["labels"][name] | result.get("measures", {}).get(name, {})
-        assert all(each[key] == estimate.value for key, estimate in label.scores.items())
+        assert value == outcome[metric.key].value
+    for name, label in outcome.labels.items():
+        fields = result["labels"][name] | result.get("measures", {}).get(name, {})
+        assert all(fields[key] == estimate.value for key, estimate in label.scores.items())
     assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 
@@ -235,14 +235,14 @@ def test_scores_are_exact_if_all_documents_are_reviewed(kind: metrics.Kind) -> N
     reference, predicted = (np.nan_to_num(annotations(kind, rng, 25), nan=1.0) for _ in range(2))
     design = Design(sample=uniform_sample(np.ones(25, dtype=bool), 25), order=rng.permutation(25))
     plain = score(kind, reference, predicted, names)
-    found = score(kind, reference, predicted, names, design=design)
-    per_label = [(plain.labels[name].scores, found.labels[name].scores) for name in names]
-    for expected, exact in [(plain.overall, found.overall), *per_label]:
+    result = score(kind, reference, predicted, names, design=design)
+    per_label = [(plain.labels[name].scores, result.labels[name].scores) for name in names]
+    for expected, exact in [(plain.overall, result.overall), *per_label]:
         for key, estimate in exact.items():
             assert estimate.value == pytest.approx(expected[key].value), key
             if estimate.interval is not None:
                 assert (estimate.interval.low, estimate.interval.high) == pytest.approx((estimate.value,) * 2), key
-    assert found.main.interval is not None
+    assert result.main.interval is not None
 
 
 def test_exact_difference_is_certain() -> None:

@@ -17,12 +17,12 @@ def _all(count: int, population: int) -> Sample:
 
 def test_interval_narrows_with_each_draw() -> None:
     y = np.tile([1.0, 0.0, 0.0, 1.0], 50)
-    found = sequential_tests.confidence_sequence(_all(200, 5000), y, np.zeros(200), 0.0, planned=150)
-    assert len(found) == 200 - sequential_tests.FIRST + 1
-    assert all(0.5 in one for one in found)
-    assert found[-1].high - found[-1].low < 0.6 * (found[20].high - found[20].low)
+    result = sequential_tests.confidence_sequence(_all(200, 5000), y, np.zeros(200), 0.0, planned=150)
+    assert len(result) == 200 - sequential_tests.FIRST + 1
+    assert all(0.5 in interval for interval in result)
+    assert result[-1].high - result[-1].low < 0.6 * (result[20].high - result[20].low)
     fixed = 2 * 1.96 * 0.5 / 200**0.5
-    assert fixed * 1.3 < found[-1].high - found[-1].low < fixed * 2, (
+    assert fixed * 1.3 < result[-1].high - result[-1].low < fixed * 2, (
         "an always-valid interval is 1.3 to 2 times as wide"
     )
 
@@ -59,8 +59,8 @@ def test_all_intervals_of_a_study_cover_with_changing_sizes() -> None:
             order += np.argsort(times)[:60].tolist()
             sizes += [frame] * 60
         sample = Sample.of_draws(order, sizes, 600)
-        found = sequential_tests.confidence_sequence(sample, y[order], f[order], float(f.mean()), planned=100)
-        covered += all(y.mean() in one for one in found)
+        result = sequential_tests.confidence_sequence(sample, y[order], f[order], float(f.mean()), planned=100)
+        covered += all(y.mean() in interval for interval in result)
     assert covered >= 110
 
 
@@ -100,7 +100,7 @@ def test_false_acceptance_rate_is_bounded() -> None:
 def test_accepted_thresholds_agree_with_mapie() -> None:
     # P values and accepted thresholds of mapie 1.6.0 (``other_libraries``).
     among = [threshold <= CERTAINTY for threshold in THRESHOLDS]
-    p = [sequential_tests.error_p(int(WRONG[one].sum()), int(one.sum()), BOUND) for one in among]
+    p = [sequential_tests.error_p(int(WRONG[part].sum()), int(part.sum()), BOUND) for part in among]
     assert p == pytest.approx(
         [4.62858596e-05, 2.50794771e-07, 1.39728128e-06, 1.05933909e-04, 9.56828146e-02], rel=1e-7
     )

@@ -132,10 +132,10 @@ def test_sign_flip_of_clusters_keeps_its_level() -> None:
     groups = np.repeat(np.arange(40), 8)
     wrong, plain = 0, 0
     for _ in range(400):
-        one, two = ((rng.random(40) < 0.7)[groups] for _ in range(2))
+        first, second = ((rng.random(40) < 0.7)[groups] for _ in range(2))
         gold = np.ones(320, dtype=int)
-        wrong += (mcnemar_of(gold, one, two, groups=groups).p or 1) < 0.05
-        plain += (mcnemar_of(gold, one, two).p or 1) < 0.05
+        wrong += (mcnemar_of(gold, first, second, groups=groups).p or 1) < 0.05
+        plain += (mcnemar_of(gold, first, second).p or 1) < 0.05
     assert wrong <= 32  # expected 20 (5% of 400) with standard deviation 4.4
     assert plain > 100  # the test for independent documents fails
 
@@ -201,10 +201,10 @@ def test_cochran_by_hand() -> None:
     # Correct: A 4, B 2, C 1 of 5, in total 7; per row 3 2 1 1 0. Q = 2 (3 (16 + 4 + 1) - 49) / (21 - 15) = 28 / 6.
     reference = [1, 1, 1, 1, 1]
     answers = {"A": [1, 1, 1, 1, 0], "B": [1, 1, 0, 0, 0], "C": [1, 0, 0, 0, 0]}
-    found = cochrans_q(reference, answers)
-    assert (found.n, found.right, found.df) == (5, (4, 2, 1), 2)
-    assert found.statistic == pytest.approx(28 / 6)
-    assert found.sentence().startswith("No significant difference (Cochran's Q(2) = 4.67, p = 0.097")
+    result = cochrans_q(reference, answers)
+    assert (result.n, result.right, result.df) == (5, (4, 2, 1), 2)
+    assert result.statistic == pytest.approx(28 / 6)
+    assert result.sentence().startswith("No significant difference (Cochran's Q(2) = 4.67, p = 0.097")
 
 
 def test_cochran_without_differences() -> None:
@@ -224,13 +224,13 @@ def test_cochran_agrees_with_statsmodels(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     reference = rng.integers(0, 2, 30)
     answers = {str(number): rng.integers(0, 2, 30) for number in range(k)}
-    found = cochrans_q(reference, answers)
+    result = cochrans_q(reference, answers)
     expected = theirs(np.stack([answers[name] == reference for name in answers], axis=1))
-    assert (found.statistic, found.p) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (result.statistic, result.p) == pytest.approx((expected.statistic, expected.pvalue))
     if k == 2:
-        one, two = answers.values()
-        b, c = mcnemar_of(reference, one, two).only_first, mcnemar_of(reference, one, two).only_second
-        assert found.statistic == pytest.approx((b - c) ** 2 / (b + c))
+        first, second = answers.values()
+        b, c = mcnemar_of(reference, first, second).only_first, mcnemar_of(reference, first, second).only_second
+        assert result.statistic == pytest.approx((b - c) ** 2 / (b + c))
 
 
 @settings(deadline=None)

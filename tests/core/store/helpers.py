@@ -119,9 +119,9 @@ async def store_debate(
         for role, key in keys.items()
     )
     await asyncio.gather(*map(project.turn_store.commit, replies))
-    for number, (role, own) in enumerate(lists.items()):
+    for number, (role, labels) in enumerate(lists.items()):
         project.sink.turn(
-            make_turn(run_id, document_id, number, role, keys[role], values=own, quotes=(quotes or {}).get(role, ()))
+            make_turn(run_id, document_id, number, role, keys[role], values=labels, quotes=(quotes or {}).get(role, ()))
         )
     await project.sink.verdict(make_verdict(run_id, document_id, values, error=error))
 
@@ -150,7 +150,11 @@ def fill_randomly(project: Project, seed: int, count: int = 40) -> tuple[str, Co
         return {item: rng.random() < 0.4 for item in items if rng.random() < chance}
 
     gold = {
-        f"d{n}": {rater: own for rater in ("ann", "bob", "cy") if rng.random() < 0.6 and (own := values(0.7))}
+        f"d{n}": {
+            rater: values_of_rater
+            for rater in ("ann", "bob", "cy")
+            if rng.random() < 0.6 and (values_of_rater := values(0.7))
+        }
         for n in range(count)
     }
     project.store.documents.add(make_documents(count, gold))

@@ -74,10 +74,10 @@ def test_each_change_of_a_setting_is_an_event(project):
     settings.set("pace", 5, actor="you")
     settings.set("role_models", {"judge": "x/y"}, actor="me")
     assert (settings.get("pace"), settings.get("role_models")) == (5, {"judge": "x/y"})
-    made = project.store.events.all(kinds=["setting"])
-    assert [(event.item, event.before, event.after, event.actor) for event in made] == [
+    events = project.store.events.all(kinds=["setting"])
+    assert [(event.item, event.before, event.after, event.actor) for event in events] == [
         ("role_models", None, {"judge": "x/y"}, "me"),
         ("pace", 1, 5, "you"),
         ("pace", None, 1, "me"),
     ]
-    assert [event.seq for event in project.store.events.all(limit=1)] == [max(event.seq for event in made)]
+    assert [event.seq for event in project.store.events.all(limit=1)] == [max(event.seq for event in events)]

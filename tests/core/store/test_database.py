@@ -63,8 +63,8 @@ def disk(tmp_path, monkeypatch):
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     try:
-        with disks.small_disk(tmp_path) as place:
-            yield place
+        with disks.small_disk(tmp_path) as disk:
+            yield disk
     except disks.NoDisk as error:
         pytest.skip(str(error))
 
@@ -360,8 +360,8 @@ def test_removed_project_file_is_reported_and_saved_as_a_copy(path, attack):
     copy = path.with_name("project-recovered.duckdb")
     assert str(copy) in str(error.value)
     project.close()
-    with Project(copy) as found:
-        assert (found.store.settings.get("a"), found.store.settings.get("b")) == (1, 2)
+    with Project(copy) as copied:
+        assert (copied.store.settings.get("a"), copied.store.settings.get("b")) == (1, 2)
 
 
 def test_copy_is_saved_once_and_in_another_folder_if_its_folder_is_missing(path, tmp_path, monkeypatch):
@@ -499,8 +499,8 @@ def test_project_on_a_failing_disk_is_rescued_into_the_home_folder(disk, attack,
     project.close()
     assert copy == tmp_path / "home" / "p-recovered.duckdb"
     assert len(list(copy.parent.glob("*.duckdb"))) == 1
-    with Project(copy) as found:
-        assert (found.store.settings.get("a"), found.store.settings.get("b")) == (1, None)
+    with Project(copy) as copied:
+        assert (copied.store.settings.get("a"), copied.store.settings.get("b")) == (1, None)
 
 
 def test_project_needs_no_rescue_after_disk_space_is_freed(disk):

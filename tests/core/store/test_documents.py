@@ -9,17 +9,17 @@ from tests.core.store.helpers import fill_randomly, make_documents
 
 
 def test_document_round_trip_keeps_every_field(project):
-    given = Document(
+    document = Document(
         "r1",
         {"text": "Nice room", "title": "5 stars"},
         source={"id": "r1", "stars": 5, "text": "Nice room", "none": None, "when": 1.5},
         gold={"ann": {"a": True, "b": False}, "bob": {"a": 3}, "cy": {"label": "abcd"}},
     )
-    project.store.documents.add([given])
-    (found,) = project.store.documents.page()
-    assert found == Document("r1", given.fields, 0, given.source, given.gold)
-    assert project.store.documents.get("r1") == found
-    assert list(found.fields) == ["text", "title"]
+    project.store.documents.add([document])
+    (row,) = project.store.documents.page()
+    assert row == Document("r1", document.fields, 0, document.source, document.gold)
+    assert project.store.documents.get("r1") == row
+    assert list(row.fields) == ["text", "title"]
     assert project.store.documents.load(["r1"], gold=False)[0].gold == {}
 
 
@@ -34,11 +34,11 @@ def test_characters_that_cannot_be_stored_are_replaced(project):
         file_name=bad,
         rejected=[Rejected(3, bad, bad)],
     )
-    (found,) = project.store.documents.page()
-    assert found.fields == {"text": "caf\ufffde \U0001f600", "more": "caf\ufffde \U0001f600"}
-    assert found.id == "icaf\ufffde \U0001f600"
-    assert found.gold == {"gold": {"a": "caf\ufffde \U0001f600"}}
-    assert found.source["big"] == str(2**80)
+    (row,) = project.store.documents.page()
+    assert row.fields == {"text": "caf\ufffde \U0001f600", "more": "caf\ufffde \U0001f600"}
+    assert row.id == "icaf\ufffde \U0001f600"
+    assert row.gold == {"gold": {"a": "caf\ufffde \U0001f600"}}
+    assert row.source["big"] == str(2**80)
     assert project.store.documents.rejected(1) == [Rejected(3, "caf\ufffde \U0001f600", "caf\ufffde \U0001f600")]
 
 
@@ -51,10 +51,13 @@ def test_documents_without_any_text_are_kept(project):
 def test_later_gold_is_added_and_never_overwrites_earlier_gold(project):
     project.store.documents.add(make_documents(2, {"d0": {"ann": {"a": True}}}))
     later = {"d0": {"ann": {"a": False, "b": True}, "bob": {"a": False}}, "d2": {"ann": {"a": False}}}
-    made = project.store.documents.add(make_documents(3, later))
-    assert made.counts == {"documents": 1, "repeated": 2, "gold_conflicts": 1, "rejected": 0}
-    found = project.store.documents.load(["d0", "d2"])
-    assert [one.gold for one in found] == [{"ann": {"a": True, "b": True}, "bob": {"a": False}}, later["d2"]]
+    added = project.store.documents.add(make_documents(3, later))
+    assert added.counts == {"documents": 1, "repeated": 2, "gold_conflicts": 1, "rejected": 0}
+    documents = project.store.documents.load(["d0", "d2"])
+    assert [document.gold for document in documents] == [
+        {"ann": {"a": True, "b": True}, "bob": {"a": False}},
+        later["d2"],
+    ]
 
 
 def test_import_records_rejected_and_repeated_rows(project):
@@ -170,7 +173,7 @@ def test_spread_by_length_is_ordered_from_shortest_to_longest(project):
     documents = [Document(f"d{length}", {"text": "x" * length}) for length in (5, 1, 4, 2, 3, 5)]
     project.store.documents.add([*documents[:5], Document("twin", {"text": "yyyyy"})], file_name="a.csv")
     spread = project.store.documents.spread_by_length
-    assert [one.id for one in spread(3)] == ["d1", "d3", "twin"]
-    assert [one.id for one in spread(99)] == ["d1", "d2", "d3", "d4", "d5", "twin"]
-    assert [one.id for one in spread(2, ["d4", "d2", "d3"])] == ["d2", "d4"]
+    assert [document.id for document in spread(3)] == ["d1", "d3", "twin"]
+    assert [document.id for document in spread(99)] == ["d1", "d2", "d3", "d4", "d5", "twin"]
+    assert [document.id for document in spread(2, ["d4", "d2", "d3"])] == ["d2", "d4"]
     assert spread(8, []) == []

@@ -68,20 +68,20 @@ def test_values_agree_with_values_in_python(world, annotator):
 def reasons_of(record):
     """Return the reasons to review a document, computed in Python."""
     lists = [dict(values) for values in record.roles.values()]
-    quotes = [quote for own in record.evidence.values() for quote in own]
+    quotes = [quote for quotes_of_role in record.evidence.values() for quote in quotes_of_role]
     verdict = {item: value for item, value in record.values.items() if value is not None}
-    found = set()
+    result = set()
     if record.status in ("failed", "unresolved"):
-        found.add(record.status)
+        result.add(record.status)
     if any(majority(record.document.gold, item) not in (None, value) for item, value in verdict.items()):
-        found.add("gold")
+        result.add("gold")
     if not all(quote.supported for quote in quotes):
-        found.add("unsupported")
+        result.add("unsupported")
     if any(values != lists[0] for values in lists):
-        found.add("disagree")
+        result.add("disagree")
     if record.status == "verdict" and lists and lists[0] != verdict:
-        found.add("flipped")
-    return tuple(reason for reason in REASONS if reason in found)
+        result.add("flipped")
+    return tuple(reason for reason in REASONS if reason in result)
 
 
 def test_reasons_agree_with_reasons_in_python(world):
@@ -91,7 +91,7 @@ def test_reasons_agree_with_reasons_in_python(world):
     assert project.store.document_records.load(run_id, ids_of(page)) == list(records.values())
     for line in page.rows:
         record = records[line.document_id]
-        quotes = [quote for own in record.evidence.values() for quote in own]
+        quotes = [quote for quotes_of_role in record.evidence.values() for quote in quotes_of_role]
         assert line.reasons == reasons_of(record)
         assert (line.quotes, line.supported) == (len(quotes), sum(quote.supported for quote in quotes))
 
@@ -122,8 +122,8 @@ def test_filters_agree_with_filters_in_python(world):
         expected = select_ids(records, test)
         page = project.store.review_pages.lines(Viewpoint(run_id), filter=filter, limit=1000)
         assert (ids_of(page), page.total) == (expected, len(expected))
-    found = project.store.review_pages.lines(Viewpoint(run_id), search="NUMBER 1", limit=1000)
-    assert ids_of(found) == select_ids(records, lambda d: "number 1" in d.document.text)
+    result = project.store.review_pages.lines(Viewpoint(run_id), search="NUMBER 1", limit=1000)
+    assert ids_of(result) == select_ids(records, lambda d: "number 1" in d.document.text)
 
 
 @pytest.mark.parametrize("actor", [None, "me"])
@@ -143,8 +143,10 @@ def test_lines_of_some_documents_are_the_same_as_among_all(project, actor):
     assert {reason for line in every.values() for reason in line.reasons} >= {"near", "classifier", "stale"}
     for id in ids:
         assert project.store.review_pages.lines(view, filter=Filter(ids=(id,))).rows == (every[id],)
-    given = Filter(ids=tuple(reversed(ids)))
-    assert ids_of(project.store.review_pages.lines(view, filter=given, sort="given", limit=99)) == list(given.ids)
+    queue_filter = Filter(ids=tuple(reversed(ids)))
+    assert ids_of(project.store.review_pages.lines(view, filter=queue_filter, sort="given", limit=99)) == list(
+        queue_filter.ids
+    )
 
 
 def test_pages_are_slices_of_all_documents(world):
@@ -167,8 +169,8 @@ def test_orders_agree_with_sorting_in_python(world):
     first = ids_of(project.store.review_pages.lines(Viewpoint(run_id), sort="reviewed", limit=1))[0]
     assert first in touched
     queue = ("d9", "d2", "nowhere", "d30")
-    given = project.store.review_pages.lines(Viewpoint(run_id), filter=Filter(ids=queue), sort="given")
-    assert (ids_of(given), given.total) == (["d9", "d2", "d30"], 3)
+    lines = project.store.review_pages.lines(Viewpoint(run_id), filter=Filter(ids=queue), sort="given")
+    assert (ids_of(lines), lines.total) == (["d9", "d2", "d30"], 3)
     assert project.store.review_pages.lines(Viewpoint(run_id), sort="given").total == 0
 
 
@@ -198,11 +200,11 @@ def test_stream_over_several_slabs_reads_one_snapshot(project, monkeypatch):
     monkeypatch.setattr("core.store.document_records.SLAB", 4)
     project.store.documents.add(make_documents(10))
     stream = project.store.document_records.stream(batch=3)
-    found = [record.document.id for record in next(stream)]
+    batch = [record.document.id for record in next(stream)]
     record_review(project.store.reviews, "d9", "a", None, True, actor="me")
     project.store.documents.add([], replace=True)
     rest = [record for batch in stream for record in batch]
-    assert found + [record.document.id for record in rest] == [f"d{number}" for number in range(10)]
+    assert batch + [record.document.id for record in rest] == [f"d{number}" for number in range(10)]
     assert rest[-1].reviews == {}
 
 
@@ -259,9 +261,9 @@ def test_value_tables_contain_every_value_once(world):
 def test_records_without_their_debates_are_the_same_otherwise(world, actor):
     project, run_id, _, records = world
     load = project.store.document_records.load
-    whole = load(run_id, list(records), actor=actor)
-    assert any(record.roles for record in whole) or actor == "another"
-    for record, part in zip(whole, load(run_id, list(records), actor=actor, debate=False), strict=True):
+    documents = load(run_id, list(records), actor=actor)
+    assert any(record.roles for record in documents) or actor == "another"
+    for record, part in zip(documents, load(run_id, list(records), actor=actor, debate=False), strict=True):
         document = replace(record.document, gold={})
         assert part == replace(record, document=document, roles={}, evidence={})
 

@@ -22,7 +22,7 @@ def test_prompt_versions_are_numbered_and_immutable(project):
     assert prompts.save(SLOT, "two", parent=first.name, after=1).number == 3
     assert prompts.save(SLOT, "one", parent="own/ecj/judge.v3", after=1) == first  # an existing text keeps its version
     assert prompts.save("ecj/critic", "one", parent="ecj/critic.v4", after=4).name == "own/ecj/critic.v5"
-    assert [each.text for each in prompts.versions(SLOT)] == ["one", "two"]
+    assert [version.text for version in prompts.versions(SLOT)] == ["one", "two"]
     (event, *_) = reversed(project.store.events.all(kinds=["prompt"]))
     assert (event.item, event.before, event.after) == (SLOT, "ecj/judge.v1", first.name)
 
@@ -109,5 +109,5 @@ def test_sweep_progress_survives_a_restart(path):
         sweep = project.store.lab.begin_sweep({"cells": 3})
         project.store.lab.update_sweep(sweep.sweep, {"rung": 1}, "running")
     with Project(path) as project:
-        (found,) = project.store.lab.sweeps()
-        assert (found.spec, found.progress, found.state) == ({"cells": 3}, {"rung": 1}, "paused")
+        (result,) = project.store.lab.sweeps()
+        assert (result.spec, result.progress, result.state) == ({"cells": 3}, {"rung": 1}, "paused")

@@ -79,12 +79,12 @@ def test_changes_of_one_action_are_undone_and_redone_together(reviews):
         Decision("d1", (ReviewChange("a", False, True),), "Submitted"),
         Decision("d2"),
     ]
-    made = reviews.record(decisions, actor="me")
-    assert len({event.act for event in made}) == 1
-    assert len(made) == 5
-    assert reviews.undo("me") == made
+    recorded = reviews.record(decisions, actor="me")
+    assert len({event.act for event in recorded}) == 1
+    assert len(recorded) == 5
+    assert reviews.undo("me") == recorded
     assert (values(reviews, "d0"), values(reviews, "d1"), status(reviews, "d0")) == ({}, {}, None)
-    assert reviews.redo("me") == made
+    assert reviews.redo("me") == recorded
     assert (values(reviews, "d0"), status(reviews, "d1")) == ({"a": False, "b": True}, "Submitted")
 
 
@@ -183,12 +183,12 @@ def test_current_values_agree_with_a_reference_implementation(shared, steps):
             document_id, item, value = step
             record_review(project.store.reviews, f"{actor}/{document_id}", item, None, value, actor=actor)
             model.change((f"{actor}/{document_id}", item), value)
-    found = {
+    stored = {
         (document_id, item): value
         for document_id in (f"{actor}/d0", f"{actor}/d1")
         for item, value in values(project.store.reviews, document_id).items()
     }
-    assert found == model.state
+    assert stored == model.state
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def shared(tmp_path_factory):
 
 def test_blind_decisions_are_counted_for_ids_with_special_characters(project, reviews):
     codebook = Codebook(
-        labels=tuple(Label(name=f"L{place}", id=id) for place, id in enumerate(('a"b.c', "x/y~z", "*")))
+        labels=tuple(Label(name=f"L{number}", id=id) for number, id in enumerate(('a"b.c', "x/y~z", "*")))
     )
     run_id = project.store.runs.create(make_settings(codebook), ["d0"]).run_id
     values = dict.fromkeys(codebook.items, True)
@@ -207,5 +207,5 @@ def test_blind_decisions_are_counted_for_ids_with_special_characters(project, re
     changes = tuple(ReviewChange(item, None, True) for item in codebook.items)
     reviews.record([Decision("d0", changes, marks=(Mark("blind", None, values),))], actor="ann", run_id=run_id)
     reviews.record([Decision("d0", status="Submitted")], actor="ann", run_id=run_id)
-    found = project.store.agreement.anchoring(run_id)
-    assert (found.blind.tolist(), found.blind_agreed.tolist(), found.changed.tolist()) == ([3], [3], [0])
+    result = project.store.agreement.anchoring(run_id)
+    assert (result.blind.tolist(), result.blind_agreed.tolist(), result.changed.tolist()) == ([3], [3], [0])

@@ -127,8 +127,8 @@ def test_debates_are_read_in_the_order_of_the_run(project, run_id):
 
     asyncio.run(write())
     flush(project)
-    found = project.store.transcripts.of(run_id, ["d2", "d1", "d0"])
-    assert [turn.reply.key for turn in found] == ["d0/0", "d0/1", "d2/0", "d2/1"]
+    result = project.store.transcripts.of(run_id, ["d2", "d1", "d0"])
+    assert [turn.reply.key for turn in result] == ["d0/0", "d0/1", "d2/0", "d2/1"]
 
 
 def test_open_debates_have_turns_and_no_verdict(project, run_id):

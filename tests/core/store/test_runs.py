@@ -106,7 +106,7 @@ def test_reply_used_by_several_turns_is_counted_once(project, run_id):
 
     async def resume():
         await project.sink.state(run_id, "running")
-        replayed = [turn(*one) for one in [("d0", "earlier"), ("d1", "k"), ("d2", "k")]]
+        replayed = [turn(*turn_keys) for turn_keys in [("d0", "earlier"), ("d1", "k"), ("d2", "k")]]
         assert replayed == [False, False, True], "True for new turns that reuse a reply"
 
     asyncio.run(begin())

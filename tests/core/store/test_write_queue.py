@@ -24,10 +24,10 @@ def connection(path):
 
 @pytest.fixture
 def writer(connection):
-    made = Writer(connection)
-    made.do(lambda cursor: cursor.execute("CREATE TABLE pairs (key INTEGER PRIMARY KEY, word VARCHAR)") and None)
-    yield made
-    made.close()
+    writer = Writer(connection)
+    writer.do(lambda cursor: cursor.execute("CREATE TABLE pairs (key INTEGER PRIMARY KEY, word VARCHAR)") and None)
+    yield writer
+    writer.close()
 
 
 def insert_pairs(cursor, rows, keys_may_exist):

@@ -29,10 +29,10 @@ def decided(text: str, codebook: Codebook) -> str | None:
     if codebook.kind == "choice":
         item = read(text, codebook).values.get("label")
         return codebook.label(str(item)).name if item is not None else None
-    found = read(text, codebook)
-    if found.problem or found.undecided:
+    result = read(text, codebook)
+    if result.problem or result.undecided:
         return None
-    return ", ".join(sorted(codebook.label(item).name for item in found.present)) or "none"
+    return ", ".join(sorted(codebook.label(item).name for item in result.present)) or "none"
 
 
 HOTEL_READ = [

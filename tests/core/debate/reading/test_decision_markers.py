@@ -32,13 +32,13 @@ def test_search_by_line_has_the_same_matches_as_a_search_in_the_reply(reply: str
         for kind, pattern, _ in marker_patterns(UNIT)
         for match in re.finditer(pattern, marked.lines)
     ]
-    found, begin = [], 0
+    markers, begin = [], 0
     for line in marked.lines.split("\n"):
         for weak in (True, False):
             in_line = decision_markers._markers_in_line(line, UNIT, weak)
-            found += [(marker.kind, begin + marker.start, begin + marker.end) for marker in in_line]
+            markers += [(marker.kind, begin + marker.start, begin + marker.end) for marker in in_line]
         begin += len(line) + 1
-    assert sorted(found) == sorted(expected)
+    assert sorted(markers) == sorted(expected)
 
 
 FOOD_OR_POOL = Codebook(unit=UNIT, kind="choice", labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))

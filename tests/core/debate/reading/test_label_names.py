@@ -72,10 +72,10 @@ def test_splits_numbered_names_of_a_line(line: str, split: str) -> None:
 @pytest.mark.parametrize("style", ["{}. {}", "{}) {}", "({}) {}", "{}.{}", "{}: {}", "{} - {}"])
 def test_numbered_name_is_found_without_its_number_and_by_it(style: str) -> None:
     first, second = labels = (style.format(1, "Aim"), style.format(2, "Method"))
-    found = names(*labels)
-    assert [found.find(text) for text in (first, "aim", "Method")] == [first, first, second]
-    assert [mention.item for mention in found.mentions("#Method, aim")] == [second, first]
-    assert [found.find_code(number) for number in (1.0, 2.0, 3.0)] == [first, second, None]
+    index = names(*labels)
+    assert [index.find(text) for text in (first, "aim", "Method")] == [first, first, second]
+    assert [mention.item for mention in index.mentions("#Method, aim")] == [second, first]
+    assert [index.find_code(number) for number in (1.0, 2.0, 3.0)] == [first, second, None]
 
 
 def test_number_of_a_name_is_no_code_beside_codes_and_other_names() -> None:

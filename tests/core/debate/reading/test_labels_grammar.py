@@ -29,10 +29,10 @@ def reading(text: str, codebook: Codebook = STAY, finish_reason: str = "stop") -
 
 
 def present(text: str, finish_reason: str = "stop") -> set[str]:
-    found = reading(text, finish_reason=finish_reason)
-    assert found.problem == ""
-    assert set(found.values) == set(STAY.items)
-    return {STAY.label(item).name for item in found.present}
+    result = reading(text, finish_reason=finish_reason)
+    assert result.problem == ""
+    assert set(result.values) == set(STAY.items)
+    return {STAY.label(item).name for item in result.present}
 
 
 @pytest.mark.parametrize(
@@ -121,15 +121,15 @@ def test_decisions_for_no_label_and_for_several_labels_are_read(text: str, expec
     ],
 )
 def test_ambiguous_statements_are_not_guessed(text: str, message: str) -> None:
-    found = reading(text)
-    assert not found.values
-    assert message in found.problem
+    result = reading(text)
+    assert not result.values
+    assert message in result.problem
 
 
 def test_open_or_contradictory_labels_stay_undecided() -> None:
-    found = reading('{"Food": true, "Service": null, "Q: Price": "unclear"}')
-    assert [STAY.label(item).name for item in found.undecided] == ["Service", "Q: Price"]
-    assert set(found.values.values()) == {True}
+    result = reading('{"Food": true, "Service": null, "Q: Price": "unclear"}')
+    assert [STAY.label(item).name for item in result.undecided] == ["Service", "Q: Price"]
+    assert set(result.values.values()) == {True}
     assert 'different things about "Food"' in reading("Food: yes\nService: no\nQ: Price: yes\nFood: no").problem
 
 
@@ -201,9 +201,9 @@ def test_choice_statements_are_read(text: str) -> None:
     ],
 )  # fmt: skip
 def test_statements_without_a_single_choice_have_a_problem(text: str) -> None:
-    found = reading(text, TONE)
-    assert not found.values
-    assert found.problem
+    result = reading(text, TONE)
+    assert not result.values
+    assert result.problem
 
 
 @pytest.mark.parametrize(
@@ -236,9 +236,9 @@ def test_rating_statements_are_read(text: str) -> None:
     ],
 )
 def test_statements_without_ratings_have_a_problem(text: str) -> None:
-    found = reading(text, SUMMARY)
-    assert not found.values
-    assert found.problem
+    result = reading(text, SUMMARY)
+    assert not result.values
+    assert result.problem
 
 
 @pytest.mark.parametrize(
@@ -314,8 +314,8 @@ SUBSETS = [
 
 def decided(text: str) -> set[str] | None:
     """Return the labels read as present; None if any part of the reply is unresolved."""
-    found = read(text, HOTEL)
-    return None if found.problem or found.undecided else {HOTEL.label(item).name for item in found.present}
+    result = read(text, HOTEL)
+    return None if result.problem or result.undecided else {HOTEL.label(item).name for item in result.present}
 
 
 @pytest.mark.parametrize("form", COMMON)
@@ -409,9 +409,9 @@ def test_earlier_misreadings_are_fixed(text: str, present: set[str] | None) -> N
 def test_numbered_names_are_read_with_and_without_their_numbers(style: str, text: str) -> None:
     labels = [style.format(1, "Aim"), style.format(2, "Method")]
     codebook = parse_codebook({"kind": "multilabel", "labels": [{"name": name} for name in labels]})
-    found = reading(text.format(*labels), codebook)
-    assert found.problem == ""
-    assert [codebook.label(item).name for item in found.present] == [labels[0]]
+    result = reading(text.format(*labels), codebook)
+    assert result.problem == ""
+    assert [codebook.label(item).name for item in result.present] == [labels[0]]
 
 
 @pytest.mark.parametrize(
@@ -425,9 +425,9 @@ def test_numbered_names_are_read_with_and_without_their_numbers(style: str, text
 def test_label_named_like_a_heading_is_a_label(text: str, present: list[str]) -> None:
     labels = [{"name": name} for name in ("Background", "Results", "Conclusion")]
     codebook = parse_codebook({"kind": "multilabel", "labels": labels})
-    found = reading(text, codebook)
-    assert found.problem == ""
-    assert {codebook.label(item).name for item in found.present} == set(present)
+    result = reading(text, codebook)
+    assert result.problem == ""
+    assert {codebook.label(item).name for item in result.present} == set(present)
 
 
 def test_bracket_that_nothing_is_absent_takes_nothing_back() -> None:

@@ -15,8 +15,8 @@ from core.debate.reading.parse import read
 
 
 def book(kind: str, *labels: object) -> Codebook:
-    given = [label if isinstance(label, dict) else {"name": label} for label in labels]
-    return parse_codebook({"kind": kind, "unit": "review", "labels": given})
+    normalised = [label if isinstance(label, dict) else {"name": label} for label in labels]
+    return parse_codebook({"kind": kind, "unit": "review", "labels": normalised})
 
 
 BOOKS = {
@@ -41,15 +41,15 @@ BOOKS = {
 
 def decision(text: str, codebook: Codebook) -> str:
     """Return the parsed names or ratings; ``nothing`` for an unresolved reply, ``?`` for an unresolved rating."""
-    found = read(text, codebook)
+    result = read(text, codebook)
     if codebook.kind == "rating":
-        return ", ".join(str(found.values.get(item, "?")) for item in codebook.items)
+        return ", ".join(str(result.values.get(item, "?")) for item in codebook.items)
     if codebook.kind == "choice":
-        item = found.values.get("label")
+        item = result.values.get("label")
         return "nothing" if item is None else codebook.label(str(item)).name
-    if found.problem or found.undecided:
+    if result.problem or result.undecided:
         return "nothing"
-    return ", ".join(codebook.label(item).name for item in codebook.items if found.values[item]) or "none"
+    return ", ".join(codebook.label(item).name for item in codebook.items if result.values[item]) or "none"
 
 
 READ = {
@@ -699,11 +699,13 @@ def test_natural_reply_is_read(name: str, text: str, expected: str) -> None:
 
 @pytest.mark.parametrize(("name", "text", "expected"), [(name, *row) for name, rows in OPEN.items() for row in rows])
 def test_unclear_reply_is_read_correctly_or_unresolved(name: str, text: str, expected: str) -> None:
-    found = decision(text, BOOKS[name])
+    result = decision(text, BOOKS[name])
     if name == "rating":
-        assert all(rating in ("?", own) for rating, own in zip(found.split(", "), expected.split(", "), strict=True))
+        assert all(
+            rating in ("?", right) for rating, right in zip(result.split(", "), expected.split(", "), strict=True)
+        )
     else:
-        assert found in ("nothing", expected)
+        assert result in ("nothing", expected)
 
 
 RATED = "Fluency: 2\nOverall: 3\nRelevance: 4"

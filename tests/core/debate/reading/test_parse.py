@@ -575,9 +575,9 @@ def ratings(text: str, codebook: Codebook = SUMMARY, **more: str) -> dict[str, o
     ],
 )
 def test_ratings_are_read(text: str, expected: list[float]) -> None:
-    found = ratings(text)
-    assert found == dict(zip(("Fluency", "Effect Direction", "PIO Consistency"), expected, strict=True))
-    assert [type(value) for value in found.values()] == [type(value) for value in expected]
+    result = ratings(text)
+    assert result == dict(zip(("Fluency", "Effect Direction", "PIO Consistency"), expected, strict=True))
+    assert [type(value) for value in result.values()] == [type(value) for value in expected]
 
 
 @pytest.mark.parametrize(
@@ -601,7 +601,7 @@ def test_unreadable_rating_is_undecided_with_a_reason(rating: str, reason: str) 
     text = f"Final ratings:\nFluency: 4\nPIO Consistency: 4\nEffect Direction: {rating}"
     reading = read(text, SUMMARY)
     assert ratings(text) == {"Fluency": 4, "PIO Consistency": 4}
-    assert [reason in found for found in reading.undecided.values()] == [True]
+    assert [reason in reason_given for reason_given in reading.undecided.values()] == [True]
 
 
 def test_missing_unknown_and_undecided_ratings_are_reported() -> None:
@@ -622,10 +622,10 @@ def test_invalid_json_numbers_are_not_ratings() -> None:
 
 
 def test_cut_ratings_are_read_only_if_complete() -> None:
-    whole = "Final ratings:\nFluency: 4\nEffect Direction: 3\nPIO Consistency: 2"
-    assert problem(whole, SUMMARY, finish_reason="length") == CUT
-    assert problem(whole[:-20], SUMMARY, finish_reason="length") == CUT
-    assert len(ratings(whole + "\n", finish_reason="length")) == 3
+    text = "Final ratings:\nFluency: 4\nEffect Direction: 3\nPIO Consistency: 2"
+    assert problem(text, SUMMARY, finish_reason="length") == CUT
+    assert problem(text[:-20], SUMMARY, finish_reason="length") == CUT
+    assert len(ratings(text + "\n", finish_reason="length")) == 3
 
 
 def test_free_text_is_read_according_to_the_kind_of_codebook() -> None:
@@ -787,6 +787,6 @@ def test_ratings_are_checked_against_the_scale_of_their_dimension() -> None:
     labels = [{"name": "Fluency", "scale": {"min": 0, "max": 2}}, {"name": "Overall", "scale": {"min": 1, "max": 7}}]
     codebook = parse_codebook({"kind": "rating", "labels": labels})
     for text in ("Final Ratings:\nFluency: 3\nOverall: 7/7", '{"ratings": {"Fluency": 3, "Overall": 7}}'):
-        found = read(text, codebook)
-        assert list(found.values.values()) == [7]
-        assert list(found.undecided.values()) == ["3 is outside 0 to 2"]
+        result = read(text, codebook)
+        assert list(result.values.values()) == [7]
+        assert list(result.undecided.values()) == ["3 is outside 0 to 2"]

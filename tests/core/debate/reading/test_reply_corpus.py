@@ -108,14 +108,14 @@ BOOKS = {
 
 def decision(text: str, codebook: Codebook, finish_reason: str = "stop") -> str:
     """Return the names or ratings that were read, ``none`` for no label, ``refused`` if any label is unresolved."""
-    found = read(text, codebook, finish_reason=finish_reason)
-    if found.problem or found.undecided or found.values.keys() < set(codebook.items):
+    result = read(text, codebook, finish_reason=finish_reason)
+    if result.problem or result.undecided or result.values.keys() < set(codebook.items):
         return "refused"
     if codebook.kind == "choice":
-        return codebook.label(str(found.values["label"])).name
+        return codebook.label(str(result.values["label"])).name
     if codebook.kind == "rating":
-        return ", ".join(f"{found.values[item]:g}" for item in codebook.items)
-    return ", ".join(label.name for label in codebook.labels if found.values[label.id]) or "none"
+        return ", ".join(f"{result.values[item]:g}" for item in codebook.items)
+    return ", ".join(label.name for label in codebook.labels if result.values[label.id]) or "none"
 
 
 READ: dict[str, dict[str, str]] = {
@@ -2807,8 +2807,10 @@ def test_unclear_replies_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", EITHER)
 def test_unusual_replies_are_never_misread(name: str) -> None:
-    found = {text: decision(text, BOOKS[name]) for text in EITHER[name]}
-    assert {text: value for text, value in found.items() if value != "refused" and value != EITHER[name][text]} == {}
+    decisions = {text: decision(text, BOOKS[name]) for text in EITHER[name]}
+    assert {
+        text: value for text, value in decisions.items() if value != "refused" and value != EITHER[name][text]
+    } == {}
 
 
 def test_replies_cut_in_the_decision_are_refused() -> None:

@@ -32,9 +32,9 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name)))
-        made = Workspace()
-        yield made
-        made.close()
+        workspace = Workspace()
+        yield workspace
+        workspace.close()
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_sample_reproduces_the_figures_of_the_paper(session: ProjectSession) -> 
     assert sum(stratum.questions for stratum in readers.strata) == 60
     assert [stratum.agreeing for stratum in experts.strata] == [3, 2, 1][: len(experts.strata)]
     assert experts.accuracy.value is not None
-    totals = {one.arm: (one.impressions, one.clicks) for one in report.clicks if not one.day}
+    totals = {click.arm: (click.impressions, click.clicks) for click in report.clicks if not click.day}
     assert totals == {"selector": (8, 6), "keywords": (5, 1)}
     assert json.loads(json.dumps(to_json(report)))["labels"]["Feeling"]["abstained"] == 2
 
@@ -76,7 +76,7 @@ def test_authors_answers_are_a_reference_for_runs(session: ProjectSession) -> No
 def test_builtin_annotator_answers_each_question_once(session: ProjectSession) -> None:
     assert annotate(session, "builtin/lexical") == 63
     assert annotate(session, "builtin/lexical") == 0
-    group = next(one for one in author_report(session).groups if one.group == "built-in")
+    group = next(group for group in author_report(session).groups if group.group == "built-in")
     assert (group.labels, group.kappa.value, group.cost_usd) == (60, None, 0)
 
 
@@ -149,7 +149,9 @@ def test_question_without_reply_is_unresolved_and_the_others_are_answered(
 ) -> None:
     session = workspace.open(tmp_path / "chats.duckdb")
     files.load_sample(session)
-    questions = [one.question for one in load_labelling(session).questions.values() if one.question.options]
+    questions = [
+        question.question for question in load_labelling(session).questions.values() if question.question.options
+    ]
     failing = questions[0].text
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -159,5 +161,5 @@ def test_question_without_reply_is_unresolved_and_the_others_are_answered(
     with Scripted(behave) as server:
         session.models.add(parse_connection("lab", server.url))
         assert annotate(session, "lab/m", copies=1) == len(questions)
-    group = next(one for one in author_report(session).groups if one.group == "models")
+    group = next(group for group in author_report(session).groups if group.group == "models")
     assert 0 < group.unresolved < group.questions

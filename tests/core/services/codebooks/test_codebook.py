@@ -96,7 +96,7 @@ def test_keywords_labels_and_kind_can_be_edited() -> None:
     rating = codebooks.change(BOOK, kind="rating")
     assert rating.scale is not None
     mixed = codebooks.change_label(rating, FOOD, scale={"min": 0, "max": 2})
-    assert [str(scale) for scale in mixed.scales] == ["0 to 2" if one == FOOD else "1 to 5" for one in mixed.items]
+    assert [str(scale) for scale in mixed.scales] == ["0 to 2" if id == FOOD else "1 to 5" for id in mixed.items]
     assert codebooks.change(mixed, scale=mixed.scale) == codebooks.change(rating, scale={"min": 0, "max": 5})
     assert codebooks.change(mixed, kind="choice").scale is None
     with pytest.raises(CodebookError, match="min must be below its max"):
@@ -181,7 +181,10 @@ def test_draft_is_saved_discarded_and_restored(session: ProjectSession) -> None:
 
     codebooks.save_draft(session, edited)
     assert codebooks.save(session, edited, "Price is Cost") == 2
-    assert [(each.version, each.note) for each in codebooks.history(session)] == [(2, "Price is Cost"), (1, "first")]
+    assert [(version.version, version.note) for version in codebooks.history(session)] == [
+        (2, "Price is Cost"),
+        (1, "first"),
+    ]
     codebooks.save_draft(session, BOOK)
     codebooks.discard(session)
     assert codebooks.codebook_status(session).codebook == edited
@@ -273,7 +276,7 @@ def test_reviews_of_a_deleted_label_are_not_counted_as_outdated(session: Project
 def test_diff_tells_long_codes_apart() -> None:
     first, second = (Codebook(labels=(Label(name="Food", id="f", code=code),)) for code in (1_000_001, 1_000_002))
     (change,) = compare(first, second)
-    assert [(one.field, one.pieces) for one in change.fields] == [
+    assert [(field.field, field.pieces) for field in change.fields] == [
         ("code", (("removed", "1000001"), ("added", "1000002")))
     ]  # fmt: skip
 
@@ -282,8 +285,8 @@ def test_diff_tells_long_codes_apart() -> None:
 def test_long_monotonous_texts_are_compared_in_bounded_time(text: str) -> None:
     before, after = "x " + text * 15_000, text * 15_000 + "y"
     start = time.process_time()
-    for found in (words(before, after), lines(before, after)):
-        assert "".join(piece for op, piece in found if op != "removed") == after
+    for changes in (words(before, after), lines(before, after)):
+        assert "".join(piece for op, piece in changes if op != "removed") == after
     assert any(line.op == "added" for line in compare_lines(before, after))
     assert {line.op for line in compare_lines(before, before)} == {"same"}
     assert time.process_time() - start < 12  # without a limit: minutes
@@ -296,15 +299,15 @@ def test_diff_marks_added_words() -> None:
 def test_codebook_diff_lists_each_changed_label() -> None:
     after, _ = codebooks.add_label(codebooks.change_label(BOOK, PRICE, keywords=("cheap", "dear")), "Staff")
     after = codebooks.change(codebooks.delete_label(after, FOOD), guideline="Be fair.")
-    found = compare(BOOK, after)
-    assert [(one.name, one.kind) for one in found] == [
+    result = compare(BOOK, after)
+    assert [(change.name, change.kind) for change in result] == [
         ("Hotels", "changed"), ("Price", "changed"), ("Staff", "added"), ("Food", "removed"),
     ]  # fmt: skip
-    keywords = found[1].fields[0]
+    keywords = result[1].fields[0]
     assert keywords.field == "keywords"
     assert keywords.pieces == (("same", "cheap"), ("removed", ", per night"), ("added", ", dear"))
     assert compare(BOOK, BOOK) == ()
-    assert [one.field for one in compare(BOOK, codebooks.move_label(BOOK, FOOD, -1))[0].fields] == ["order"]
+    assert [field.field for field in compare(BOOK, codebooks.move_label(BOOK, FOOD, -1))[0].fields] == ["order"]
 
 
 # -- keyword matches and prompt preview
@@ -321,22 +324,22 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
     session.store.documents.add(
         [Document(id, {"text": text}, gold={"gold": gold} if gold else {}) for id, (text, gold) in texts.items()]
     )
-    found = keyword_matches.count_matches(session, BOOK, PRICE, ("rate", "bargain"))
+    matches = keyword_matches.count_matches(session, BOOK, PRICE, ("rate", "bargain"))
     # "cheap" matches c and f, "per night" matches d. Gold covers b, c, f, and e, which is held out; Price is present in
     # b and f. Only the suggestion "rate" matches b.
     assert document_samples.labelled_ids(session, held_out=True) == ["e"]
-    assert (found.documents, found.hit, found.with_gold, found.present) == (5, 3, 3, 2)
-    assert (found.present_hit, found.missed, found.absent_hit) == (1, 1, 1)
-    assert found.by_word == (("cheap", 2), ("per night", 1))
-    assert found.catches == (("rate", 1),)
-    assert found.missed_ids == ("b",)
+    assert (matches.documents, matches.hit, matches.with_gold, matches.present) == (5, 3, 3, 2)
+    assert (matches.present_hit, matches.missed, matches.absent_hit) == (1, 1, 1)
+    assert matches.by_word == (("cheap", 2), ("per night", 1))
+    assert matches.catches == (("rate", 1),)
+    assert matches.missed_ids == ("b",)
     swapped = {**{id: gold for id, (_, gold) in texts.items() if gold}, "b": texts["c"][1], "c": texts["b"][1]}
     set_gold(session.store, {id: {"gold": gold} for id, gold in swapped.items()})
     after = keyword_matches.count_matches(session, BOOK, PRICE)
     assert (after.present, after.present_hit, after.missed) == (2, 2, 0)  # the same number, on other documents
     none = codebooks.change_label(BOOK, PRICE, keywords=("gold plated", "by"))
-    found = keyword_matches.count_matches(session, none, PRICE)
-    assert (found.idle, found.ignored) == (("gold plated",), ("by",)), "the built-in model ignores function words"
+    matches = keyword_matches.count_matches(session, none, PRICE)
+    assert (matches.idle, matches.ignored) == (("gold plated",), ("by",)), "the built-in model ignores function words"
 
 
 def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: ProjectSession) -> None:
@@ -347,18 +350,20 @@ def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: Projec
             Document("c", {"text": "cheap"}, gold={"x": {PRICE: True}, "y": {PRICE: False}, "z": {PRICE: True}}),
         ]
     )
-    found = keyword_matches.count_matches(session, choice, PRICE)
-    assert (found.present, found.present_hit) == (2, 2)
+    matches = keyword_matches.count_matches(session, choice, PRICE)
+    assert (matches.present, matches.present_hit) == (2, 2)
     assert codebooks.gold_counts(session)[PRICE] == 1  # 3 positive values (1 by gold, 2 by x, y and z) of 4 raters
     votes = {"d": (FOOD, FOOD, PRICE), "f": (FOOD, PRICE), "g": (FOOD, FOOD, PRICE)}
     session.store.documents.add(
-        Document(id, {"text": "cheap"}, gold={str(n): {CHOICE_ITEM: label} for n, label in enumerate(given)})
-        for id, given in votes.items()
+        Document(
+            id, {"text": "cheap"}, gold={str(n): {CHOICE_ITEM: label} for n, label in enumerate(votes_of_document)}
+        )
+        for id, votes_of_document in votes.items()
     )
-    found = keyword_matches.count_matches(session, choice, PRICE)
+    matches = keyword_matches.count_matches(session, choice, PRICE)
     # d is held out. The majority for g is Food, so Price is absent. f is a tie without a label.
     assert document_samples.labelled_ids(session, held_out=True) == ["d"]
-    assert (found.with_gold, found.present, found.absent_hit) == (3, 2, 1)
+    assert (matches.with_gold, matches.present, matches.absent_hit) == (3, 2, 1)
 
 
 def test_tie_of_raters_is_no_gold_of_a_label(session: ProjectSession) -> None:

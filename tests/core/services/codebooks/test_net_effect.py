@@ -109,7 +109,9 @@ def test_description_that_makes_a_label_the_rest_counts() -> None:
 
 
 def count_correct(book: Codebook, known: list[tuple[str, dict[str, bool]]]) -> int:
-    return sum((label in baseline.select(book, text)) == value for text, own in known for label, value in own.items())
+    return sum(
+        (label in baseline.select(book, text)) == value for text, labels in known for label, value in labels.items()
+    )
 
 
 @settings(max_examples=40)

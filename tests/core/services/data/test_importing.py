@@ -56,25 +56,25 @@ def soup(session: ProjectSession) -> importing.ImportPreview:
 
 def test_preview_stores_nothing_and_accounts_for_every_row(session: ProjectSession) -> None:
     draft = with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK))
-    found = preview(session, draft, CODEBOOK)
+    built_preview = preview(session, draft, CODEBOOK)
     assert session.store.documents.count() == 0
-    built = found.built
+    built = built_preview.built
     # Of seven rows three are rejected: the second c (repeated id), d (no text), f (two fields).
     assert (built.read, built.kept, len(built.rejected)) == (7, 4, 3)
     assert (built.duplicate_texts, built.empty_texts, built.with_gold) == (1, 1, 3)
-    assert [(one.value, one.count) for one in built.unknown_gold] == [("maybe", 1)]
+    assert [(unknown.value, unknown.count) for unknown in built.unknown_gold] == [("maybe", 1)]
 
     first = importing.preview_import(replace(draft, duplicates="first", empties="keep"), CODEBOOK, session)
-    assert [one.id for one in first.built.documents] == ["a", "b", "c", "d"]
+    assert [document.id for document in first.built.documents] == ["a", "b", "c", "d"]
 
 
 def test_import_stores_documents_and_reports_progress(session: ProjectSession) -> None:
     progress: list[tuple[float, str]] = []
     draft = with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK))
-    made = importing.store_documents(
+    result = importing.store_documents(
         session, preview(session, draft, CODEBOOK), lambda share, step: progress.append((share, step))
     )
-    assert made.counts == {"documents": 4, "repeated": 0, "gold_conflicts": 0, "rejected": 3}
+    assert result.counts == {"documents": 4, "repeated": 0, "gold_conflicts": 0, "rejected": 3}
     assert [share for share, _ in progress] == sorted(share for share, _ in progress)
     assert progress[-1] == (1.0, "Done")
 
@@ -82,14 +82,14 @@ def test_import_stores_documents_and_reports_progress(session: ProjectSession) -
     assert (loaded.documents, loaded.with_gold, loaded.raters) == (4, 3, ("gold",))
     # Food: a yes, b and c no. Service: a no, b yes; the "maybe" of c is not a gold value.
     assert [(bar.label, bar.count, bar.total) for bar in loaded.gold] == [("Food", 1, 3), ("Service", 1, 2)]
-    assert sum(each.count for each in loaded.words.bins) == 4
+    assert sum(bin_.count for bin_ in loaded.words.bins) == 4
     (stored,) = loaded.imports
     assert (stored.file_name, stored.counts["documents"], stored.counts["rejected"]) == ("soup.csv", 4, 3)
     assert overview.first_rejected(session, stored)[-1] == "row 8: 3 fields, expected 5"
     assert overview.rejected_rows_csv(session, stored.id).decode("utf-8-sig").count("\n") == 1 + 3
 
     total, page = overview.document_page(session, search="SOUP")
-    assert (total, [one.id for one in page]) == (2, ["a", "e"])
+    assert (total, [document.id for document in page]) == (2, ["a", "e"])
     assert overview.format_gold(page[0], CODEBOOK) == ["Food"]
     assert overview.document_page(session, offset=3, limit=2)[1][0].id == "e"
 
@@ -97,21 +97,24 @@ def test_import_stores_documents_and_reports_progress(session: ProjectSession) -
 def test_unknown_gold_values_can_be_mapped(session: ProjectSession) -> None:
     draft = with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK))
     draft = replace(draft, mapping=replace(draft.mapping, value_map={"Maybe": True}))
-    found = preview(session, draft, CODEBOOK)
-    assert found.built.unknown_gold == ()
-    assert found.built.documents[2].gold == {"gold": {FOOD: False, SERVICE: True}}
+    built_preview = preview(session, draft, CODEBOOK)
+    assert built_preview.built.unknown_gold == ()
+    assert built_preview.built.documents[2].gold == {"gold": {FOOD: False, SERVICE: True}}
 
 
 def test_missing_codebook_is_created_from_gold(session: ProjectSession) -> None:
     draft = importing.read_files([("two.csv", b"text,good,bad\nx,1,0\ny,0,1\n")])
-    found = importing.preview_import(draft, None, session)
-    assert found.new_codebook
-    assert found.codebook is not None
-    assert found.codebook.names == ("good", "bad")
+    built_preview = importing.preview_import(draft, None, session)
+    assert built_preview.new_codebook
+    assert built_preview.codebook is not None
+    assert built_preview.codebook.names == ("good", "bad")
     importing.store_documents(session, preview(session, draft))
-    made = codebooks.current(session)
-    assert made == found.codebook
-    assert [(bar.label, bar.count) for bar in overview.load_overview(session, made).gold] == [("good", 1), ("bad", 1)]
+    codebook = codebooks.current(session)
+    assert codebook == built_preview.codebook
+    assert [(bar.label, bar.count) for bar in overview.load_overview(session, codebook).gold] == [
+        ("good", 1),
+        ("bad", 1),
+    ]
 
 
 def test_gold_is_matched_with_draft_labels_and_the_draft_is_kept(session: ProjectSession) -> None:
@@ -128,8 +131,8 @@ def test_gold_is_matched_with_draft_labels_and_the_draft_is_kept(session: Projec
 def test_import_job_runs_in_the_background(session: ProjectSession) -> None:
     job = importing.start_import(soup(session), lambda: session)
     assert job.wait(20)
-    where, made = job.result()
-    assert (where, made.counts["documents"], job.share) == (session, 4, 1.0)
+    where, created = job.result()
+    assert (where, created.counts["documents"], job.share) == (session, 4, 1.0)
     again = importing.start_import(
         preview(session, importing.read_files([("x.csv", b"id,text\na,other\n")])), lambda: session
     )
@@ -140,8 +143,8 @@ def test_import_job_runs_in_the_background(session: ProjectSession) -> None:
 
 def test_import_without_gold_creates_no_codebook(session: ProjectSession) -> None:
     draft = importing.read_files([("plain.csv", b"text\nx\ny\n")])
-    found = importing.preview_import(draft, None, session)
-    assert (found.codebook, found.new_codebook) == (None, False)
+    built_preview = importing.preview_import(draft, None, session)
+    assert (built_preview.codebook, built_preview.new_codebook) == (None, False)
     importing.store_documents(session, preview(session, draft))
     assert codebooks.current(session) is None
 
@@ -162,7 +165,7 @@ def test_new_documents_are_added_and_changed_documents_are_refused(session: Proj
     with pytest.raises(InputError, match="already has a document '3' with a different text"):
         importing.store_documents(session, preview(session, other))
     importing.store_documents(session, preview(session, replace(other, destination="replace")))
-    assert [one.text for one in overview.document_page(session)[1]] == ["drei"]
+    assert [document.text for document in overview.document_page(session)[1]] == ["drei"]
 
 
 def test_import_without_usable_rows_is_an_error(session: ProjectSession) -> None:
@@ -186,7 +189,7 @@ def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
     path = tmp_path / "soup.csv"
     path.write_text("a,The soup was good.\nb,The soup was cold.\n", encoding="utf-8")
     read = importing.preview_file(ImportOptions((path,), "column_2", "column_1", header="none"), CODEBOOK)
-    assert [(one.id, one.text) for one in read.built.documents] == [
+    assert [(document.id, document.text) for document in read.built.documents] == [
         ("a", "The soup was good."),
         ("b", "The soup was cold."),
     ]
@@ -200,10 +203,10 @@ def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
 def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:
     draft = importing.read_files([("b.csv", "text;n\nBär;1\n".encode("latin-1"))])
     assert (draft.table.delimiter, draft.table.row(0)["text"]) == (";", "Bär")
-    one = importing.read_again(draft, delimiter=",")
-    assert one.table.columns == ("text;n",)
-    assert one.mapping.text == "text;n"  # the earlier text column no longer exists
-    back = importing.read_again(replace(one, duplicates="first"), delimiter=None)
+    reread = importing.read_again(draft, delimiter=",")
+    assert reread.table.columns == ("text;n",)
+    assert reread.mapping.text == "text;n"  # the earlier text column no longer exists
+    back = importing.read_again(replace(reread, duplicates="first"), delimiter=None)
     assert back.table.columns == ("text", "n")
     assert back.duplicates == "first"
     with pytest.raises(UsageError):
@@ -228,16 +231,16 @@ def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> No
     both = (GoldSource("Food", "label", "Food"), GoldSource("Service", "label", "Service"))
     again = replace(again, mapping=replace(again.mapping, gold=both))
     assert importing.replace_gold(session, preview(session, again, CODEBOOK)) == 3
-    found = session.store.documents.get("a")
-    assert found is not None
-    assert found.gold == {"gold": {FOOD: True, SERVICE: False}}
-    assert found.text == "the soup was good"
+    result = session.store.documents.get("a")
+    assert result is not None
+    assert result.gold == {"gold": {FOOD: True, SERVICE: False}}
+    assert result.text == "the soup was good"
 
-    one = replace(again, mapping=replace(again.mapping, gold=(GoldSource("Food", "label", "Food", "Ann"),)))
-    assert importing.other_raters(session, one) == ["gold"]
-    importing.replace_gold(session, preview(session, one, CODEBOOK))
+    redrawn = replace(again, mapping=replace(again.mapping, gold=(GoldSource("Food", "label", "Food", "Ann"),)))
+    assert importing.other_raters(session, redrawn) == ["gold"]
+    importing.replace_gold(session, preview(session, redrawn, CODEBOOK))
     assert session.store.annotations.raters() == ["Ann", "gold"]
-    importing.replace_gold(session, preview(session, one, CODEBOOK), ["gold"])
+    importing.replace_gold(session, preview(session, redrawn, CODEBOOK), ["gold"])
     assert session.store.annotations.raters() == ["Ann"]
 
 
@@ -263,7 +266,7 @@ def test_remapping_keeps_gold_that_other_files_and_authors_gave(session: Project
     mapped = replace(again, mapping=replace(again.mapping, gold=(GoldSource("Food", "label", "Food"),)))
     assert importing.other_raters(session, mapped) == ["bob"]
     importing.replace_gold(session, preview(session, mapped, CODEBOOK))
-    kept = {one.id: set(one.gold) for one in session.store.documents.load(["a", "new", "own"])}
+    kept = {document.id: set(document.gold) for document in session.store.documents.load(["a", "new", "own"])}
     assert kept == {"a": {"gold", "bob"}, "new": {"bob"}, "own": {"author"}}
 
 
@@ -312,8 +315,8 @@ def test_gold_kinds_depend_on_the_codebook() -> None:
     assert importing.gold_kinds(choice) == ("choice",)
     draft = importing.read_files([("c.csv", b"text,label\nfoo bar,a\nbar foo,b\n")], choice)
     assert [source.column for source in importing.suggest_gold(draft, "choice", choice)] == ["label"]
-    found = importing.preview_import(draft, choice)
-    bars = overview.gold_counts(found.profile.gold, found.codebook)
+    preview = importing.preview_import(draft, choice)
+    bars = overview.gold_counts(preview.profile.gold, preview.codebook)
     assert [(bar.label, bar.count, bar.total) for bar in bars] == [("a", 1, 2), ("b", 1, 2)]
 
 
@@ -321,12 +324,12 @@ def test_ratings_of_several_raters_are_counted_per_rater() -> None:
     draft = importing.read_files([("r.csv", b"text,clear_A,clear_B\nx y,1,5\nz a,3,5\n")])
     book = load_yaml("{kind: rating, scale: {min: 1, max: 5}, labels: [{name: clear}]}")
     gold = (GoldSource("clear_A", "label", "clear", "A"), GoldSource("clear_B", "label", "clear", "B"))
-    found = importing.preview_import(replace(draft, mapping=replace(draft.mapping, gold=gold)), book)
-    bars = overview.gold_counts(found.profile.gold, book)
+    preview = importing.preview_import(replace(draft, mapping=replace(draft.mapping, gold=gold)), book)
+    bars = overview.gold_counts(preview.profile.gold, book)
     assert [(bar.rater, bar.value, bar.count) for bar in bars] == [
         ("A", "1", 1), ("A", "3", 1), ("A", "5", 0), ("B", "1", 0), ("B", "3", 0), ("B", "5", 2),
     ]  # fmt: skip
-    assert overview.format_gold(found.built.documents[0], book) == ["clear 3"]
+    assert overview.format_gold(preview.built.documents[0], book) == ["clear 3"]
 
 
 def test_gold_of_a_deleted_label_is_shown_with_its_id(session: ProjectSession) -> None:
@@ -353,19 +356,19 @@ def test_pending_import_is_kept_per_project_until_removed():
     pending, here = PendingImports(), Path("p.duckdb")
     first, second = pending.add(soup_draft("a.csv"), here), pending.add(soup_draft("b.csv"), here)
     other = pending.add(soup_draft("c.csv"), None)
-    assert [one.draft.name for one in pending.of_project(here)] == ["b.csv", "a.csv"]
+    assert [item.draft.name for item in pending.of_project(here)] == ["b.csv", "a.csv"]
     assert pending.of_project(None) == (other,)
     first.draft = soup_draft("renamed.csv")
-    assert [one.draft.name for one in pending.of_project(here)] == ["b.csv", "renamed.csv"]
+    assert [item.draft.name for item in pending.of_project(here)] == ["b.csv", "renamed.csv"]
     pending.remove(second.id)
     assert pending.get(second.id) is None
 
 
 def test_removing_a_pending_import_twice_does_nothing():
     pending = PendingImports()
-    one = pending.add(soup_draft(), None)
-    pending.remove(one.id)
-    pending.remove(one.id)
+    first = pending.add(soup_draft(), None)
+    pending.remove(first.id)
+    pending.remove(first.id)
     assert pending.of_project(None) == ()
 
 

@@ -10,8 +10,8 @@ from tests.core.services.sample_world import CODEBOOK
 
 def test_cooccurrence_counts_documents_with_both_labels(session, run_id):
     # In gold, Alpha is present on d0, d1, d4, d6 and Beta on d1, d2; only d1 has both.
-    found = {(one.label, one.other): (one.count, one.share) for one in overview.cooccurrence(session, CODEBOOK)}
-    assert found == {
+    pairs = {(pair.label, pair.other): (pair.count, pair.share) for pair in overview.cooccurrence(session, CODEBOOK)}
+    assert pairs == {
         ("Alpha", "Alpha"): (4, 1.0),
         ("Alpha", "Beta"): (1, 0.25),
         ("Beta", "Alpha"): (1, 0.5),

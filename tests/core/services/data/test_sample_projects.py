@@ -28,9 +28,9 @@ def workspace(tmp_path_factory: pytest.TempPathFactory):
         for variable in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_DOCUMENTS_DIR"):
             patch.setenv(variable, str(home))
         patch.setattr("core.services.preferences.projects_folder", lambda: home / "projects")
-        made = Workspace()
-        yield made
-        made.close()
+        workspace = Workspace()
+        yield workspace
+        workspace.close()
 
 
 @pytest.mark.parametrize("sample", sample_projects.SAMPLES, ids=lambda sample: sample.key)

@@ -28,9 +28,9 @@ def test_votes_of_annotators_who_agreed_at_first_count_after_the_discussion(proj
 
     asyncio.run(debates())
     session = sample_world.session_on(project)
-    found = calibration.certainty(session, project.store.runs.get(run_id))
-    assert found.voters == "3 annotators"
-    assert found.calibration is not None
-    assert [(one.n, round(one.certainty, 3)) for one in found.calibration.bins] == [(1, 0.667), (3, 1.0)]
-    assert found.counted is not None
-    assert (found.counted.n, found.counted.left_out) == (4, {})
+    certainty = calibration.certainty(session, project.store.runs.get(run_id))
+    assert certainty.voters == "3 annotators"
+    assert certainty.calibration is not None
+    assert [(bin_.n, round(bin_.certainty, 3)) for bin_ in certainty.calibration.bins] == [(1, 0.667), (3, 1.0)]
+    assert certainty.counted is not None
+    assert (certainty.counted.n, certainty.counted.left_out) == (4, {})

@@ -50,14 +50,14 @@ def test_nothing_is_called_better_without_a_significant_test(
         np.where(rng.random(shape) < error, rng.integers(0, top, shape), gold).astype(float)
         for error in (0.5, 0.5 - better)
     )
-    chosen = Design()
+    first = Design()
     if design == "groups":
-        chosen = Design(groups=rng.integers(0, max(2, documents // 4), documents))
+        first = Design(groups=rng.integers(0, max(2, documents // 4), documents))
     elif design == "sample":
         order = rng.permutation(documents)[: documents // 2]
-        chosen = Design(sample=uniform_sample(np.ones(len(order)), documents), order=order)
+        first = Design(sample=uniform_sample(np.ones(len(order)), documents), order=order)
         gold = np.where(np.isin(np.arange(documents), order)[:, None], gold, np.nan)
-    for sentence, p, difference in sentences(kind, gold, one, two, chosen):
+    for sentence, p, difference in sentences(kind, gold, one, two, first):
         if CLAIM.search(sentence):
             assert p is not None
             assert p < 0.05
@@ -68,21 +68,21 @@ def test_nothing_is_called_better_without_a_significant_test(
 def test_claims_are_written_in_two_modules_only() -> None:
     # Sentences come from the comparison; those of a review plan use an interval that is valid at any time.
     written = re.compile(r"""f".*\bis \{?(better|worse|verdict)""")
-    found = {
+    sentences_by_side = {
         str(path.relative_to(ROOT))
         for folder in ("core", "app")
         for path in (ROOT / folder).rglob("*.py")
         if written.search(path.read_text(encoding="utf-8"))
     }
-    assert found == {"core/stats/comparison.py", "core/services/review/plan.py"}
+    assert sentences_by_side == {"core/stats/comparison.py", "core/services/review/plan.py"}
 
 
 def test_accuracy_from_reviewed_documents_estimates_that_of_all_documents() -> None:
     # Regression: with a queue that shows likely errors first, scores were off by 5 points or more, and their narrow
     # intervals never covered the true value.
-    found = coverage.queue_draws(1000, 100, 8)
+    result = coverage.queue_draws(1000, 100, 8)
     for name in ("accuracy", "micro_f1", "macro_f1"):
-        assert np.mean(found.covered[name]) >= 0.75, name
+        assert np.mean(result.covered[name]) >= 0.75, name
     rng = np.random.default_rng(0)
     reference, (given_labels,) = coverage.world(1000, rng)
     first = np.argsort(-(reference != given_labels).sum(axis=1), kind="stable")[:100]
@@ -94,8 +94,8 @@ def test_accuracy_from_reviewed_documents_estimates_that_of_all_documents() -> N
 
 def test_dependent_documents_keep_coverage_and_significance_level() -> None:
     # Regression: groups of eight documents gave 81% coverage and 16% false positives.
-    found = coverage.grouped(30, 10)
-    assert np.mean([np.mean(found.covered[name]) for name in ("accuracy", "micro_f1")]) >= 0.85
+    result = coverage.grouped(30, 10)
+    assert np.mean([np.mean(result.covered[name]) for name in ("accuracy", "micro_f1")]) >= 0.85
     called = coverage.verdicts(160, 20, groups=True)
     assert called["macro_f1"] <= 0.15
 

@@ -48,16 +48,16 @@ def test_one_rare_document_is_not_a_significant_difference(project):
     # Alpha is present once; only the second run finds it.
     gold = {f"d{n}": "b" for n in range(30)} | {"d30": "ab"}
     session, runs = session_with_runs(project, gold, {"d30": "b"}, {})
-    found = comparison_report(session, runs, margin=0.02)
-    rare = found["labels"]["Alpha"]
+    report = comparison_report(session, runs, margin=0.02)
+    rare = report["labels"]["Alpha"]
     assert (rare["difference"], rare["positives"], rare["verdict"]) == (1.0, 1, "unknown")
     assert rare["interval"][0] < 0 < rare["interval"][1] <= 1
     assert "better" not in rare["sentence"]
     assert rare["sentence"].endswith("; only 1 positive.")
     assert rare["mcnemar"]["p"] == 1.0
-    assert found["main"]["verdict"] == "none"
-    assert "better" not in found["sentence"]
-    assert found["equivalence"]["equivalent"] is False
+    assert report["main"]["verdict"] == "none"
+    assert "better" not in report["sentence"]
+    assert report["equivalence"]["equivalent"] is False
     assert full_report(session, session.run(runs[0]))["basis"] == {
         "design": "documents", "units": 31, "population": None, "warning": "", "sentence": ""
     }  # fmt: skip
@@ -84,8 +84,8 @@ def test_sentence_names_what_the_reference_lacks_for_a_label(project, kind: Kind
     for wrong in (2, 0):
         runs.append(project.store.runs.create(make_settings(book), documents).run_id)
         store_debates(
-            store_debate(project, runs[-1], id, {"judge": None}, verdict if place < wrong else {**verdict, **gold})
-            for place, id in enumerate(documents)
+            store_debate(project, runs[-1], id, {"judge": None}, verdict if position < wrong else {**verdict, **gold})
+            for position, id in enumerate(documents)
         )
     found = comparison_report(sample_world.session_on(project), runs)
     assert (
@@ -151,11 +151,11 @@ def test_dependent_documents_are_tested_as_groups(project):
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
     groups = {id: "chat" if int(id[1:]) < 20 else f"g{int(id[1:]) // 4}" for id in gold}
     session, runs = session_with_runs(project, gold, {f"d{n}": "" for n in range(20)}, {}, groups=groups)
-    found = comparison_report(session, runs)
-    assert found["mcnemar"]["groups"] == 11
-    assert found["mcnemar"]["p"] == 1.0
-    assert found["main"]["verdict"] == "none"
-    assert "better" not in found["sentence"]
+    result = comparison_report(session, runs)
+    assert result["mcnemar"]["groups"] == 11
+    assert result["mcnemar"]["p"] == 1.0
+    assert result["main"]["verdict"] == "none"
+    assert "better" not in result["sentence"]
     report = full_report(session, session.run(runs[0]))
     assert report["basis"]["sentence"] == "intervals over 11 independent groups"
     assert report["intervals"]["micro"]["f1"][1] - report["intervals"]["micro"]["f1"][0] > 0.3
@@ -166,9 +166,9 @@ def test_equal_runs_are_equivalent_only_on_enough_documents(project, documents, 
     # If one in fifty documents differs, 149 documents are needed to see one with a probability of 95%.
     gold = {f"d{n}": "b" for n in range(documents)}
     session, runs = session_with_runs(project, gold, {}, {})
-    found = comparison_report(session, runs, margin=0.02)["equivalence"]
-    assert (found["equivalent"], found["non_inferior"]) == (equivalent, equivalent)
-    assert found["interval"] == pytest.approx([0.05 ** (1 / documents) - 1, 1 - 0.05 ** (1 / documents)])
+    result = comparison_report(session, runs, margin=0.02)["equivalence"]
+    assert (result["equivalent"], result["non_inferior"]) == (equivalent, equivalent)
+    assert result["interval"] == pytest.approx([0.05 ** (1 / documents) - 1, 1 - 0.05 ** (1 / documents)])
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_equal_runs_are_equivalent_only_on_enough_documents(project, documents, 
     [(-0.01, 0.01, True, True), (-0.01, 0.05, False, True), (-0.05, 0.01, False, False)],
 )
 def test_equivalence_and_non_inferiority_within_a_margin(low, high, equivalent, non_inferior):
-    found = Equivalence(0.02, Interval(low, high, 0.9))
-    assert (found.equivalent, found.non_inferior) == (equivalent, non_inferior)
-    assert "2.0 points" in found.sentence
+    result = Equivalence(0.02, Interval(low, high, 0.9))
+    assert (result.equivalent, result.non_inferior) == (equivalent, non_inferior)
+    assert "2.0 points" in result.sentence
     unknown = Equivalence(0.02, None)
     assert unknown.sentence == "A margin of 2.0 points cannot be tested: the difference has no interval."
     assert not unknown.equivalent

@@ -70,16 +70,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
 def test_errors_of_the_model_do_not_bias_the_difference(world: tuple[ProjectSession, RunRow]) -> None:
     # Two thirds of the northern and none of the southern documents are about Clean; the verdicts show no difference.
     session, run = world
-    found = corrected_regression.analyse(session, run, Formula("Clean", ("region",)))
-    north, south = found.terms.values()
-    assert list(found.terms) == ["intercept", "region: south"]
+    analysis = corrected_regression.analyse(session, run, Formula("Clean", ("region",)))
+    north, south = analysis.terms.values()
+    assert list(analysis.terms) == ["intercept", "region: south"]
     assert north.estimate.interval is not None
     assert 2 / 3 in north.estimate.interval
     assert south.estimate.interval is not None
     assert -2 / 3 in south.estimate.interval
     assert south.p < 0.001
     assert south.naive.value == pytest.approx(0, abs=0.02)
-    assert "160 documents, 90 of them reviewed (90 random draws)" in found.sentence
+    assert "160 documents, 90 of them reviewed (90 random draws)" in analysis.sentence
 
 
 def test_columns_are_numbers_dates_or_categories(world: tuple[ProjectSession, RunRow]) -> None:
@@ -113,8 +113,8 @@ def test_invalid_formula_is_refused(world: tuple[ProjectSession, RunRow], formul
 
 def test_column_with_two_texts_can_be_an_outcome(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    found = corrected_regression.analyse(session, run, Formula("region", ("Clean",), "logistic"))
-    assert list(found.terms) == ["intercept", "Clean"]
+    analysis = corrected_regression.analyse(session, run, Formula("region", ("Clean",), "logistic"))
+    assert list(analysis.terms) == ["intercept", "Clean"]
 
 
 def test_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow]) -> None:
@@ -123,9 +123,9 @@ def test_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow]) -
     formula = Formula("Clean", ("region",))
     corrected_regression.save_formulas(session, run, [formula, formula])
     assert corrected_regression.saved_formulas(session, run) == (formula,)
-    found = manuscript.build(session, run, "reviewed")
-    assert any("prediction-powered inference" in str(block) for block in found.sections["Methods"])
-    text = manuscript.write(found, "markdown")
+    built = manuscript.build(session, run, "reviewed")
+    assert any("prediction-powered inference" in str(block) for block in built.sections["Methods"])
+    text = manuscript.write(built, "markdown")
     assert "Linear regression Clean \\~ region: 160 documents" in text
     assert "| region: south |" in text
     assert "@article{angelopoulos2023" in text
@@ -144,9 +144,9 @@ def test_command_prints_the_same_regression(
     schemas = json.loads((Path(__file__).parents[4] / "docs/reference/schemas.json").read_text(encoding="utf-8"))
     jsonschema.validate(report, {"$ref": "#/$defs/regress", **schemas}, jsonschema.Draft202012Validator)
     assert set(report) == set(schemas["$defs"]["regress"]["properties"])
-    found = corrected_regression.analyse(session, run, Formula("Clean", ("region",)))
-    assert report["coefficients"]["region: south"]["estimate"] == found.terms["region: south"].estimate.value
-    assert report["tuning"] == found.regression.tuning
+    analysis = corrected_regression.analyse(session, run, Formula("Clean", ("region",)))
+    assert report["coefficients"]["region: south"]["estimate"] == analysis.terms["region: south"].estimate.value
+    assert report["tuning"] == analysis.regression.tuning
     shown = CliRunner().invoke(main, arguments).stdout
     assert "Clean ~ region (linear): 160 documents" in shown
     assert "region: south" in shown

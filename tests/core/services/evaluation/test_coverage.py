@@ -26,12 +26,12 @@ from tests.core.store.helpers import make_settings, store_debate
 
 
 def test_coverage_of_a_run_matches_its_scores(session, run):
-    found = coverage.of_run(session, run)
-    assert found == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
+    result = coverage.of_run(session, run)
+    assert result == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
     report = scores.evaluate(session, run)
-    assert (report.n, report.excluded, report.coverage) == (4, 3, found)
+    assert (report.n, report.excluded, report.coverage) == (4, 3, result)
     description = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
-    assert found.describe() == description
+    assert result.describe() == description
 
 
 def test_coverage_is_that_of_the_annotator(session, run):
@@ -45,25 +45,25 @@ def test_coverage_is_that_of_the_annotator(session, run):
 
 
 def test_coverage_depends_on_the_reference(session, run):
-    found = coverage.of_run(session, run, "reviewed")
-    assert found == Coverage(0, {"no_reference": 8})  # without reviews no debate counts as missing
-    assert found.describe("reviewed") == "n = 0 documents; left out: 8 without a review"
-    assert found.describe("reviewed@Ann").endswith("8 without a review by Ann")
+    result = coverage.of_run(session, run, "reviewed")
+    assert result == Coverage(0, {"no_reference": 8})  # without reviews no debate counts as missing
+    assert result.describe("reviewed") == "n = 0 documents; left out: 8 without a review"
+    assert result.describe("reviewed@Ann").endswith("8 without a review by Ann")
 
 
 def test_coverage_of_one_label_includes_partly_unresolved_documents(session, run):
     # d4 is unresolved on Alpha and resolved on Beta.
-    found = {label: error_analysis.of_label(session, run, label).counted for label in ("a", "b")}
-    assert found["a"] == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
-    assert found["b"] == Coverage(5, {"failed": 1, "waiting": 1, "no_reference": 1})
+    counted = {label: error_analysis.of_label(session, run, label).counted for label in ("a", "b")}
+    assert counted["a"] == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
+    assert counted["b"] == Coverage(5, {"failed": 1, "waiting": 1, "no_reference": 1})
 
 
 def test_coverage_of_a_debate_matches_its_flip_table(session, run):
     flip_table = debate_effect.debate_effect(session, run).flip_table
-    found = coverage.of_debate(session, run)
+    result = coverage.of_debate(session, run)
     assert flip_table is not None
-    assert found.n == flip_table.documents
-    assert sum(found.left_out.values()) == flip_table.excluded + 1  # plus d5, which has no gold
+    assert result.n == flip_table.documents
+    assert sum(result.left_out.values()) == flip_table.excluded + 1  # plus d5, which has no gold
 
 
 def test_full_coverage_is_described_by_the_number_only():
@@ -78,36 +78,36 @@ def second(project, run):
     from core.documents import Document
 
     project.store.documents.add([Document("d8", {"text": "eight"}, gold={"gold": both("a")})])
-    made = project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0", "d1", "d2", "d3", "d8"])
+    new_run = project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0", "d1", "d2", "d3", "d8"])
 
     async def debates():
         for id, present in {"d1": "ab", "d2": "b", "d3": "", "d8": "a"}.items():
             lists = {"extractor": both("ab"), "critic": both(present), "judge": None}
-            await store_debate(project, made.run_id, id, lists, both(present))
+            await store_debate(project, new_run.run_id, id, lists, both(present))
 
     asyncio.run(debates())
-    return project.store.runs.get(made.run_id)
+    return project.store.runs.get(new_run.run_id)
 
 
 def test_shared_coverage_of_two_runs(session, run, second):
-    found = coverage.of_shared(session, [run, second])
+    result = coverage.of_shared(session, [run, second])
     # Shared are d1, d2, d3; d0 has no debate in the second run, and d4 to d8 are in one run only.
-    assert found == Coverage(3, {"waiting": 1, "one_run_only": 5})
+    assert result == Coverage(3, {"waiting": 1, "one_run_only": 5})
     pair = compare.comparison(session, [run.run_id, second.run_id]).pairs[0]
     assert (pair.scores.n, pair.scores.excluded) == (3, 1)
-    assert found.describe() == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
+    assert result.describe() == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
 
 
 def test_coverage_of_pooled_runs_is_summed(session, run, second):
-    found = coverage.merge([coverage.of_run(session, run), coverage.of_run(session, second)])
-    assert found == Coverage(8, {"unresolved": 1, "failed": 1, "waiting": 2, "no_reference": 1}, runs=2, pooled=True)
+    result = coverage.merge([coverage.of_run(session, run), coverage.of_run(session, second)])
+    assert result == Coverage(8, {"unresolved": 1, "failed": 1, "waiting": 2, "no_reference": 1}, runs=2, pooled=True)
 
 
 def test_coverage_of_equal_runs_is_that_of_each_run(session, run):
-    one = coverage.of_run(session, run)
-    merged = coverage.merge([one, one])
-    assert (merged.n, merged.runs) == (one.n, 2)
-    assert f"n = {one.n} documents in each of 2 runs" in merged.describe()
+    result = coverage.of_run(session, run)
+    merged = coverage.merge([result, result])
+    assert (merged.n, merged.runs) == (result.n, 2)
+    assert f"n = {result.n} documents in each of 2 runs" in merged.describe()
 
 
 def test_mask_restricts_the_coverage(session, run):
@@ -136,10 +136,10 @@ def test_coverage_of_a_rerun_on_some_documents(project, session, run):
     # Counted are d0, d1, d5 (gold is not needed). d4 was unresolved in the first run, d2 waits in the rerun, and d3, d6
     # and d7 are not in the rerun.
     again = project.store.runs.get(later.run_id)
-    found = coverage.of_rerun(
+    result = coverage.of_rerun(
         session, run, again, run_data.verdict_arrays(session, run), run_data.verdict_arrays(session, again)
     )
-    assert found == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})
+    assert result == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})
 
 
 def test_document_without_a_readable_vote_is_ambiguous(project, session):
@@ -151,9 +151,9 @@ def test_document_without_a_readable_vote_is_ambiguous(project, session):
         await store_debate(project, vote.run_id, "d1", {"one": None, "two": None}, {"a": None, "b": None})
 
     asyncio.run(debates())
-    found = ambiguity.difference_rates(session, vote.run_id)
-    assert set(found) == {"d0", "d1"}, "d2 waits"
-    assert found["d1"] == 0
+    result = ambiguity.difference_rates(session, vote.run_id)
+    assert set(result) == {"d0", "d1"}, "d2 waits"
+    assert result["d1"] == 0
 
 
 def test_canary_run_of_a_prepass_is_not_a_prepass_to_choose(project, session):
@@ -184,8 +184,8 @@ def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
     assert [part.scores["accuracy"].interval for part in parts] == [wilson(0.5, 1), wilson(1, 1)]
     json_report = ambiguity.to_json(report)
     assert json_report["normal"]["scores"]["intervals"]["accuracy"] == pytest.approx([0.2065, 1.0], abs=1e-4)
-    found = ambiguity.coverage_by_ambiguity(session, run, vote.run_id)
-    assert found == Coverage(2, {"unresolved": 1, "not_voted_on": 4, "no_reference": 1})
+    result = ambiguity.coverage_by_ambiguity(session, run, vote.run_id)
+    assert result == Coverage(2, {"unresolved": 1, "not_voted_on": 4, "no_reference": 1})
     # No document is reviewed, so the reviewed reference scores none.
     reviewed = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id, 0.5, reference="reviewed")
     assert reviewed["ambiguous"].scores.n == 0

@@ -41,8 +41,8 @@ def create_run(project, protocol, codebook, roles, gold):
 
 
 def test_flip_table_has_a_step_for_each_role(session, run):
-    found = run_data.stages(session, run)
-    assert [(stage.name, stage.title, list(stage.members)) for stage in found] == [
+    result = run_data.stages(session, run)
+    assert [(stage.name, stage.title, list(stage.members)) for stage in result] == [
         ("extractor", "Extractor", ["extractor"]),
         ("critic", "Critic", ["critic"]),
     ]
@@ -112,8 +112,8 @@ def test_flip_table_includes_documents_on_which_two_extractors_differ(project, k
     # Both extractors are right on d0 and d1, which are not debated. On d2 to d4 only the second one is right; the judge
     # corrects d2 and d3.
     book = CODEBOOKS[kind]
-    said = {f"d{n}": ("Service",) * 4 if n < 2 else ("Price", "Service", "Service", "Service") for n in range(4)}
-    said["d4"] = ("Price", "Service", "Service", "Price")
+    answers = {f"d{n}": ("Service",) * 4 if n < 2 else ("Price", "Service", "Service", "Service") for n in range(4)}
+    answers["d4"] = ("Price", "Service", "Service", "Price")
 
     def values_of(name):
         if kind == "choice":
@@ -124,13 +124,13 @@ def test_flip_table_includes_documents_on_which_two_extractors_differ(project, k
     settings = context_of(PROTOCOLS["ecj"], kind, adaptive=True, second=True, audit=0).settings
     project.store.documents.add(
         Document(id, {"text": "The staff were kind, the price fair."}, gold={"gold": values_of("Service")})
-        for id in said
+        for id in answers
     )
-    run_id = project.store.runs.create(settings, list(said)).run_id
+    run_id = project.store.runs.create(settings, list(answers)).run_id
     quotes = {"Service": "staff were kind", "Price": "the price fair"}
 
     async def debates():
-        for document, names in said.items():
+        for document, names in answers.items():
             by_role = dict(zip(("extractor", "extractor_b", "critic", "judge"), names, strict=True))
             context = DebateContext(Document(document, {"text": text}), settings)
             verdict, requests = run_debate(
@@ -196,8 +196,8 @@ def test_rounds_are_in_order_if_debates_differ_in_length(project):
     letter = {"label": "y"}
 
     async def debates():
-        whole = [(role, round, letter) for round in range(2) for role in roles]
-        await store_rounds(project, run_id, "d0", whole, letter)
+        speakers = [(role, round, letter) for round in range(2) for role in roles]
+        await store_rounds(project, run_id, "d0", speakers, letter)
         await store_rounds(project, run_id, "d1", [("annotator_a", 0, letter), ("annotator_a", 2, letter)], letter)
 
     asyncio.run(debates())
@@ -220,12 +220,12 @@ def test_panel_scores_before_and_after_the_debate(project):
     asyncio.run(debates())
     session = sample_world.session_on(project)
     effect = debate_effect.debate_effect(session, project.store.runs.get(run_id))
-    one = effect.panels["teacher"]["Clarity"]
-    assert one.after.spearman.value == pytest.approx(1)
-    assert one.before.spearman.value is None  # the mean of 5 - n and n is always the same
-    assert one.alpha_after.value == pytest.approx(1)
-    assert one.alpha_before.value is not None
-    assert one.alpha_before.value < 0
+    scores = effect.panels["teacher"]["Clarity"]
+    assert scores.after.spearman.value == pytest.approx(1)
+    assert scores.before.spearman.value is None  # the mean of 5 - n and n is always the same
+    assert scores.alpha_after.value == pytest.approx(1)
+    assert scores.alpha_before.value is not None
+    assert scores.alpha_before.value < 0
     assert effect.flip_table is not None
     assert effect.flip_table.shares[-1].value == 1.0
     assert full_report(session, session.run(run_id))["debate"]["panels"]["teacher"]["Clarity"]["after"]["absolute"][

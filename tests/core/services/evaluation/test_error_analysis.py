@@ -27,9 +27,9 @@ def test_cue_words_of_a_rating_are_compared_with_all_correct_documents(project):
     store_debates(store_debate(project, run.run_id, id, {"judge": None}, verdict) for id, verdict in verdicts.items())
     session = sample_world.session_on(project)
     for label in RATINGS.labels:
-        found = error_analysis.of_label(session, project.store.runs.get(run.run_id), label.id)
-        assert [side.wrong for side in found.sides] == [4, 4]  # ratings of 1 and 5 cannot be wrong in one direction
-        for side in found.sides:
+        result = error_analysis.of_label(session, project.store.runs.get(run.run_id), label.id)
+        assert [side.wrong for side in result.sides] == [4, 4]  # ratings of 1 and 5 cannot be wrong in one direction
+        for side in result.sides:
             noise = next(cue for cue in side.cues if cue.word == "noise")
             # Of the 42 correct documents, five are about noise, and the two with the possible rating.
             assert (len(noise.errors), noise.hits) == (4, 7)

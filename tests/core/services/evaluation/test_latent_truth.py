@@ -20,14 +20,14 @@ def test_latent_truth_of_three_runs_is_a_reference(project):
     references = available_references(session, runs[2])
     assert references["latent"] == 30
     assert list(references)[-1] == "latent"
-    found = evaluate(session, session.run(runs[2]), "latent")
-    assert (found.n, found.excluded) == (30, 0)
-    counts = found.scores.counts
+    result = evaluate(session, session.run(runs[2]), "latent")
+    assert (result.n, result.excluded) == (30, 0)
+    counts = result.scores.counts
     assert (counts["Alpha"].fp, counts["Beta"].fp) == (3, 2)
     assert evaluate(session, session.run(runs[0]), "latent").scores.main.value == 1
-    assert "r0001, r0002, r0003 and rater gold" in found.describe_basis()
-    assert "share errors confirm each other" in found.basis.warning
-    assert [one.document_id for one in cell_documents(session, session.run(runs[2]), "a", "fp", reference="latent")
+    assert "r0001, r0002, r0003 and rater gold" in result.describe_basis()
+    assert "share errors confirm each other" in result.basis.warning
+    assert [row.document_id for row in cell_documents(session, session.run(runs[2]), "a", "fp", reference="latent")
             ] == ["d0", "d2", "d4"]  # fmt: skip
     report = comparison_report(session, runs[1:], "latent")
     assert report["n"] == 30

@@ -45,8 +45,8 @@ def world(project: Project) -> tuple[Any, MakeRun]:
         )
 
         verdicts = {
-            id: both("" if GOLD[id] else "ab") if place < wrong else both(GOLD[id])
-            for place, id in enumerate(documents)
+            id: both("" if GOLD[id] else "ab") if position < wrong else both(GOLD[id])
+            for position, id in enumerate(documents)
         }
         store_debates(
             store_debate(project, run.run_id, id, {"extractor": both("ab"), "critic": verdict}, verdict)
@@ -61,17 +61,20 @@ def test_model_that_is_better_in_one_role_is_recommended_for_that_role(world: tu
     session, make_run = world
     make_run(20, {"critic": POOR})
     better = make_run(2, {})
-    found = {one.title: one for one in recommend_models(session, comparable_runs(session, better), ROLES)}
-    critic = found["Critic"]
+    by_title = {
+        recommendation.title: recommendation
+        for recommendation in recommend_models(session, comparable_runs(session, better), ROLES)
+    }
+    critic = by_title["Critic"]
     assert critic.model is not None
     assert critic.sentence == (
         f"{GOOD}: significantly better than {POOR} on 40 shared documents, with everything else equal."
     )
-    assert found["Judge"].sentence.startswith("No two runs differ only in this model.")
-    assert found["All roles"].model is None
+    assert by_title["Judge"].sentence.startswith("No two runs differ only in this model.")
+    assert by_title["All roles"].model is None
     printed = orjson.loads(orjson.dumps(role_models(session, comparable_runs(session, better))["recommendations"]))
-    assert [(one["title"], one["model"]) for one in printed if one["model"]] == [("Critic", GOOD)]
-    plan = apply_recommendations(Plan(), found.values())
+    assert [(row["title"], row["model"]) for row in printed if row["model"]] == [("Critic", GOOD)]
+    plan = apply_recommendations(Plan(), by_title.values())
     assert plan.role_model("critic").spec == GOOD
     assert plan.role_model("judge").spec == Plan().role_model("judge").spec
 
@@ -80,9 +83,9 @@ def test_model_that_is_better_in_all_roles_is_recommended_for_all_roles(world: t
     session, make_run = world
     make_run(20, dict.fromkeys(ROLES, POOR))
     better = make_run(2, {})
-    found = recommend_models(session, comparable_runs(session, better), ROLES)
-    assert [one.title for one in found if one.model is not None] == ["All roles"]
-    assert {apply_recommendations(Plan(), found).role_model(role).spec for role in ROLES} == {GOOD}
+    result = recommend_models(session, comparable_runs(session, better), ROLES)
+    assert [recommendation.title for recommendation in result if recommendation.model is not None] == ["All roles"]
+    assert {apply_recommendations(Plan(), result).role_model(role).spec for role in ROLES} == {GOOD}
 
 
 def test_small_difference_gives_no_recommendation(world: tuple[Any, MakeRun]) -> None:
@@ -111,19 +114,19 @@ def test_settings_that_do_not_affect_verdicts_may_differ(world: tuple[Any, MakeR
 
 def test_canary_run_does_not_replace_the_run_that_it_repeats(world: tuple[Any, MakeRun]) -> None:
     session, make_run = world
-    whole = make_run(0, {})
-    canary = make_run(0, {}, canary_of=whole.run_id, iteration=1)
-    for run in (whole, canary):
-        found = model_scores(session, comparable_runs(session, run))
-        assert {(one.run_id, one.scores.n) for one in found} == {(whole.run_id, 40)}
+    full_run = make_run(0, {})
+    canary = make_run(0, {}, canary_of=full_run.run_id, iteration=1)
+    for run in (full_run, canary):
+        result = model_scores(session, comparable_runs(session, run))
+        assert {(score.run_id, score.scores.n) for score in result} == {(full_run.run_id, 40)}
 
 
 def test_lists_of_a_role_are_scored_in_the_latest_run_of_a_model(world: tuple[Any, MakeRun]) -> None:
     session, make_run = world
     first = make_run(0, {"critic": POOR})
     last = make_run(0, {})
-    found = {(one.spec, one.role): one for one in model_scores(session, comparable_runs(session, last))}
-    extractor = found[GOOD, "extractor"]
+    by_role = {(score.spec, score.role): score for score in model_scores(session, comparable_runs(session, last))}
+    extractor = by_role[GOOD, "extractor"]
     # 40 documents; the extractor always names both labels, and half of them are present.
     assert (extractor.title, extractor.run_id, extractor.scores.n) == ("Extractor", last.run_id, 40)
     assert extractor.scores["macro_recall"].value == 1
@@ -131,4 +134,4 @@ def test_lists_of_a_role_are_scored_in_the_latest_run_of_a_model(world: tuple[An
     assert precision.value == 0.5
     assert precision.interval is not None
     assert precision.interval.low < 0.5 < precision.interval.high
-    assert (found[POOR, "critic"].run_id, found[POOR, "critic"].scores.main.value) == (first.run_id, 1)
+    assert (by_role[POOR, "critic"].run_id, by_role[POOR, "critic"].scores.main.value) == (first.run_id, 1)

@@ -57,7 +57,7 @@ def world(project):
 
 
 def part(ablation, style, group):
-    return next(one for one in ablation.parts if (one.style, one.group) == (style, group))
+    return next(part for part in ablation.parts if (part.style, part.group) == (style, group))
 
 
 def test_groups_before_and_after_the_debate_in_both_styles(world):
@@ -78,8 +78,8 @@ def test_groups_before_and_after_the_debate_in_both_styles(world):
     assert ablation.gains["Readers"]["spearman"].interval is None, "perfect correlations show no possible error"
     assert ablation.sentence.endswith("no result, because the ratings or the reference do not vary.")
     assert ablation.counted.describe() == "n = 5 documents; left out: 1 without gold"
-    found = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
-    assert found["parts"][0]["group"] == "Readers"
+    styles = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
+    assert styles["parts"][0]["group"] == "Readers"
 
 
 def test_mean_of_all_groups_is_the_mean_of_the_groups_as_in_the_verdict(world):
@@ -106,9 +106,9 @@ def test_groups_of_documents_are_the_independent_units(world):
         Document(f"g{n}", {"text": "t"}, gold={"gold": {"c": n % 5 + 1}}, group="one chat") for n in range(6)
     )
     run = panel(world.project, "full", FORWARDS, documents=[f"g{n}" for n in range(6)])
-    found = part(panel_ablation.styles(world.session, world.session.store.runs.get(run), "c"), "full", "Readers")
-    assert found.before["spearman"].value is not None
-    assert found.before["spearman"].interval is None, "one group is one independent case"
+    result = part(panel_ablation.styles(world.session, world.session.store.runs.get(run), "c"), "full", "Readers")
+    assert result.before["spearman"].value is not None
+    assert result.before["spearman"].interval is None, "one group is one independent case"
 
 
 def test_reviewed_documents_give_no_interval(world):
@@ -116,21 +116,23 @@ def test_reviewed_documents_give_no_interval(world):
     panel(world.project, "simple", BACKWARDS)
     actions.edit(world.session, run.run_id, ["d5"], "c", 4, actions.Attribution("ada"))
     actions.submit(world.session, run.run_id, list(GOLD), actions.Attribution("ada"))
-    found = panel_ablation.styles(world.session, run, "c", "reviewed")
-    assert found.counted.n == 6
-    assert part(found, "full", "Readers").after["spearman"].value is not None
-    assert {one.interval for gain in found.gains.values() for one in gain.values()} == {None}
-    assert {one.interval for each in found.parts for one in (*each.before.values(), *each.after.values())} == {None}
+    result = panel_ablation.styles(world.session, run, "c", "reviewed")
+    assert result.counted.n == 6
+    assert part(result, "full", "Readers").after["spearman"].value is not None
+    assert {estimate.interval for gain in result.gains.values() for estimate in gain.values()} == {None}
+    assert {
+        estimate.interval for part in result.parts for estimate in (*part.before.values(), *part.after.values())
+    } == {None}
 
 
 def test_last_rating_of_each_persona_counts_after_the_debate(world):
     # Only Ann and Ben rate again; the first ratings of the editors still count.
     run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
-    found = debate_effect.debate_effect(world.session, run).panels["persona"]["Clarity"]
-    assert found.before.spearman.value == -1.0
-    assert found.after.spearman.value is None  # two forwards, two backwards
-    assert found.alpha_after.value is not None
-    assert found.alpha_after.value < 0
+    styles = debate_effect.debate_effect(world.session, run).panels["persona"]["Clarity"]
+    assert styles.before.spearman.value == -1.0
+    assert styles.after.spearman.value is None  # two forwards, two backwards
+    assert styles.alpha_after.value is not None
+    assert styles.alpha_after.value < 0
 
 
 def test_single_style_names_the_missing_run(world):
@@ -151,14 +153,14 @@ def test_only_runs_with_the_same_personas_and_documents_are_compared(world):
     panel(world.project, "simple", BACKWARDS, personas=others)
     assert panel_ablation.other_style(world.session, run) is None
     few = panel(world.project, "simple", BACKWARDS, documents=("d1", "d2"))
-    found = panel_ablation.other_style(world.session, run)
-    assert found is not None
-    assert found.run_id == few
+    result = panel_ablation.other_style(world.session, run)
+    assert result is not None
+    assert result.run_id == few
     ablation = panel_ablation.styles(world.session, run, "c")
     assert ablation is not None
     assert ablation.counted == coverage.Coverage(2, {"one_run_only": 3, "no_reference": 1})
     # From the smaller run too, documents of the larger run only are left out.
-    again = panel_ablation.styles(world.session, found, "c")
+    again = panel_ablation.styles(world.session, result, "c")
     assert again is not None
     assert (again.counted, again.gains) == (coverage.Coverage(2, {"one_run_only": 4}), ablation.gains)
 

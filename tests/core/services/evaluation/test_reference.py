@@ -60,8 +60,8 @@ def test_trials_and_deleted_runs_are_not_references(project, session, run_id):
     deleted, canary, other = add_run(), add_run(experiment_id=f"canary:{run_id}"), add_run()
     project.store.runs.describe({deleted: RunDetails(status="deleted")})
     # The gold, this run and the other one are annotators of the latent truth; a canary run repeats another run.
-    found = available_references(session, run_id)
-    assert {name: count for name, count in found.items() if count} == {
+    result = available_references(session, run_id)
+    assert {name: count for name, count in result.items() if count} == {
         "gold": 7, f"run:{canary}": 2, f"run:{other}": 2, "latent": 4
     }  # fmt: skip
     assert evaluate(session, session.run(run_id), "latent").n > 0

@@ -135,13 +135,13 @@ def test_differences_equal_the_difference_of_the_columns(world):
 def test_iterations_are_paired_by_number(world, monkeypatch):
     # An undefined score excludes its own iteration and does not shift the others.
     session, runs = world
-    one, two = (session.store.runs.get(id) for id in runs)
+    first, second = (session.store.runs.get(id) for id in runs)
     scores = {"x0": 0.1, "x1": None, "x2": 0.3, "x3": 0.5, "y0": 0.2, "y1": 0.3, "y2": None, "y3": 0.4}
     rows = {
         run.run_id: [
             SimpleNamespace(run_id=f"{name}{number}", settings=SimpleNamespace(iteration=number)) for number in range(4)
         ]
-        for run, name in ((one, "x"), (two, "y"))
+        for run, name in ((first, "x"), (second, "y"))
     }
     monkeypatch.setattr(compare.repeated_runs, "siblings", lambda _, run: rows[run.run_id])
 
@@ -154,7 +154,7 @@ def test_iterations_are_paired_by_number(world, monkeypatch):
     assert (pair.paired.n_first, pair.paired.excluded) == (2, 4)
     assert pair.paired.difference == pytest.approx(0)  # +10 and -10 points
     assert (pair.welch.n_first, pair.welch.n_second) == (3, 3)
-    del rows[two.run_id][0]
+    del rows[second.run_id][0]
     assert (
         compare.comparison(session, runs, margin=0.05).pairs[0].paired is None
     )  # another margin, so the comparison is not cached
@@ -163,14 +163,14 @@ def test_iterations_are_paired_by_number(world, monkeypatch):
 def test_corrected_and_regressed_documents_are_listed(world):
     session, (first, second) = world
     compared = compare.comparison(session, [first, second])
-    found = compare.outcomes(compared, compared.pairs[0])
-    rows, total = compare.outcome_page(session, found, ["corrected", "regressed"])
+    result = compare.outcomes(compared, compared.pairs[0])
+    rows, total = compare.outcome_page(session, result, ["corrected", "regressed"])
     assert total == 2
     assert [(row.document_id, row.outcome, row.corrected, row.regressed) for row in rows] == [
         ("d3", "regressed", (), ("Beta",)),
         ("d1", "corrected", ("Alpha",), ()),
     ]
-    assert compare.outcome_page(session, found, ["corrected", "regressed"], label="Alpha")[1] == 1
+    assert compare.outcome_page(session, result, ["corrected", "regressed"], label="Alpha")[1] == 1
 
 
 def test_identical_runs_are_reported_as_identical(world):
@@ -254,13 +254,13 @@ def test_canary_run_repeats_documents_of_a_run(world, monkeypatch):
 
     asyncio.run(debates())
     assert run_data.ranked_runs(session)[0].run_id not in {row.run_id for row in model_drift.canary_runs(session, run)}
-    one = model_drift.drifts(session, run)[0]
-    assert one.documents == 3
-    assert one.counted == Coverage(3, {"not_sampled": 1})
-    assert set(one.changed) == {id for id in ids if FIRST[id] != SECOND[id]}
-    assert one.chance == Estimate(0.5, wilson(2, 4))  # d1 and d3 differ between the iterations
-    assert "canaries have another verdict: 67% (21% to 94%); iterations at one time differ on 50%" in one.sentence
-    assert one.models == ()  # the first run recorded no model name of the server
+    drift = model_drift.drifts(session, run)[0]
+    assert drift.documents == 3
+    assert drift.counted == Coverage(3, {"not_sampled": 1})
+    assert set(drift.changed) == {id for id in ids if FIRST[id] != SECOND[id]}
+    assert drift.chance == Estimate(0.5, wilson(2, 4))  # d1 and d3 differ between the iterations
+    assert "canaries have another verdict: 67% (21% to 94%); iterations at one time differ on 50%" in drift.sentence
+    assert drift.models == ()  # the first run recorded no model name of the server
     assert full_report(session, session.run(first))["drift"][0]["later"] == again.run_id
     monkeypatch.setattr(model_drift, "CANARIES", 1)
     third = model_drift.start_canary_run(session, session.store.runs.get(again.run_id))
@@ -296,15 +296,15 @@ def test_failed_canary_run_is_reported(world, failed, monkeypatch):
         await session.project.sink.state(again.run_id, "paused", StopReason("errors", "5 calls failed in a row."))
 
     asyncio.run(debates())
-    (found,) = model_drift.drifts(session, session.store.runs.get(first))
+    (result,) = model_drift.drifts(session, session.store.runs.get(first))
     problem = f"{failed} of 3 canaries failed. The canary run paused. 5 calls failed in a row."
     if failed == 3:
-        assert found.sentence == f"{again.run_id}: {problem}"
+        assert result.sentence == f"{again.run_id}: {problem}"
     else:
-        assert found.sentence.startswith(
+        assert result.sentence.startswith(
             "After 0.0 days 0 of 1 canaries have another verdict: 0% (0% to 79%); iterations"
         )
-        assert found.sentence.endswith(problem)
+        assert result.sentence.endswith(problem)
 
 
 def test_alternative_annotator_test_needs_three_people(world):

@@ -19,10 +19,10 @@ def session(tmp_path):
 
 
 def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
-    found = report.prefetch_scores(session)
+    result = report.prefetch_scores(session)
     run = session.runs()[-1]
-    assert found is not None
-    assert found.run.run_id == run.run_id
+    assert result is not None
+    assert result.run.run_id == run.run_id
     report.prefetch_tabs(session, run, "gold")
     monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("scores were computed again"))
     assert scores.evaluate(session, run, "gold").run.run_id == run.run_id

@@ -76,8 +76,8 @@ def test_document_without_a_list_of_the_role_is_excluded(session, run_id):
 
 def test_scores_of_a_reviewer_change_with_a_review(session, run_id):
     def accuracy():
-        found = scores.evaluate(session, session.run(run_id), annotator="reviewed@ann")
-        return found.n, found.scores["accuracy"].value
+        report = scores.evaluate(session, session.run(run_id), annotator="reviewed@ann")
+        return report.n, report.scores["accuracy"].value
 
     assert accuracy() == (0, None)
     decide(session, run_id, {"d0": {}}, actions.Attribution("ann"))
@@ -94,16 +94,16 @@ def test_unknown_run_and_reference(session, run_id):
 
 
 def test_evaluation_report(session, run_id):
-    found = scores.evaluate(session, session.run(run_id))
-    assert found.n == 4
-    assert found.scores.counts == {"Alpha": Counts(1, 1, 1, 1), "Beta": Counts(2, 0, 0, 2)}
-    assert [found.scores[key].value for key in ("macro_f1", "micro_f1", "accuracy")] == [0.75, 0.75, 0.75]
-    assert found.scores.cells == 8
-    exact = found.scores["subset_accuracy"]  # d0 and d3
+    report = scores.evaluate(session, session.run(run_id))
+    assert report.n == 4
+    assert report.scores.counts == {"Alpha": Counts(1, 1, 1, 1), "Beta": Counts(2, 0, 0, 2)}
+    assert [report.scores[key].value for key in ("macro_f1", "micro_f1", "accuracy")] == [0.75, 0.75, 0.75]
+    assert report.scores.cells == 8
+    exact = report.scores["subset_accuracy"]  # d0 and d3
     assert (exact.value, exact.interval) == (0.5, wilson(2, 4))
-    assert found.coverage.left_out == {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1}
-    assert found.excluded == 3
-    assert list(scores.role_scores(session, found.run)) == ["extractor", "critic"]
+    assert report.coverage.left_out == {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1}
+    assert report.excluded == 3
+    assert list(scores.role_scores(session, report.run)) == ["extractor", "critic"]
 
 
 def test_coverage_and_strict_scores(session, run_id):
@@ -140,9 +140,9 @@ def test_every_metric_is_the_same_in_json_csv_and_print(project, session, run_id
     run_id = make_run[kind](project)
     session.run_name = lambda id: f"Run {id}"
     run = session.run(run_id)
-    found = scores.evaluate(session, run)
+    result = scores.evaluate(session, run)
     report = full_report(session, run)
-    lines = {line["name"]: line for line in csv.DictReader(io.StringIO(to_table(found).removeprefix("\ufeff")))}
+    lines = {line["name"]: line for line in csv.DictReader(io.StringIO(to_table(result).removeprefix("\ufeff")))}
 
     def check(metric, estimate, value, interval, line, column):
         assert value == estimate.value
@@ -156,11 +156,11 @@ def test_every_metric_is_the_same_in_json_csv_and_print(project, session, run_id
         return at(part[path[0]], path[1:]) if path else part
 
     for metric in metrics.metrics(kind):
-        estimate, path = found.scores[metric.key], metric.path
+        estimate, path = result.scores[metric.key], metric.path
         interval = at(report["intervals"], path) if metric.interval is not None else None
         check(metric, estimate, at(report, path), interval, lines[metric.average or "all"], path[-1])
         assert printed(session, run_id, "All scores", metric.name)["value"] == escape(shown(metric, estimate))
-    for name, label in found.scores.labels.items():
+    for name, label in result.scores.labels.items():
         row = printed(session, run_id, f"Per {'dimension' if kind == 'rating' else 'label'}", name)
         for metric in metrics.metrics(kind, per_label=True):
             estimate = label[metric.key]
@@ -200,11 +200,11 @@ def test_scores_agree_with_counts_in_python(tmp_path, seed):
         run = session.run(run_id)
         names = {label.id: label.name for label in run.settings.codebook.labels}
         for reference, annotator in product(("gold", "reviewed"), ("verdict", "extractor", "critic")):
-            found = scores.evaluate(session, run, reference, annotator, intervals=False)
+            report = scores.evaluate(session, run, reference, annotator, intervals=False)
             n, excluded, exact, cells = count_cells(records, codebook.items, annotator, reference)
-            assert (found.n, found.excluded) == (n, excluded)
-            assert found.scores["subset_accuracy"].value == (exact / n if n else None)
-            counted = {name: count for name, count in found.scores.counts.items() if count != Counts()}
+            assert (report.n, report.excluded) == (n, excluded)
+            assert report.scores["subset_accuracy"].value == (exact / n if n else None)
+            counted = {name: count for name, count in report.scores.counts.items() if count != Counts()}
             assert counted == {
                 names[item]: Counts(
                     cells[item, True, True],
@@ -249,8 +249,8 @@ def test_summary_emphasises_the_main_finding(session, run_id):
     ],
 )
 def test_cases_behind_a_cell(session, run_id, label, cell, expected):
-    found = scores.cell_documents(session, session.run(run_id), label, cell)
-    assert [(one.document_id, one.error_by) for one in found] == expected
+    result = scores.cell_documents(session, session.run(run_id), label, cell)
+    assert [(row.document_id, row.error_by) for row in result] == expected
 
 
 def test_reviewed_labels_are_a_separate_reference(session, run_id):
@@ -260,9 +260,9 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
     actions.submit(session, run_id, ["d5"], actions.Attribution("ann"))
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 1, "latent": 5}
     # The reviewer changed Alpha to absent and confirmed Beta; the verdict had both.
-    found = scores.evaluate(session, session.run(run_id), "reviewed")
-    assert found.scores.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
-    assert found.coverage.count("no_reference") == 7
+    result = scores.evaluate(session, session.run(run_id), "reviewed")
+    assert result.scores.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
+    assert result.coverage.count("no_reference") == 7
     report = report_of(session, run_id, "reviewed")
     assert report["labels"]["Alpha"]["f1"] is None  # no positives
     assert report["macro"]["f1"] == 1.0  # only Beta has a score
@@ -311,9 +311,9 @@ def test_gold_of_several_raters_is_their_majority(project):
     asyncio.run(store_debate(project, run.run_id, "x", {"annotator": values}, values))
     session = sample_world.session_on(project)
     # Alpha has a majority of two to one; Beta is a tie and has no reference.
-    found = scores.evaluate(session, run).scores
-    assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts()}
-    assert (found["accuracy"].value, found["subset_accuracy"].value) == (1.0, 1.0)
+    result = scores.evaluate(session, run).scores
+    assert result.counts == {"Alpha": Counts(tp=1), "Beta": Counts()}
+    assert (result["accuracy"].value, result["subset_accuracy"].value) == (1.0, 1.0)
 
 
 def choice_run(project):
@@ -339,7 +339,7 @@ def test_steps_that_undo_each_other_are_reported(project):
     codebook = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
     project.store.documents.add([Document("y", {"text": "t"}, gold={"gold": sample_world.both("a")})])
     run = project.store.runs.create(make_settings(codebook), ["y"])
-    lists = {role: sample_world.both(own) for role, own in (("extractor", "a"), ("critic", "ab"), ("judge", "a"))}
+    lists = {role: sample_world.both(labels) for role, labels in (("extractor", "a"), ("critic", "ab"), ("judge", "a"))}
     asyncio.run(store_debate(project, run.run_id, "y", lists, sample_world.both("a")))
     text = "".join(part for part, _ in summary(debate_effect(sample_world.session_on(project), run)))
     assert text.startswith(
@@ -410,9 +410,9 @@ def test_overlap_with_another_field_survives_replaced_documents(project):
         Document(f"r{n}", {"text": story[: 2 * n - 1], "story": story}, gold={"gold": {"c": n}}) for n in range(2, 5)
     ]
     project.store.documents.add(kept, replace=True)
-    found = report_of(sample_world.session_on(project), run_id)["overlap"]["story"]["labels"]["Clarity"]
-    assert found["n"] == 3
-    assert found["spearman"] == pytest.approx(1.0)
+    result = report_of(sample_world.session_on(project), run_id)["overlap"]["story"]["labels"]["Clarity"]
+    assert result["n"] == 3
+    assert result["spearman"] == pytest.approx(1.0)
 
 
 def test_confusion_matrix_has_the_points_of_the_dimensions_own_scale(project):
@@ -510,9 +510,9 @@ def test_authors_are_a_reference_in_addition_to_gold(project):
     assert references == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0, "latent": 2}
     titles = [reference_names(name).title for name in ("gold@author", "author", "gold@ann")]
     assert titles == ["Authors", "Authors", "Rater ann"]
-    found = report_of(session, run.run_id, "author")
-    assert found["labels"] == report_of(session, run.run_id, "gold@author")["labels"]
-    assert (found["n"], found["labels"]["Alpha"]["tp"], found["labels"]["Beta"]["fn"]) == (2, 2, 1)
+    result = report_of(session, run.run_id, "author")
+    assert result["labels"] == report_of(session, run.run_id, "gold@author")["labels"]
+    assert (result["n"], result["labels"]["Alpha"]["tp"], result["labels"]["Beta"]["fn"]) == (2, 2, 1)
     # The majority of the three raters has Alpha absent on x.
     assert report_of(session, run.run_id)["labels"]["Alpha"]["fp"] == 1
 
@@ -570,9 +570,9 @@ def test_cells_labelled_by_only_one_side_are_not_scored(project):
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     session = sample_world.session_on(project)
     run = session.run(project.store.runs.create(settings, list(raters)).run_id)
-    found = scores.evaluate(session, run, "gold@ann", "gold@bob").scores
-    assert (found.n, found.excluded) == (2, 1)
-    assert found.counts == {"x": Counts(tp=2), "y": Counts(fn=1)}
+    result = scores.evaluate(session, run, "gold@ann", "gold@bob").scores
+    assert (result.n, result.excluded) == (2, 1)
+    assert result.counts == {"x": Counts(tp=2), "y": Counts(fn=1)}
 
 
 def test_efficient_front_excludes_dominated_runs() -> None:

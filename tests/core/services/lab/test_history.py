@@ -92,7 +92,7 @@ def test_preview_renders_messages_of_an_edited_template(session):
     block = slot_of("definitions")
     with_same_model = prompt_templates.render_template(settings, block, "The labels are secret.", document)
     assert len(with_same_model) == 3  # extractor, critic and judge all get the definitions
-    assert all("The labels are secret." in one.messages[0].content for one in with_same_model)
+    assert all("The labels are secret." in request.messages[0].content for request in with_same_model)
     (single,) = prompt_templates.render_template(settings, slot_of("reask"), "Again: {{ problem }}", document)
     assert single.messages[0].content.startswith("Again: ")
     with pytest.raises(PromptError) as raised:

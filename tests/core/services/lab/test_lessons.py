@@ -33,10 +33,10 @@ def accept_keyword(session: ProjectSession, label: str, word: str) -> None:
 
 def wait_for_trial(session: ProjectSession) -> lessons.AcceptedLessons:
     """Wait for the trial of the accepted lessons and return them."""
-    until(lambda: (found := lessons.accepted(session)) is not None and not found.is_running)
-    found = lessons.accepted(session)
-    assert found is not None
-    return found
+    until(lambda: (accepted := lessons.accepted(session)) is not None and not accepted.is_running)
+    result = lessons.accepted(session)
+    assert result is not None
+    return result
 
 
 def test_lessons_are_tried_together_against_known_labels(tmp_path):
@@ -47,14 +47,15 @@ def test_lessons_are_tried_together_against_known_labels(tmp_path):
         accept_keyword(session, SERVICE, "gondolier")
         shown = document_samples.labelled_ids(session, held_out=False)
         corrected, regressed = (sum(id.startswith(name) for id in shown) for name in "ps")
-        (label,) = [one for one in wait_for_trial(session).result.comparison.labels if one.name == "Service"]
+        (label,) = [label for label in wait_for_trial(session).result.comparison.labels if label.name == "Service"]
         assert (label.test.only_second, label.test.only_first) == (corrected, regressed)
         assert wait_for_trial(session).result.labelled == len(shown)
         assert wait_for_trial(session).labelled == 14, "held-out documents are counted, too"
         accept_keyword(session, CLEAN, "tap")  # a harmful lesson, visible in the trial of both
-        found = wait_for_trial(session)
-        assert len(found.lessons) == 2
-        assert {one.name: (one.test.only_second, one.test.only_first) for one in found.result.comparison.labels} == {
+        result = wait_for_trial(session)
+        assert len(result.lessons) == 2
+        changes = {label.name: label.test for label in result.result.comparison.labels}
+        assert {name: (test.only_second, test.only_first) for name, test in changes.items()} == {
             "Service": (corrected, regressed), "Cleanliness": (0, regressed)
         }  # fmt: skip
         assert suggestions.latest_scored_run(session) is None, "suggestions do not use the trial of lessons"
@@ -106,7 +107,7 @@ def test_lessons_that_replace_earlier_ones_are_undone_to_the_start(tmp_path):
         words = start.label(SERVICE).keywords
         change_service(session, description="B.", keywords=(*words, "waiter"))
         change_service(session, description="C.", keywords=words)  # the keyword is removed again
-        assert [(one.removed, one.added) for one in lessons.accepted(session).lessons] == [("A.", "C.")]
+        assert [(lesson.removed, lesson.added) for lesson in lessons.accepted(session).lessons] == [("A.", "C.")]
         assert lessons.undo(session) == (1, None)
         assert codebooks.codebook_status(session).codebook.labels == start.labels
 
@@ -163,8 +164,8 @@ def test_keyword_that_was_accepted_removed_and_accepted_again_is_one_lesson(tmp_
     with studio(tmp_path) as (_, session):
         start = codebooks.codebook_status(session).codebook
         words = start.label(SERVICE).keywords
-        for kept in ((*words, "waiter"), words, (*words, "waiter")):
-            change_service(session, keywords=kept)
+        for keywords in ((*words, "waiter"), words, (*words, "waiter")):
+            change_service(session, keywords=keywords)
         assert lessons.undo(session) == (1, None)
         assert codebooks.codebook_status(session).codebook.label(SERVICE).keywords == words
 
@@ -191,9 +192,9 @@ def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
         codebook_examples.add_example(session, run, CodebookExample("p0", SERVICE, "include", "A gondolier sang"))
         assert len(lessons.accepted(session).lessons) == 1
         suggestions.accept(session, suggestions.suggest_changes(session, run.run_id)[0])
-        found = wait_for_trial(session)
-        assert len(found.lessons) == 2
-        assert found.result.cells.corrected > 0
+        result = wait_for_trial(session)
+        assert len(result.lessons) == 2
+        assert result.result.cells.corrected > 0
         trial = session.store.lab.trials(lessons.SUBJECT)[-1]
         assert "p0" not in trial.sample["strata"], "the document of an example is not in the sample"
         assert not document_samples.held_out_among(session, list(trial.sample["strata"]))
@@ -211,7 +212,7 @@ def test_lessons_of_the_draft_stay_when_an_example_is_saved(tmp_path):
         accept_keyword(session, SERVICE, "gondolier")
         text = session.store.documents.texts([first])[first]
         codebook_examples.add_example(session, run, CodebookExample(first, SERVICE, "include", text))
-        assert {one.added for one in lessons.accepted(session).lessons} == {"gondolier", text}
+        assert {lesson.added for lesson in lessons.accepted(session).lessons} == {"gondolier", text}
 
 
 def test_lessons_accepted_before_the_review_are_tried_after_it(tmp_path):
@@ -228,9 +229,9 @@ def test_lessons_accepted_before_the_review_are_tried_after_it(tmp_path):
         assert wait_for_trial(session).result is None
         actions.submit(session, run.run_id, ids)
         lessons.try_when_due(session)
-        found = wait_for_trial(session)
-        assert found.result.labelled == len(document_samples.labelled_ids(session, held_out=False))
-        assert found.result.cells.corrected == found.result.labelled
+        result = wait_for_trial(session)
+        assert result.result.labelled == len(document_samples.labelled_ids(session, held_out=False))
+        assert result.result.cells.corrected == result.result.labelled
 
 
 def test_lessons_are_tried_on_documents_with_gold_too_when_a_few_are_reviewed(tmp_path):

@@ -35,40 +35,40 @@ def result_of(reference, before, after, book=BOOK, groups=None) -> TrialResult:
     return trial_result(documents, reference, Side("r1", "v1", before), Side("r2", "v2", after), book, groups)
 
 
-def counts(found: TrialResult) -> list[tuple[str, int, int]]:
+def counts(result: TrialResult) -> list[tuple[str, int, int]]:
     """Return each label with its corrected and regressed documents."""
-    return [(label.name, label.test.only_second, label.test.only_first) for label in found.comparison.labels]
+    return [(label.name, label.test.only_second, label.test.only_first) for label in result.comparison.labels]
 
 
 def test_documents_are_sorted_by_effect_regressions_first():
-    found = result_of(REFERENCE, BEFORE, AFTER)
-    assert [(one.document_id, one.effect) for one in found.documents] == [
+    result = result_of(REFERENCE, BEFORE, AFTER)
+    assert [(document.document_id, document.effect) for document in result.documents] == [
         ("d0", "broken"), ("d6", "broken"), ("d1", "fixed"), ("d4", "changed"), ("d5", "changed"), ("d2", "wrong"),
         ("d3", "same"),
     ]  # fmt: skip
-    assert found.labelled == 6
-    both = found.documents[1].cells
+    assert result.labelled == 6
+    both = result.documents[1].cells
     assert [(cell.item, cell.before, cell.after, cell.effect) for cell in both] == [
         ("a", False, True, "fixed"),
         ("b", True, False, "broken"),
     ]
-    opened = next(one for one in found.documents if one.document_id == "d5").cells
+    opened = next(document for document in result.documents if document.document_id == "d5").cells
     assert [(cell.item, cell.before, cell.after, cell.reference) for cell in opened] == [("a", None, True, True)]
-    assert counts(found) == [("A", 1, 0), ("B", 1, 2)], "without the unresolved d5, as in the scores"
-    assert (found.cells.corrected, found.cells.regressed) == (2, 2)
+    assert counts(result) == [("A", 1, 0), ("B", 1, 2)], "without the unresolved d5, as in the scores"
+    assert (result.cells.corrected, result.cells.regressed) == (2, 2)
 
 
 def test_scores_exclude_documents_without_a_verdict():
-    found = result_of(REFERENCE, BEFORE, AFTER)
+    result = result_of(REFERENCE, BEFORE, AFTER)
     # All scores use the five documents with a verdict in both runs, without d5.
     # F1 before: A has TP d0 d1, FP d2, FN d6, so 2/3; B has TP d6, FN d1 d2, so 1/2.
-    assert found.before.value == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert result.before.value == pytest.approx((2 / 3 + 1 / 2) / 2)
     # F1 after: A has TP d0 d1 d6, FP d2, so 6/7; B has TP d1, FP d0, FN d2 d6, so 2/5.
-    assert found.after.value == pytest.approx((6 / 7 + 2 / 5) / 2)
-    pair = found.comparison
-    assert pair.main.difference.value == pytest.approx(found.after.value - found.before.value)
+    assert result.after.value == pytest.approx((6 / 7 + 2 / 5) / 2)
+    pair = result.comparison
+    assert pair.main.difference.value == pytest.approx(result.after.value - result.before.value)
     assert pair.labels[0].difference.value == pytest.approx(6 / 7 - 2 / 3)
-    assert found.few
+    assert result.few
     assert (pair.scores.n, pair.scores.excluded) == (5, 1)
 
 
@@ -105,18 +105,18 @@ def test_switch_of_a_choice_counts_for_both_labels():
     reference, before, after = (
         np.array([[v] for v in column], dtype=float) for column in ([0, 1, 1], [1, 1, 0], [0, 0, 1])
     )
-    found = result_of(reference, before, after, book)
-    assert [one.effect for one in found.documents] == ["broken", "fixed", "fixed"]
+    result = result_of(reference, before, after, book)
+    assert [document.effect for document in result.documents] == ["broken", "fixed", "fixed"]
     # d0 misses A and takes B instead: in F1, both labels are worse.
-    assert counts(found) == [("A", 2, 1), ("B", 2, 1)]
-    assert (found.cells.corrected, found.cells.regressed) == (2, 1)
-    assert found.documents[0].cells[0].reference == "b"
+    assert counts(result) == [("A", 2, 1), ("B", 2, 1)]
+    assert (result.cells.corrected, result.cells.regressed) == (2, 1)
+    assert result.documents[0].cells[0].reference == "b"
 
 
 def test_wrong_value_that_becomes_another_wrong_one_is_a_change():
     book = Codebook(kind="choice", labels=(*BOOK.labels, Label(name="C", id="c")))
-    found = result_of(*(np.array([[v], [1.0]]) for v in (0.0, 1.0, 2.0)), book)
-    assert [(one.effect, [cell.effect for cell in one.cells]) for one in found.documents] == [
+    result = result_of(*(np.array([[v], [1.0]]) for v in (0.0, 1.0, 2.0)), book)
+    assert [(document.effect, [cell.effect for cell in document.cells]) for document in result.documents] == [
         ("changed", ["changed"]),
         ("same", []),
     ]
@@ -128,8 +128,8 @@ def test_wrong_value_that_becomes_another_wrong_one_is_a_change():
 def test_rating_is_right_if_it_is_less_than_a_point_off():
     book = Codebook(kind="rating", labels=BOOK.labels)
     reference = np.array([[1, 5], [3, X]], dtype=float)
-    found = result_of(reference, np.array([[1, 4], [X, 2]]), np.array([[1, 5], [3, 2]]), book)
-    assert [one.effect for one in found.documents] == ["fixed", "changed"], "d1 was undecided before"
+    result = result_of(reference, np.array([[1, 4], [X, 2]]), np.array([[1, 5], [3, 2]]), book)
+    assert [document.effect for document in result.documents] == ["fixed", "changed"], "d1 was undecided before"
     mean = np.array([[3.5, 3.5]])  # mean of two raters: less than a point away counts as right
     assert result_of(mean, np.array([[4.0, 5.0]]), np.array([[4.0, 4.0]]), book).documents[0].effect == "fixed"
 
@@ -139,12 +139,13 @@ def test_main_score_of_ratings_is_the_mean_correlation():
     rng = np.random.default_rng(1)
     reference = rng.integers(1, 6, (60, 2)).astype(float)
     before = rng.integers(1, 6, (60, 2)).astype(float)
-    found = result_of(reference, before, reference, book)
-    assert (found.comparison.main.metric, found.after.value) == ("macro_spearman", 1.0)
-    assert found.sentence.startswith("v2 is better on 60 shared documents: +")
-    assert "mean Spearman correlation" in found.sentence
+    result = result_of(reference, before, reference, book)
+    assert (result.comparison.main.metric, result.after.value) == ("macro_spearman", 1.0)
+    assert result.sentence.startswith("v2 is better on 60 shared documents: +")
+    assert "mean Spearman correlation" in result.sentence
     same = [np.mean(np.abs(before[:, column] - reference[:, column]) < 1) for column in (0, 1)]
-    assert [label.difference.value for label in found.comparison.labels] == pytest.approx([1 - share for share in same])
+    differences = [label.difference.value for label in result.comparison.labels]
+    assert differences == pytest.approx([1 - share for share in same])
 
 
 def test_rule_names_the_test_of_the_main_score_where_it_is_shown():

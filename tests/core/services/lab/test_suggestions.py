@@ -94,17 +94,17 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         sample = document_samples.project_sample(session, 20)
         trial = trials.start_trial(session, trials.definition_change(session), sample)
         until(lambda: not trials.is_trial_active(session, trial))
-        found = suggestions.suggest_changes(session)
-        assert found[0].part == "keywords"
-        assert "gondolier" in found[0].text or "sang" in found[0].text
-        example = next(one for one in found if one.part == "include")
+        result = suggestions.suggest_changes(session)
+        assert result[0].part == "keywords"
+        assert "gondolier" in result[0].text or "sang" in result[0].text
+        example = next(change for change in result if change.part == "include")
         (later,) = queue_runs(session, planning.Plan(limit=1))
         session.start_or_resume(later.run_id).result(30)
         assert suggestions.latest_scored_run(session) == later.run_id
-        assert suggestions.suggest_changes(session) != found
-        assert suggestions.suggest_changes(session, trial.after_run) == found  # suggestions of the chosen run
-        suggestions.dismiss(session, found[0])
-        assert found[0].name not in {one.name for one in suggestions.suggest_changes(session)}
+        assert suggestions.suggest_changes(session) != result
+        assert suggestions.suggest_changes(session, trial.after_run) == result  # suggestions of the chosen run
+        suggestions.dismiss(session, result[0])
+        assert result[0].name not in {suggestion.name for suggestion in suggestions.suggest_changes(session)}
         suggestions.accept(session, example)
         assert example.text in codebooks.codebook_status(session).codebook.label(service.id).include
         sample = document_samples.project_sample(session, 20)
@@ -138,8 +138,16 @@ def test_helpful_suggestions_are_listed_before_neutral_ones_with_more_errors(tmp
         session.start_or_resume(run.run_id).result(30)
         keywords = (*BOOK.label(service).keywords, "gondolier")  # the draft corrects these errors of the run already
         codebooks.save_draft(session, codebooks.change_label(BOOK, service, keywords=keywords))
-        found = [one for one in suggestions.suggest_changes(session, run.run_id) if one.part == "keywords"]
-        nets, errors = [one.net for one in found], [len(one.documents) for one in found]
+        keyword_changes = [
+            suggestion
+            for suggestion in suggestions.suggest_changes(session, run.run_id)
+            if suggestion.part == "keywords"
+        ]
+        nets, errors = [one.net for one in keyword_changes], [len(one.documents) for one in keyword_changes]
         assert nets == sorted(nets, reverse=True)
-        assert (found[0].label_id, found[-1].label_id, found[-1].net) == (clean, service, 0)
+        assert (keyword_changes[0].label_id, keyword_changes[-1].label_id, keyword_changes[-1].net) == (
+            clean,
+            service,
+            0,
+        )
         assert errors[0] < errors[-1]

@@ -27,9 +27,9 @@ def spec(**fields):
 
 def test_sweep_has_a_cell_for_every_combination():
     other = RoleModel(connection="x", model="y")
-    found = grid_cells(spec(versions={"a": ["1", "2"]}, role_models=[ROLE_MODEL, other], params={"p": [1, 2, 3]}))
-    assert len(found) == 12
-    assert (found[0].versions, found[0].role_model, found[0].params) == ({"a": "1"}, ROLE_MODEL, {"p": 1})
+    result = grid_cells(spec(versions={"a": ["1", "2"]}, role_models=[ROLE_MODEL, other], params={"p": [1, 2, 3]}))
+    assert len(result) == 12
+    assert (result[0].versions, result[0].role_model, result[0].params) == ({"a": "1"}, ROLE_MODEL, {"p": 1})
     assert SPEC.validate_python(SPEC.dump_python(spec(role_models=[ROLE_MODEL, other]), mode="json")) == spec(
         role_models=[ROLE_MODEL, other]
     )
@@ -178,5 +178,5 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
         done = sweeps.find_sweep(session, row.sweep)
         assert (done.state, done.message, done.progress["spent"]) == ("done", "", False)
-        assert [place.documents for place in sweeps.rank_cells(session, done)] == [5, 5]
+        assert [ranked.documents for ranked in sweeps.rank_cells(session, done)] == [5, 5]
         assert len(server.requests) == 20  # no request is repeated

@@ -55,9 +55,9 @@ def test_groups_are_the_independent_units_of_a_trial(tmp_path):
         codebooks.save_draft(session, changed)
         trial = trials.start_trial(session, trials.definition_change(session), draws.project_sample(session, 40))
         finish_trial(session, trial)
-        found = trials.trial_result(session, trial).comparison.labels[0]
-        assert (found.test.only_first, found.test.only_second > 12) == (0, True)
-        assert found.adjusted >= 0.125, "at most 4 groups: 2 of 16 sign patterns, before Holm's correction"
+        row = trials.trial_result(session, trial).comparison.labels[0]
+        assert (row.test.only_first, row.test.only_second > 12) == (0, True)
+        assert row.adjusted >= 0.125, "at most 4 groups: 2 of 16 sign patterns, before Holm's correction"
         run = session.run(trial.after_run)
         assert (score := history.score_run(session, run)).value.value == 1.0
         assert score.value.interval.low < 0.6, "4 groups, not 40 documents"
@@ -134,14 +134,13 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
     label = book.labels[0]
     codebooks.save_draft(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
     trial = finish_trial(session, trials.start_trial(session, trials.definition_change(session), sample))
-    found = trials.trial_result(session, trial.trial)
-    assert len(found.documents) == 20
-    assert found.count("broken") > 0
-    assert next(one for one in found.comparison.labels if one.name == label.name).test.only_first == found.count(
-        "broken"
-    )
-    assert found.after.value < found.before.value
-    broken = found.documents[0]
+    result = trials.trial_result(session, trial.trial)
+    assert len(result.documents) == 20
+    assert result.count("broken") > 0
+    compared = next(row for row in result.comparison.labels if row.name == label.name)
+    assert compared.test.only_first == result.count("broken")
+    assert result.after.value < result.before.value
+    broken = result.documents[0]
     assert (broken.cells[0].before, broken.cells[0].after, broken.cells[0].reference) == (False, True, False)
 
     version = codebooks.save(session, codebooks.codebook_status(session).codebook, "fewer words")
@@ -155,21 +154,21 @@ def test_figures_of_a_trial_equal_those_of_compare(session):
     codebooks.save_draft(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
     change = trials.definition_change(session)
     trial = finish_trial(session, trials.start_trial(session, change, draws.project_sample(session, 40))).trial
-    found = trials.trial_result(session, trial)
+    result = trials.trial_result(session, trial)
     runs = trial.before_run, trial.after_run
     compared = compare.comparison(session, runs)
     (pair,) = compared.pairs
-    assert (found.before, found.after) == tuple(column.scores.main for column in compared.columns)
-    assert (found.comparison.scores, found.comparison.main) == (pair.scores, pair.main)
-    assert found.comparison.documents == pair.documents
-    assert [(label.difference, label.test, label.adjusted, label.verdict) for label in found.comparison.labels] == [
+    assert (result.before, result.after) == tuple(column.scores.main for column in compared.columns)
+    assert (result.comparison.scores, result.comparison.main) == (pair.scores, pair.main)
+    assert result.comparison.documents == pair.documents
+    assert [(label.difference, label.test, label.adjusted, label.verdict) for label in result.comparison.labels] == [
         (label.difference, label.test, label.adjusted, label.verdict) for label in pair.labels
     ]
     outcomes = compare.outcomes(compared, pair).counts
-    assert found.count("broken") == outcomes["regressed"] + outcomes["mixed"] > 0
-    assert (found.count("fixed"), found.count("wrong")) == (outcomes["corrected"], outcomes["wrong"])
+    assert result.count("broken") == outcomes["regressed"] + outcomes["mixed"] > 0
+    assert (result.count("fixed"), result.count("wrong")) == (outcomes["corrected"], outcomes["wrong"])
     names = zip((trial.before, trial.after), (column.run.title for column in compared.columns), strict=True)
-    sentence = found.sentence
+    sentence = result.sentence
     for name, title in names:
         sentence = re.sub(rf"\b{name}\b", title, sentence)
     assert sentence == pair.sentence
@@ -182,8 +181,8 @@ def test_added_and_removed_labels_are_not_compared(session):
     trial = finish_trial(
         session, trials.start_trial(session, trials.definition_change(session), draws.project_sample(session, 5))
     )
-    found = trials.trial_result(session, trial.trial)
-    assert [label.name for label in found.comparison.labels] == list(book.names[1:])
+    result = trials.trial_result(session, trial.trial)
+    assert [label.name for label in result.comparison.labels] == list(book.names[1:])
 
 
 def test_source_of_an_example_in_either_codebook_has_no_reference(tmp_path):
@@ -204,8 +203,8 @@ def test_source_of_an_example_in_either_codebook_has_no_reference(tmp_path):
         codebooks.save_draft(session, book)
         change = trials.definition_change(session, planning.Plan(protocol="single"))
         trial = finish_trial(session, trials.start_trial(session, change, sample)).trial
-        found = trials.trial_result(session, trial)
-        assert (len(found.documents), found.labelled) == (5, 3)
+        result = trials.trial_result(session, trial)
+        assert (len(result.documents), result.labelled) == (5, 3)
 
 
 def test_run_after_a_change_shows_the_examples_of_an_earlier_run_before_it(tmp_path):
@@ -244,13 +243,17 @@ def test_new_label_of_a_choice_counts_as_a_wrong_decision(tmp_path):
         sample = draws.project_sample(session, 20)
         change = trials.definition_change(session, planning.Plan(protocol="single"))
         trial = finish_trial(session, trials.start_trial(session, change, sample)).trial
-        found = trials.trial_result(session, trial)
-        counts = [sum(int(id[1:]) % 2 == place for id in sample.ids) for place in (0, 1)]
-        assert (found.count("broken"), found.comparison.scores.n, found.labelled) == (counts[1], counts[1], counts[1])
-        assert (found.before.value, found.after.value, found.comparison.main.difference.value) == (1.0, 0.0, -1.0)
-        broken = next(one for one in found.documents if one.effect == "broken").cells[0]
+        result = trials.trial_result(session, trial)
+        counts = [sum(int(id[1:]) % 2 == parity for id in sample.ids) for parity in (0, 1)]
+        assert (result.count("broken"), result.comparison.scores.n, result.labelled) == (
+            counts[1],
+            counts[1],
+            counts[1],
+        )
+        assert (result.before.value, result.after.value, result.comparison.main.difference.value) == (1.0, 0.0, -1.0)
+        broken = next(document for document in result.documents if document.effect == "broken").cells[0]
         assert (broken.before, broken.after, broken.reference) == (service, tower, service)
-        other = next(one for one in found.documents if int(one.document_id[1:]) % 2 == 0).cells[0]
+        other = next(document for document in result.documents if int(document.document_id[1:]) % 2 == 0).cells[0]
         assert (other.before, other.reference, other.effect) == (clean, None, "changed"), "the label was removed"
 
 

@@ -57,25 +57,25 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert empty.missing == 5
     assert empty.labels[0].naive == pytest.approx(0.75)  # share by the word lists; the true share is 0.5
     _review(session, run, 24)
-    found = accuracy_estimate.estimate_accuracy(session, run)
-    assert found.reviewed == 24
-    assert found.drawn == 24
-    assert found.right.interval is not None
-    assert 0.875 in found.right.interval  # 12 of 96 labels are wrong
-    clean = found.labels[0]
+    result = accuracy_estimate.estimate_accuracy(session, run)
+    assert result.reviewed == 24
+    assert result.drawn == 24
+    assert result.right.interval is not None
+    assert 0.875 in result.right.interval  # 12 of 96 labels are wrong
+    clean = result.labels[0]
     assert clean.powered.interval is not None
     assert clean.sampled.interval is not None
     assert 0.5 in clean.powered.interval
     assert clean.naive == pytest.approx(0.75)
     scored = evaluate(session, run, "reviewed")
-    assert scored.scores["accuracy"] == found.right  # the scores use the same estimator
-    assert scored.scores["macro_f1"] == found.f1
-    assert scored.scores.labels[found.labels[0].name]["f1"] == found.labels[0].f1
-    assert (scored.basis.design, scored.basis.units, scored.basis.population) == ("sample", found.drawn, 48)
-    assert f"estimated for 48 documents from {found.drawn} random draws" in scored.describe_basis()
-    assert (found.more(0.01) or 0) > (found.more(0.25) or 0)
-    assert found.more(2.0) == 0
-    assert (found.more(0.001) or 0) <= 24
+    assert scored.scores["accuracy"] == result.right  # the scores use the same estimator
+    assert scored.scores["macro_f1"] == result.f1
+    assert scored.scores.labels[result.labels[0].name]["f1"] == result.labels[0].f1
+    assert (scored.basis.design, scored.basis.units, scored.basis.population) == ("sample", result.drawn, 48)
+    assert f"estimated for 48 documents from {result.drawn} random draws" in scored.describe_basis()
+    assert (result.more(0.01) or 0) > (result.more(0.25) or 0)
+    assert result.more(2.0) == 0
+    assert (result.more(0.001) or 0) <= 24
     actions.set_status(session, run.run_id, ["d00"], "Discarded", actions.Attribution("ada"))
     assert accuracy_estimate.estimate_accuracy(session, run).documents == 47
     actions.undo(session, actions.Attribution("ada"))
@@ -93,8 +93,8 @@ def test_documents_chosen_by_hand_are_excluded_from_the_estimate(workspace: Work
     session.store.codebooks.save(BOOK)
     run = annotate(session)
     actions.submit(session, run.run_id, [f"d{n:02}" for n in range(10)])
-    found = accuracy_estimate.estimate_accuracy(session, run)
-    assert (found.reviewed, found.drawn, found.right.value) == (10, 0, None)
+    result = accuracy_estimate.estimate_accuracy(session, run)
+    assert (result.reviewed, result.drawn, result.right.value) == (10, 0, None)
     scored = evaluate(session, run, "reviewed")
     assert (scored.n, scored.basis.design, scored.scores["accuracy"].interval) == (10, "by_hand", None)
     assert (scored.basis.units, scored.basis.population) == (10, 20)
@@ -123,6 +123,6 @@ def test_rating_is_correct_if_it_is_less_than_a_point_off(project: Project) -> N
         if number < 8:
             actions.edit(session, run.run_id, [line.document_id], "c", 5 if number < 2 else 4, ada)
         actions.submit(session, run.run_id, [line.document_id], ada, sampling=listed.draws[line.document_id])
-    found = accuracy_estimate.estimate_accuracy(session, finished)
-    assert found.right.value == pytest.approx(10 / 12)
+    result = accuracy_estimate.estimate_accuracy(session, finished)
+    assert result.right.value == pytest.approx(10 / 12)
     assert evaluate(session, finished, "reviewed").scores["near"].value == pytest.approx(10 / 12)

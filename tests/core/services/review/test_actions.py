@@ -17,8 +17,8 @@ def rows(session, run, **wanted):
 
 
 def test_row_shows_values_of_every_annotator(session, run):
-    found = rows(session, run)
-    d1 = found["d1"]
+    result = rows(session, run)
+    d1 = result["d1"]
     assert d1.values == {"a": False, "b": True}
     assert d1.gold == {"a": True, "b": True}
     assert d1.wrong == {"a"}
@@ -31,12 +31,12 @@ def test_row_shows_values_of_every_annotator(session, run):
 
 
 def test_unreadable_label_has_no_value(session, run):
-    found = rows(session, run)
-    assert found["d4"].values == {"a": None, "b": False}
-    assert found["d4"].wrong == frozenset()  # neither right nor wrong
-    assert found["d4"].reason == "unresolved"
-    assert found["d6"].reason == "failed"
-    assert found["d7"].values == {"a": None, "b": None}
+    result = rows(session, run)
+    assert result["d4"].values == {"a": None, "b": False}
+    assert result["d4"].wrong == frozenset()  # neither right nor wrong
+    assert result["d4"].reason == "unresolved"
+    assert result["d6"].reason == "failed"
+    assert result["d7"].values == {"a": None, "b": None}
 
 
 def test_filters_search_and_order(session, run):

@@ -69,12 +69,12 @@ def test_documents_of_one_group_are_one_case_of_the_intervals(project):
             submit_review(session, run, "bob", id, a=n % 2 > 0, b=True)
         return agreement.agreement_report(session, run).items[0]
 
-    own, shared = reviewed(12), reviewed(6)
-    assert (own.observed.value, own.alpha.value) == (shared.observed.value, shared.alpha.value)
+    single, shared = reviewed(12), reviewed(6)
+    assert (single.observed.value, single.alpha.value) == (shared.observed.value, shared.alpha.value)
     # The documents n and n + 6 of a group agree alike, so that six groups tell as much as six documents.
-    assert width(shared.observed) > 1.2 * width(own.observed)
-    assert width(shared.alpha) > 1.2 * width(own.alpha)
-    assert width(shared.kappa) > 1.2 * width(own.kappa)
+    assert width(shared.observed) > 1.2 * width(single.observed)
+    assert width(shared.alpha) > 1.2 * width(single.alpha)
+    assert width(shared.kappa) > 1.2 * width(single.kappa)
 
 
 def width(estimate):
@@ -174,8 +174,8 @@ def test_queue_filters_by_disagreeing_runs_and_by_length(session, run, project):
         await store_debate(project, other.run_id, "d1", {"extractor": {"b": True}}, {"a": False, "b": True})
 
     asyncio.run(debates())
-    found = queue.review_page(session, run, QueueFilter(reason="samples")).rows
-    assert [row.document_id for row in found] == ["d0"]
+    rows = queue.review_page(session, run, QueueFilter(reason="samples")).rows
+    assert [row.document_id for row in rows] == ["d0"]
     assert queue.review_page(session, run, QueueFilter(length="over 150 words")).total == 0
     assert queue.review_page(session, run, QueueFilter(length="up to 40 words")).total == 8
 
@@ -185,8 +185,8 @@ def test_annotators_are_compared_with_the_latent_truth(session, run):
     for name in ("ann", "bob"):
         for document in ("d0", "d1", "d2", "d3"):
             submit_review(session, run, name, document, a=document in ("d0", "d1"), b=True)
-    found = {one.name: one for one in agreement.rater_quality(session, run, "a")}
-    assert {"reviewed by ann", "reviewed by bob"} < set(found)
-    assert found["reviewed by ann"].documents == 4
-    assert set(found["reviewed by ann"].recalls) == {False, True}
-    assert all(value is None or 0 <= value <= 1 for one in found.values() for value in one.recalls.values())
+    by_name = {rater.name: rater for rater in agreement.rater_quality(session, run, "a")}
+    assert {"reviewed by ann", "reviewed by bob"} < set(by_name)
+    assert by_name["reviewed by ann"].documents == 4
+    assert set(by_name["reviewed by ann"].recalls) == {False, True}
+    assert all(value is None or 0 <= value <= 1 for rater in by_name.values() for value in rater.recalls.values())

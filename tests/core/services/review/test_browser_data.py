@@ -42,7 +42,7 @@ def test_shows_gold_roles_and_verdict_with_evidence_and_debate(session):
         run.title: sample_world.both("b"),
     }
     assert shown["reference"] == sample_world.both("ab")
-    assert [one["active"] for one in shown["debates"]] == [False]
+    assert [debate["active"] for debate in shown["debates"]] == [False]
     assert shown["debates"][0]["events"][-1]["kind"] == "verdict"
     assert {quote["match"] for quote in shown["evidence"]} == {"exact", "missing"}
 

@@ -43,9 +43,9 @@ def _correct(session: ProjectSession, run: RunRow, document: str, item: str, val
 
 
 def _suggested(session: ProjectSession, run: RunRow, document: str) -> tuple[CodebookExample, ...]:
-    found = actions.load_record(session, run, document)
-    assert found is not None
-    return codebook_examples.suggest_examples(session, run, found)
+    result = actions.load_record(session, run, document)
+    assert result is not None
+    return codebook_examples.suggest_examples(session, run, result)
 
 
 def test_correction_suggests_the_misleading_words(session: ProjectSession) -> None:
@@ -65,10 +65,10 @@ def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSessio
     for document in ("d0", "d1", "d2"):
         actions.submit(session, run.run_id, [document])
     example = CodebookExample("d0", PRICE, "exclude", "a  cleaning fee")
-    found = codebook_examples.preview_example(session, run, example)
-    assert (found.version, found.matching, found.stale) == (2, 2, 3)
-    assert (found.net.corrected, found.net.regressed, found.net.documents) == (0, 1, 2)
-    (change,) = found.changes
+    result = codebook_examples.preview_example(session, run, example)
+    assert (result.version, result.matching, result.stale) == (2, 2, 3)
+    assert (result.net.corrected, result.net.regressed, result.net.documents) == (0, 1, 2)
+    (change,) = result.changes
     assert (change.name, [field.field for field in change.fields]) == ("Price", ["exclude"])
     assert session.store.codebooks.latest().version == 1  # type: ignore[union-attr]
     assert codebook_examples.add_example(session, run, example, actor="ada") == 2
@@ -83,12 +83,12 @@ def test_example_with_a_negative_effect_is_not_offered(session: ProjectSession) 
     session.store.documents.add([Document("d9", {"text": "The city tax and a cleaning fee at checkout were high."})])
     run = annotate(session)
     _correct(session, run, "d0", PRICE, False)
-    found = actions.load_record(session, run, "d0")
-    assert found is not None
-    ((example, effect),) = codebook_examples.open_suggestions(session, run, found)
+    result = actions.load_record(session, run, "d0")
+    assert result is not None
+    ((example, effect),) = codebook_examples.open_suggestions(session, run, result)
     assert effect is not None
     actions.submit(session, run.run_id, ["d9"])  # here the fee is a price
-    assert codebook_examples.open_suggestions(session, run, found) == [(example, None)]
+    assert codebook_examples.open_suggestions(session, run, result) == [(example, None)]
 
 
 def test_example_extends_the_latest_codebook_after_a_label_was_deleted(session: ProjectSession) -> None:

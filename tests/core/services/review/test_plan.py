@@ -72,20 +72,20 @@ def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow])
     assert needed is not None
     assert finer is not None
     assert 20 <= needed < finer <= 200
-    made = Plan("share", CLEAN, 0.12, 0.1, needed)
-    plan.save_plan(session, run, made)
-    assert plan.current_plan(session, run) == made
-    assert plan.plan_status(session, run, made).estimate.value is None
-    status = plan.plan_status(session, run, made)
+    new_plan = Plan("share", CLEAN, 0.12, 0.1, needed)
+    plan.save_plan(session, run, new_plan)
+    assert plan.current_plan(session, run) == new_plan
+    assert plan.plan_status(session, run, new_plan).estimate.value is None
+    status = plan.plan_status(session, run, new_plan)
     while not status.enough:
         _review(session, run, 15)
-        status = plan.plan_status(session, run, made)
+        status = plan.plan_status(session, run, new_plan)
     assert status.drawn < 200
     assert status.estimate.interval is not None
     assert 0.5 in status.estimate.interval
     assert status.estimate.interval.high - status.estimate.interval.low <= 0.24
     assert "of the 200 documents are about Clean (95% interval" in plan.describe_result(BOOK, status)
-    assert plan.describe_claim(BOOK, made) == "share of Clean within 12 points"
+    assert plan.describe_claim(BOOK, new_plan) == "share of Clean within 12 points"
     plan.save_plan(session, run, None)
     assert plan.current_plan(session, run) is None
 
@@ -104,12 +104,12 @@ def test_f1_is_tested_once_after_the_planned_number(world: tuple[ProjectSession,
     needed = plan.plan_reviews(session, run, Plan("f1", CLEAN, 0.2, 0.1), 0.5)
     assert needed is not None
     assert needed <= 200
-    made = Plan("f1", CLEAN, 0.2, 0.1, 60)
-    plan.save_plan(session, run, made)
+    new_plan = Plan("f1", CLEAN, 0.2, 0.1, 60)
+    plan.save_plan(session, run, new_plan)
     _review(session, run, 40)
-    assert not plan.plan_status(session, run, made).enough
+    assert not plan.plan_status(session, run, new_plan).enough
     _review(session, run, 20)
-    status = plan.plan_status(session, run, made)
+    status = plan.plan_status(session, run, new_plan)
     assert status.enough
     assert status.estimate.interval is not None
     assert 0.8 in status.estimate.interval  # 100 true positives and 50 false positives
@@ -133,22 +133,22 @@ def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession,
     assert plan.describe_result(BOOK, strict) == "No verdicts can be accepted with an error of at most 5%."
 
 
-@pytest.mark.parametrize(("made", "result"), [
+@pytest.mark.parametrize(("planned", "result"), [
     (Plan("f1", CLEAN, 0.2, 0.1, 60), "F1 of Clean is 0."),
     (Plan("error", "", 0.35, 0.1, 30), "No verdicts can be accepted"),  # a quarter of them is wrong
 ])  # fmt: skip
 def test_reviews_after_the_planned_number_do_not_change_the_result(
-    world: tuple[ProjectSession, RunRow], made: Plan, result: str
+    world: tuple[ProjectSession, RunRow], planned: Plan, result: str
 ) -> None:
     session, run = world
-    plan.save_plan(session, run, made)
-    _review(session, run, made.reviews)
-    once = plan.plan_status(session, run, made)
+    plan.save_plan(session, run, planned)
+    _review(session, run, planned.reviews)
+    once = plan.plan_status(session, run, planned)
     assert once.enough
-    assert once.drawn == made.reviews
+    assert once.drawn == planned.reviews
     assert plan.describe_result(BOOK, once).startswith(result)
     _review(session, run, 90)
-    assert plan.plan_status(session, run, made) == once
+    assert plan.plan_status(session, run, planned) == once
 
 
 def test_documents_reviewed_otherwise_are_not_accepted_by_random_draws(world: tuple[ProjectSession, RunRow]) -> None:
@@ -156,10 +156,10 @@ def test_documents_reviewed_otherwise_are_not_accepted_by_random_draws(world: tu
     picked = [f"d{n:03}" for n in range(3, 160, 4)]  # 40 of the 50 wrong verdicts
     actions.edit(session, run.run_id, picked, CLEAN, False, actions.Attribution("ada"))
     actions.submit(session, run.run_id, picked, actions.Attribution("ada"))
-    made = Plan("error", "", 0.2, 0.05, 40)
-    plan.save_plan(session, run, made)
-    _review(session, run, made.reviews)
-    status = plan.plan_status(session, run, made)
+    new_plan = Plan("error", "", 0.2, 0.05, 40)
+    plan.save_plan(session, run, new_plan)
+    _review(session, run, new_plan.reviews)
+    status = plan.plan_status(session, run, new_plan)
     assert (status.accepted_documents, status.tested, status.population) == (160, 160, 200)
     assert plan.describe_result(BOOK, status) == (
         "At most 20% of all verdicts are wrong (95% confidence): 160 of the 160 documents that were not reviewed "
@@ -167,16 +167,16 @@ def test_documents_reviewed_otherwise_are_not_accepted_by_random_draws(world: tu
     )
     left = [f"d{n:03}" for n in range(180, 200)]
     actions.submit(session, run.run_id, left, actions.Attribution("ada"))
-    assert plan.plan_status(session, run, made) == status, "later reviews do not change the result"
+    assert plan.plan_status(session, run, new_plan) == status, "later reviews do not change the result"
 
 
 def test_all_documents_reviewed_give_the_exact_result(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    made = Plan("f1", CLEAN, 0.2, 0.1, 60)
-    plan.save_plan(session, run, made)
+    new_plan = Plan("f1", CLEAN, 0.2, 0.1, 60)
+    plan.save_plan(session, run, new_plan)
     for _ in range(4):
         _review(session, run, 50)
-    assert plan.plan_status(session, run, made).estimate.value == pytest.approx(0.8)
+    assert plan.plan_status(session, run, new_plan).estimate.value == pytest.approx(0.8)
 
 
 def _other_run(session: ProjectSession) -> RunRow:
@@ -197,17 +197,17 @@ def test_two_runs_are_compared_on_documents_where_they_differ(world: tuple[Proje
     assert 20 <= coarse < fine <= 200
     with pytest.raises(UsageError, match=r"differ on 12.5% of the labels"):
         plan.plan_reviews(session, run, Plan("better", "", 0.2, 0, other=other.run_id), 0.5)
-    made = Plan("better", "", 0.1, 0, coarse, other=other.run_id)
-    plan.save_plan(session, run, made)
-    assert plan.current_plan(session, run) == made
+    new_plan = Plan("better", "", 0.1, 0, coarse, other=other.run_id)
+    plan.save_plan(session, run, new_plan)
+    assert plan.current_plan(session, run) == new_plan
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=20), actor="ada")
     assert sum(int(document[1:]) % 4 == 3 for document in listed.draws) > 12, (
         "documents on which the runs differ come first"
     )
-    status = plan.plan_status(session, run, made)
+    status = plan.plan_status(session, run, new_plan)
     while not status.enough:
         _review(session, run, 15)
-        status = plan.plan_status(session, run, made)
+        status = plan.plan_status(session, run, new_plan)
     assert status.drawn < 100
     assert status.estimate.interval is not None
     assert 0.125 in status.estimate.interval
@@ -215,7 +215,7 @@ def test_two_runs_are_compared_on_documents_where_they_differ(world: tuple[Proje
     result = plan.describe_result(BOOK, status)
     assert result.startswith(f"{run.title} is better than {other.title}: +")
     assert "points of correct labels, 95% interval" in result
-    assert other.run_id in plan.describe_claim(BOOK, made)
+    assert other.run_id in plan.describe_claim(BOOK, new_plan)
 
 
 def test_comparison_needs_another_run_with_the_same_labels(world: tuple[ProjectSession, RunRow]) -> None:
@@ -291,11 +291,11 @@ def _rate(session: ProjectSession, run: RunRow, count: int) -> None:
         actions.submit(session, run.run_id, [document], ada, sampling=draw)
 
 
-def _status_after(session: ProjectSession, run: RunRow, made: Plan, count: int) -> plan.PlanStatus:
+def _status_after(session: ProjectSession, run: RunRow, planned: Plan, count: int) -> plan.PlanStatus:
     """Return the status of a saved plan after this many reviews."""
-    plan.save_plan(session, run, made)
+    plan.save_plan(session, run, planned)
     _rate(session, run, count)
-    return plan.plan_status(session, run, made)
+    return plan.plan_status(session, run, planned)
 
 
 @pytest.mark.parametrize(("label", "share"), [("", (2 / 4 + 1) / 2), ("f", 2 / 4), ("c", 1.0)])
@@ -312,8 +312,8 @@ def test_rating_is_correct_if_less_than_one_point_off(
 
 def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, _ = rated
-    made = Plan("correct", "f", 0.3, 0.3, 30)
-    status = _status_after(session, run, made, 30)
+    new_plan = Plan("correct", "f", 0.3, 0.3, 30)
+    status = _status_after(session, run, new_plan, 30)
     assert status.estimate.interval is not None
     assert 0.5 in status.estimate.interval
     assert "of the ratings Fluency of 40 documents are correct" in plan.describe_result(RATED, status)
@@ -321,8 +321,8 @@ def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSe
 
 def test_runs_of_ratings_are_compared_by_correct_ratings(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, other = rated
-    made = Plan("better", "", 0.1, 0, 30, other=other.run_id)
-    status = _status_after(session, run, made, 40)
+    new_plan = Plan("better", "", 0.1, 0, 30, other=other.run_id)
+    status = _status_after(session, run, new_plan, 40)
     # On fluency (1 0 -1 -1) / 2 in turn; 5 for 4 is wrong, 4.99 is right. Clarity does not differ.
     assert status.estimate.value == pytest.approx((0 + 1 - 1 - 1) / 2 / 4)
     assert plan.describe_result(RATED, status).startswith(f"{other.title} is better than {run.title}: +12.5 points")
@@ -330,8 +330,8 @@ def test_runs_of_ratings_are_compared_by_correct_ratings(rated: tuple[ProjectSes
 
 def test_accepted_ratings_have_no_dimension_that_is_one_point_off(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, _ = rated
-    made = Plan("error", "", 0.3, 0.05, 30)
-    status = _status_after(session, run, made, 30)
+    new_plan = Plan("error", "", 0.3, 0.05, 30)
+    status = _status_after(session, run, new_plan, 30)
     # All 20 verdicts on which the roles agree are right, although they are up to .99 points off; the others are wrong.
     assert (status.accepted, status.accepted_documents, status.estimate.value) == (2, 20, 0.0)
     assert plan.describe_result(RATED, status).endswith(

@@ -19,11 +19,11 @@ def record(roles: dict, evidence: dict) -> DocumentRecord:
 
 
 def test_quote_of_a_choice_belongs_to_the_label_its_role_chose():
-    found = record(
+    result = record(
         {"extractor": {"label": "hawk"}, "critic": {"label": "dove"}, "judge": {"label": None}},
         {role: (quote("label", "rise"),) for role in ("extractor", "critic", "judge", "clerk")},
     )
-    assert [(role, each.item) for role, each in actions.quotes_by_role(found)] == [
+    assert [(role, quote_found.item) for role, quote_found in actions.quotes_by_role(result)] == [
         ("extractor", "hawk"),
         ("critic", "dove"),
         ("judge", "label"),
@@ -32,5 +32,8 @@ def test_quote_of_a_choice_belongs_to_the_label_its_role_chose():
 
 
 def test_quote_of_a_multilabel_codebook_keeps_its_label():
-    given = (quote("food", "rates"), quote("staff", "will"))
-    assert actions.all_quotes(record({"extractor": {"food": True, "staff": False}}, {"extractor": given})) == given
+    quotes_given = (quote("food", "rates"), quote("staff", "will"))
+    assert (
+        actions.all_quotes(record({"extractor": {"food": True, "staff": False}}, {"extractor": quotes_given}))
+        == quotes_given
+    )

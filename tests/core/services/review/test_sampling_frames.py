@@ -42,14 +42,14 @@ def _queue(session: ProjectSession, run: RunRow, actor: str = "ada", **options: 
 
 def test_each_document_is_drawn_once_with_probability_by_size(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    found = _queue(session, run)
-    ids = [line.document_id for line in found.lines]
+    result = _queue(session, run)
+    ids = [line.document_id for line in result.lines]
     assert sorted(ids) == sorted(session.store.runs.document_ids(run.run_id))
     sizes = _sizes(session, run, 1)
     left = sum(sizes.values())
-    for place, document in enumerate(ids):
-        draw = found.draws[document]
-        assert (draw.remaining, draw.frame) == (60 - place, 1)
+    for position, document in enumerate(ids):
+        draw = result.draws[document]
+        assert (draw.remaining, draw.frame) == (60 - position, 1)
         assert draw.probability == pytest.approx(sizes[document] / left)
         left -= sizes[document]
     assert sizes["d59"] > 2 * sizes["d01"] > 2 * sizes["d00"]
@@ -85,7 +85,7 @@ def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> Non
     frames = Counter(draw.frame for draw in _queue(session, run).draws.values())
     assert frames == {2: 40}
     selections = session.store.sampling_frames.selections()
-    assert {(each.method, each.frame) for each in selections} == {("drawn", 1)}
+    assert {(selection.method, selection.frame) for selection in selections} == {("drawn", 1)}
     queue.save_review_settings(session, ReviewSettings(even=1.0))
     assert {draw.frame for draw in _queue(session, run).draws.values()} == {3}
     assert len(set(_sizes(session, run, 3).values())) == 1

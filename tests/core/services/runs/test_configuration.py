@@ -166,14 +166,14 @@ def test_rename_is_stored_and_can_be_undone(session):
 
 
 def test_several_runs_are_deleted_and_restored_together(session):
-    one, two = create_run(session), create_run(session)
-    deleted = {run.run_id: run.details.model_copy(update={"status": "deleted"}) for run in (one, two)}
+    first, second = create_run(session), create_run(session)
+    deleted = {run.run_id: run.details.model_copy(update={"status": "deleted"}) for run in (first, second)}
     change_details(session, deleted)
     assert session.store.runs.all() == []
     assert session.store.runs.latest_id() is None
-    assert session.store.runs.get(one.run_id) is not None, "a deleted run stays in the store"
+    assert session.store.runs.get(first.run_id) is not None, "a deleted run stays in the store"
     undo_details(session)
-    assert [run.run_id for run in session.store.runs.all()] == [one.run_id, two.run_id]
+    assert [run.run_id for run in session.store.runs.all()] == [first.run_id, second.run_id]
 
 
 def test_running_run_cannot_be_deleted(session, monkeypatch):

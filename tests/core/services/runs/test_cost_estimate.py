@@ -98,7 +98,9 @@ def test_estimate_uses_the_mean_length_of_all_documents(tmp_path: Path) -> None:
         (annotator,) = estimate_plan(session, plan, documents=120).roles
         settings = planning.build_settings(plan, BOOK, 1, session.models)
         prompts = [first_messages(settings, document)["annotator"] for document in (*short, *long)]
-        exact = sum(estimate_usage(sum(len(message.content) for message in each), 0).prompt_tokens for each in prompts)
+        exact = sum(
+            estimate_usage(sum(len(message.content) for message in prompt), 0).prompt_tokens for prompt in prompts
+        )
         assert annotator.prompt_tokens == pytest.approx(exact, rel=0.01)
 
 

@@ -47,12 +47,12 @@ def test_identical_requests_of_two_members_are_sent_once(session: ProjectSession
     shown = compare_plans(session, planning.Plan(), planning.Plan(params={"extra_rounds": 1}))
     assert shown.shared == 4 * 2
     assert shown.calls == 4 * (3 + 5 - 2)
-    made = planned_comparison.create_runs(session, shown, [f"d{n}" for n in range(4)])
+    runs = planned_comparison.create_runs(session, shown, [f"d{n}" for n in range(4)])
     assert planned_comparison.load_plans(session) == ()
-    assert len({run.experiment_id for run in made}) == 2
-    for run in made:
+    assert len({run.experiment_id for run in runs}) == 2
+    for run in runs:
         assert session.start_or_resume(run.run_id).result(60).state == "done"
-    second = session.store.runs.get(made[1].run_id)
+    second = session.store.runs.get(runs[1].run_id)
     assert second is not None
     assert (second.calls, second.cached_calls) == (4 * 3, 4 * 2)
 
@@ -61,9 +61,9 @@ def test_calls_are_shared_in_each_iteration_that_two_members_have(session: Proje
     shown = compare_plans(session, planning.Plan(iterations=3), planning.Plan(params={"extra_rounds": 1}, iterations=2))
     assert shown.shared == 4 * 2 * 2
     assert shown.calls == 4 * (3 * 3 + 2 * 5 - 2 * 2)
-    made = planned_comparison.create_runs(session, shown, [f"d{n}" for n in range(4)])
-    assert all(session.start_or_resume(run.run_id).result(60).state == "done" for run in made)
-    assert sum(session.run(run.run_id).cached_calls for run in made) == shown.shared
+    runs = planned_comparison.create_runs(session, shown, [f"d{n}" for n in range(4)])
+    assert all(session.start_or_resume(run.run_id).result(60).state == "done" for run in runs)
+    assert sum(session.run(run.run_id).cached_calls for run in runs) == shown.shared
 
 
 def test_member_that_cannot_run_gives_a_reason(session: ProjectSession) -> None:

@@ -47,7 +47,7 @@ def test_output_limit_depends_on_the_role_and_on_reasoning(model: str, sampling:
     settings = planning.build_settings(
         planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
     )
-    assert {one.sampling.output_limit for one in settings.role_models.values()} == {limit}
+    assert {role_model.sampling.output_limit for role_model in settings.role_models.values()} == {limit}
 
 
 @pytest.mark.parametrize(("temperature", "warned"), [(0.0, True), (0.7, False)])

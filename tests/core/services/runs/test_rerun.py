@@ -27,9 +27,9 @@ def test_base_of_a_rerun_is_the_latest_run_of_the_plan(session: ProjectSession) 
     queue_runs(session, planning.Plan())
     (run,) = queue_runs(session, plan)
     queue_runs(session, planning.Plan(protocol="single"))
-    found = rerun.base_run(session, plan)
-    assert found is not None
-    assert found.run_id == run.run_id
+    result = rerun.base_run(session, plan)
+    assert result is not None
+    assert result.run_id == run.run_id
 
 
 def test_base_of_a_rerun_depends_on_the_model(session: ProjectSession) -> None:
@@ -44,9 +44,9 @@ def test_models_and_parameters_of_a_run_are_used_from_now_on(session: ProjectSes
     assert rerun.use_run(session, run) == 0
     plan = planning.load_plan(session)
     assert (plan.protocol, plan.params["extra_rounds"], plan.seed) == ("ecj", 1, 7)
-    found = rerun.base_run(session, plan)
-    assert found is not None
-    assert found.run_id == run.run_id
+    result = rerun.base_run(session, plan)
+    assert result is not None
+    assert result.run_id == run.run_id
 
 
 def test_rerun_keeps_the_current_budget_and_the_documents(session: ProjectSession) -> None:

@@ -47,10 +47,10 @@ def test_vote_weight_of_a_choice_counts_the_labels_that_an_error_may_name(projec
     documents = [f"d{n}" for n in range(8)]
     project.store.documents.add(Document(id, {"text": id}) for id in documents)
     run = project.store.runs.create(make_settings(codebook), documents)
-    given = {id: {"label": "p" if n < 6 else "q"} for n, id in enumerate(documents)}
+    answers = {id: {"label": "p" if n < 6 else "q"} for n, id in enumerate(documents)}
     store_debates(
         store_debate(project, run.run_id, id, {"extractor": label, "critic": None, "judge": label}, label)
-        for id, label in given.items()
+        for id, label in answers.items()
     )
     session = session_on(project)
     decide(session, run.run_id, {id: {"label": "p"} for id in documents}, actions.Attribution("ada"))
