@@ -195,7 +195,7 @@ def next_document(unit: str) -> re.Pattern[str]:
     noun = rf"(?:{UNITS}|{re.escape(unit.split()[-1] if unit.split() else 'text')})"
     return re.compile(
         rf"^[ >#_-]*+(?:(?:the|next|new) ++)?(?:\w++ ++)?{noun}(?: #?\d| *+:)"
-        rf"|\bfor the (?:second|third|next) {noun}\b|^[ >]*+<document\b",
+        rf"|\bfor the (?:second|third|next) {noun}\b|^[ >]*+<(?:document|context)\b",
         re.IGNORECASE | re.MULTILINE,
     )
 
