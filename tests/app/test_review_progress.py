@@ -74,16 +74,19 @@ def _estimate(**fields: object) -> AccuracyEstimate:
 
 
 def test_accuracy_sentence_names_the_next_step() -> None:
-    assert "No document has a verdict" in view.accuracy_sentence(_estimate(documents=0))
-    assert "after 5 more documents in the order of the queue" in view.accuracy_sentence(_estimate())
-    assert "after 1 more document in the order" in view.accuracy_sentence(_estimate(drawn=4))
-    assert "Review more of the queue" in view.accuracy_sentence(_estimate(drawn=9))
+    assert "No document has a verdict" in view.accuracy_sentence(_estimate(documents=0), "multilabel")
+    assert "after 5 more documents in the order of the queue" in view.accuracy_sentence(_estimate(), "multilabel")
+    assert "after 1 more document in the order" in view.accuracy_sentence(_estimate(drawn=4), "multilabel")
+    assert "Review more of the queue" in view.accuracy_sentence(_estimate(drawn=9), "multilabel")
     known = Estimate(0.918, Interval(0.874, 0.95))
-    sentence = view.accuracy_sentence(_estimate(reviewed=60, drawn=12, right=known))
+    sentence = view.accuracy_sentence(_estimate(reviewed=60, drawn=12, right=known), "multilabel")
     assert "<b>91.8%</b> of labels are correct, 95% interval 87.4% to 95.0%" in sentence
     assert "Review about 7 more for ±3 points" in sentence
-    assert "All 400 documents are reviewed" in view.accuracy_sentence(_estimate(reviewed=400))
-    assert "All 400 documents are reviewed" in view.accuracy_sentence(_estimate(reviewed=400, right=known))
+    assert "All 400 documents are reviewed" in view.accuracy_sentence(_estimate(reviewed=400), "multilabel")
+    assert "All 400 documents are reviewed" in view.accuracy_sentence(
+        _estimate(reviewed=400, right=known), "multilabel"
+    )
+    assert "of ratings are correct" in view.accuracy_sentence(_estimate(reviewed=400, right=known), "rating")
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def _status(session: ProjectSession, run: RunRow) -> None:
         words = plan_sentence(run, plan.plan_status(session, run, current))
         st.html(f'<div class="moot-remark" role="status" data-plan>{words}</div>')
     else:
-        words = accuracy_sentence(accuracy_estimate.estimate_accuracy(session, run))
+        words = accuracy_sentence(accuracy_estimate.estimate_accuracy(session, run), run.settings.codebook.kind)
         st.html(f'<div class="moot-remark" role="status">{words}</div>')
 
 
@@ -256,11 +256,11 @@ def example_sentence(
     )
 
 
-def accuracy_sentence(estimate: AccuracyEstimate) -> str:
+def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
     """Return the accuracy estimate and the next step as one sentence in HTML."""
     if not estimate.documents:
         return "No document has a verdict for every label yet."
-    correct = f"<b>{format_percent(estimate.right.value, 1)}</b> of labels are correct"
+    correct = f"<b>{format_percent(estimate.right.value, 1)}</b> of {plan.values_noun(kind)} are correct"
     if estimate.complete:
         return f"All {estimate.documents:,} documents are reviewed: {correct}."
     if not estimate.has_interval and not estimate.missing:
@@ -282,7 +282,7 @@ def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     """Draw the estimates over all documents, and those of each label by method."""
     metric_strip(_figures(estimate))
     if not estimate.has_interval:
-        st.html(f'<div class="moot-remark">{accuracy_sentence(estimate)}</div>')
+        st.html(f'<div class="moot-remark">{accuracy_sentence(estimate, kind)}</div>')
         return
     measure = "mean rating" if kind == "rating" else "share of documents"
     heads = ["", f"Verdicts, {measure}", "Reviewed documents only", "Combined estimate", ""]
@@ -425,7 +425,8 @@ def _plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     else:
         new_plan = None
         if current is None:
-            st.html(f'<div class="moot-remark">{accuracy_sentence(estimate)} No plan is needed.</div>')
+            words = accuracy_sentence(estimate, run.settings.codebook.kind)
+            st.html(f'<div class="moot-remark">{words} No plan is needed.</div>')
     save = partial(plan.save_plan, session, run, actor=actor)
     with st.container(horizontal=True, gap="small"):
         if new_plan and st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(new_plan,)):
@@ -462,7 +463,7 @@ def _claim_fields(session: ProjectSession, run: RunRow) -> Plan:
     impossible = {"share", "f1"} if codebook.kind == "rating" else set()
     claims = [name for name in CLAIMS if name not in impossible and (name != "better" or other_runs)]
     left, right = st.columns(2)
-    values = plan.values_noun(codebook)
+    values = plan.values_noun(codebook.kind)
     titled = {name: CLAIMS[name].format(values=values) for name in claims}
     claim: Claim = left.selectbox("Claim", claims, format_func=titled.__getitem__, key="plan-claim")
     label = ""

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from core.codebook import Codebook, label_noun
+from core.codebook import Codebook, Kind, label_noun
 from core.errors import UsageError
 from core.formatting import format_count, format_number, format_percent, format_points
 from core.runs import RunRow
@@ -263,9 +263,9 @@ def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, status: 
     )
 
 
-def values_noun(codebook: Codebook) -> str:
+def values_noun(kind: Kind) -> str:
     """Return the name of the values that a claim counts: "ratings" or "labels"."""
-    return "ratings" if codebook.kind == "rating" else "labels"
+    return "ratings" if kind == "rating" else "labels"
 
 
 def describe_claim(codebook: Codebook, plan: Plan) -> str:
@@ -276,11 +276,11 @@ def describe_claim(codebook: Codebook, plan: Plan) -> str:
             return f"share of {codebook.label(plan.label).name} within {points} points"
         case "correct":
             of_label = f"of {codebook.label(plan.label).name} " if plan.label else ""
-            return f"share of correct {values_noun(codebook)} {of_label}within {points} points"
+            return f"share of correct {values_noun(codebook.kind)} {of_label}within {points} points"
         case "f1":
             return f"F1 of {codebook.label(plan.label).name} within {plan.points:.2f}"
         case "better":
-            values = values_noun(codebook)
+            values = values_noun(codebook.kind)
             return f"whether this run or {plan.other} has more correct {values}, if by {points} points or more"
         case "error":
             return f"at most {points}% of accepted verdicts are wrong"
@@ -310,7 +310,7 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         if estimate.value <= 0:  # the difference is shown above 0
             (other, best), ahead = status.names, replace(interval, low=-interval.high, high=-interval.low)
         span = format_interval(ahead, "points", named=True)
-        by = f"{format_points(abs(estimate.value))} points of correct {values_noun(codebook)}, {span}"
+        by = f"{format_points(abs(estimate.value))} points of correct {values_noun(codebook.kind)}, {span}"
         if estimate.clear:
             return f"{best} is better than {other}: {by}."
         return f"No significant difference between {best} and {other}: {by}."
@@ -321,7 +321,9 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         case "share":
             claim = f"{share} of the {everything} are about {name}"
         case "correct":
-            claim = f"{share} of the {values_noun(codebook)} {f'{name} ' if name else ''}of {everything} are correct"
+            claim = (
+                f"{share} of the {values_noun(codebook.kind)} {f'{name} ' if name else ''}of {everything} are correct"
+            )
         case _:
             span = format_interval(interval, digits=2, named=True)
             return f"F1 of {name} is {format_number(estimate.value, 2)} over {everything} ({span})."
@@ -372,7 +374,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
     most = float(apart.mean())
     if plan.points > most:
         raise UsageError(
-            f"The runs differ on {format_percent(most, 1)} of the {values_noun(run.settings.codebook)}, "
+            f"The runs differ on {format_percent(most, 1)} of the {values_noun(run.settings.codebook.kind)}, "
             f"so neither can be better by {format_percent(plan.points)}.",
             "Choose a smaller difference.",
         )
