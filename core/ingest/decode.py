@@ -42,8 +42,8 @@ _LATIN = (  # tried in this order: charset-normalizer takes short Spanish or Ger
 _LETTERS = frozenset().union(*(letters for _, letters in _LATIN))
 _RUNS = re.compile(r"[À-ÖØ-öø-ſ]{3,}")
 _OTHERS = [
-    "cp1250", "cp1251", "koi8_r", "cp866", "cp1253", "cp1255", "cp1256", "cp1257", "cp874", "cp932", "euc_jp", "gb18030", "big5", "cp949",
-    "euc_kr",
+    "cp1250", "cp1251", "koi8_r", "cp866", "cp1253", "cp1255", "cp1256", "cp1257", "cp874", "cp932", "euc_jp",
+    "gb18030", "big5", "cp949", "euc_kr",
 ]  # fmt: skip
 
 
