@@ -104,8 +104,8 @@ _LISTED_SCALE = 21
 """Largest number of scale points that are listed; some servers enforce lists of numbers, but not ranges."""
 
 INSTRUCTION = (
-    "Give this answer as one JSON object and nothing else, instead of the form above. Its keys, in this order, are "
-    "{keys}. Write names exactly as listed."
+    "Give this answer as one JSON object and nothing else, instead of the form above. {keys}. Write names exactly as "
+    "listed."
 )
 
 
@@ -142,7 +142,9 @@ def schema_for(request: Request, codebook: Codebook) -> Schema:
 
 def instruction(schema: Schema) -> str:
     """Return a sentence for the prompt, because a schema constrains a model without explaining the format."""
-    return INSTRUCTION.format(keys=", ".join(f'"{key}"' for key in schema["properties"]))
+    keys = [f'"{key}"' for key in schema["properties"]]
+    words = f"Its keys, in this order, are {', '.join(keys)}" if len(keys) > 1 else f"Its only key is {keys[0]}"
+    return INSTRUCTION.format(keys=words)
 
 
 def without_bounds(schema: Any) -> Any:

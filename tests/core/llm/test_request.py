@@ -15,7 +15,7 @@ from core.debate.reading.parse import read
 from core.debate.turns import ReplyForm, Request
 from core.engine.debate_runner import request_hash
 from core.llm.models import ModelLibrary
-from core.llm.request import request_schema, schema_for, without_bounds
+from core.llm.request import instruction, request_schema, schema_for, without_bounds
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.core.llm.asking import BOOK, MESSAGES, ask, refusing
 from tests.servers.scripted import reply_with
@@ -68,6 +68,7 @@ def test_schema_of_an_answer_alone_has_no_place_for_reasons() -> None:
     assert schemas["labels"]["properties"]["labels"]["items"]["required"] == ["label"]
     assert read('{"labels": [{"label": "Service"}]}', BOOK).present == (BOOK.labels[0].id,)
     assert read('{"label": "Bad"}', CHOICE).values == {"label": CHOICE.labels[1].id}
+    assert 'Its only key is "label".' in instruction(schemas["choice"])
 
 
 def test_schema_has_the_scale_of_each_dimension() -> None:
