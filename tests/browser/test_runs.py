@@ -77,6 +77,26 @@ def test_keys_move_select_rename_and_pin(page: Page) -> None:
     expect(page.locator(".leaderboard tbody tr").first).to_contain_text("Second best")
 
 
+def test_long_name_of_a_run_leaves_room_for_its_state(open_studio: OpenStudio, tmp_path: Path) -> None:
+    project = tmp_path / "long.duckdb"
+    annotate(project, "--limit", 2)
+    run_in_thread(rename, project, "Courtroom, a model with a long name at temperature 0.5, 200 documents")
+    _, page = open_studio("--project", project, path="/run")
+    head = page.locator(".st-key-run-header .moot-head")
+    state = head.locator(".moot-badge")
+    expect(state).to_have_text("done")
+    lines, badge = head.bounding_box(), state.bounding_box()
+    assert lines is not None
+    assert badge is not None
+    assert badge["y"] + badge["height"] <= lines["y"] + lines["height"], "a second line is hidden"
+
+
+def rename(path: Path, name: str) -> None:
+    """Rename all runs of a project."""
+    with Project(path) as project:
+        project.store.runs.describe({run.run_id: RunDetails(name=name) for run in project.store.runs.all()})
+
+
 def test_ticks_match_the_selection_after_a_filter_and_an_archived_run(page: Page) -> None:
     row = page.locator(".leaderboard tbody tr").first
     row.focus()
