@@ -25,6 +25,7 @@ from core.debate.context import DebateContext, Transcript
 from core.debate.protocol_spec import VOTE_RULES, Param, Params, Preset, ProtocolSpec, RequestCount
 from core.debate.turns import AttributedReply, Request, Role, Step, Verdict
 from core.debate.votes import in_consensus, is_majority, majority_verdict
+from core.formatting import format_count
 
 
 def debate(context: DebateContext) -> Step[Verdict]:
@@ -45,8 +46,16 @@ def debate(context: DebateContext) -> Step[Verdict]:
     )
     if verdict.status == "failed" or not votes:  # without a vote, there is neither a consensus nor a majority
         return verdict
-    outcome = f"consensus in round {number}" if agreed else f"no consensus in {number} rounds, the majority counts"
-    return replace(verdict, notes=(outcome, *verdict.notes))
+    return replace(verdict, notes=(_outcome(context, number, agreed=agreed), *verdict.notes))
+
+
+def _outcome(context: DebateContext, rounds: int, *, agreed: bool) -> str:
+    """Return the result of a debate with so many rounds of discussion in words."""
+    discussion = f"after {format_count(rounds, 'round')} of discussion"
+    if agreed:
+        return f"consensus {discussion}" if rounds else "consensus without discussion"
+    decided_by = "median" if context.codebook.kind == "rating" else "majority"
+    return f"no consensus {discussion}, the {decided_by} counts"
 
 
 def _requests(

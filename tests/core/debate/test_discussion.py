@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from core.codebook import Kind
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reply, ReplyError, Request
+from core.formatting import format_count
 from tests.core.debate.canned_debates import (
     CODEBOOKS,
     PRICE,
@@ -50,10 +51,10 @@ def run_discussion(*rounds: str, **params: object):
 @pytest.mark.parametrize(
     ("rounds", "label", "note"),
     [
-        (("SSS",), SERVICE, "consensus in round 0"),
-        (("SSP", "SSS"), SERVICE, "consensus in round 1"),
-        (("SSP", "SPP", "PPP"), PRICE, "consensus in round 2"),
-        (("SSP", "SSP", "SPP"), PRICE, "no consensus in 2 rounds, the majority counts"),
+        (("SSS",), SERVICE, "consensus without discussion"),
+        (("SSP", "SSS"), SERVICE, "consensus after 1 round of discussion"),
+        (("SSP", "SPP", "PPP"), PRICE, "consensus after 2 rounds of discussion"),
+        (("SSP", "SSP", "SPP"), PRICE, "no consensus after 2 rounds of discussion, the majority counts"),
     ],
 )
 def test_discussion_ends_with_consensus(rounds: tuple[str, ...], label: str, note: str) -> None:
@@ -124,7 +125,7 @@ def test_other_annotators_decide_if_one_fails() -> None:
     verdict, requests = run_discussion("SS!", "SS!", "SS!")
     assert verdict.values == {"label": SERVICE}
     assert len(requests) == 3  # two of three agree, so the failed annotator is not asked again
-    assert verdict.notes == ("consensus in round 0", "2 of 3 voted; the others gave nothing that can be read")
+    assert verdict.notes == ("consensus without discussion", "2 of 3 voted; the others gave nothing that can be read")
     assert run_discussion("SS-")[0].values == {"label": SERVICE}
 
 
@@ -155,7 +156,9 @@ def test_ratings_within_the_distance_agree_on_their_median() -> None:
     assert len(requests) == 3
     assert list(verdict.values.values()) == [3, 2, 5]
     strict = context_of(SPEC, "rating", within=0)
-    assert len(run_debate(SPEC, strict, respond)[1]) == 9
+    verdict, requests = run_debate(SPEC, strict, respond)
+    assert len(requests) == 9
+    assert verdict.notes == ("no consensus after 2 rounds of discussion, the median counts",)
 
 
 def test_consensus_on_labels_needs_identical_lists() -> None:
@@ -183,7 +186,12 @@ def test_number_of_requests_is_n_times_one_plus_r(
     assert last <= rounds
     assert verdict.status in ("verdict", "unresolved")
     if last < rounds:
-        assert verdict.notes[0] == f"consensus in round {last}"
+        assert verdict.notes[0] == _consensus(last)
+
+
+def _consensus(rounds: int) -> str:
+    how = f"after {format_count(rounds, 'round')} of" if rounds else "without"
+    return f"consensus {how} discussion"
 
 
 def test_distance_of_ratings_has_an_effect_on_ratings_alone() -> None:
