@@ -20,7 +20,8 @@ import math
 import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -29,7 +30,7 @@ import numpy.typing as npt
 from core.codebook import MAX_LABELS, MAX_STEPS, Codebook, Kind
 from core.errors import InputError
 
-VERSION = "9"
+VERSION = "10"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
 # Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 2.
@@ -45,6 +46,7 @@ BIAS_DEVIATION = 1.0
 PRESENT = 0.35
 FOLDS = 5
 MAX_EXPLAINED_WORDS = 3
+ROOT = 2**0.5
 
 Grid: TypeAlias = npt.NDArray[np.float64]
 """``[document, item]``: 1 and 0 for multiple labels, the label's index for a choice, a rating; NaN without a value."""
@@ -71,15 +73,11 @@ class Task:
         """Number of columns of a grid."""
         return 1 if self.kind == "choice" else self.labels
 
-    def ends(self, item: int) -> tuple[int, int]:
-        """Return the lowest and the highest value of an item; every whole number between them is a value, too."""
-        if self.kind == "rating":
-            return self.scales[item] if self.scales else (1, 5)
-        return 0, self.labels - 1 if self.kind == "choice" else 1
-
     def values(self, item: int) -> Grid:
-        """Return the possible values of an item, in the order of a probability's last axis."""
-        low, high = self.ends(item)
+        """Return the possible values of an item in ascending order, that of a probability's last axis."""
+        low, high = 0, self.labels - 1 if self.kind == "choice" else 1
+        if self.kind == "rating":
+            low, high = self.scales[item] if self.scales else (1, 5)
         return np.arange(low, high + 1, dtype=np.float64)
 
 
@@ -106,19 +104,30 @@ class Predictions:
     certainty: Grid
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Classifier:
-    """A trained classifier: ``tfidf`` is fitted (None without training examples), ``words`` are known codebook words.
+    """A trained classifier.
 
+    ``vocabulary`` are the words of TF-IDF and ``idf`` their weights, ``words`` the codebook's words that were found.
     ``centre`` is the mean vector of the training examples, empty without vectors. ``models`` has the weights
-    ``[feature, value]`` of each item; the last row is that of the bias.
+    ``[feature, value]`` of each item; the last rows are those of the evidence of each label and of the bias.
     """
 
     task: Task
-    tfidf: Any
+    vocabulary: tuple[str, ...]
+    idf: Grid
     words: tuple[str, ...]
     centre: Grid
-    models: tuple[Grid, ...]
+    models: tuple[Grid, ...] = ()
+
+    @cached_property
+    def tfidf(self) -> Any:
+        """TF-IDF of words, None without a vocabulary."""
+        if not self.vocabulary:
+            return None
+        tfidf = _new_tfidf(self.vocabulary)
+        tfidf.idf_ = self.idf
+        return tfidf
 
     def predict(self, examples: Sequence[Example]) -> Predictions:
         """Return values and certainties for documents. ValueError for a wrong number of labels."""
@@ -130,7 +139,7 @@ class Classifier:
         else:
             offsets = probabilities.argmax(axis=2)
         certainty = np.take_along_axis(probabilities, offsets[:, :, None], axis=2)[:, :, 0]
-        lowest = np.array([self.task.ends(item)[0] for item in range(self.task.items)], dtype=np.float64)
+        lowest = np.array([self.task.values(item)[0] for item in range(self.task.items)])
         return Predictions(offsets + lowest, certainty)
 
     def predict_proba(self, examples: Sequence[Example]) -> npt.NDArray[np.float64]:
@@ -140,26 +149,50 @@ class Classifier:
         """
         from scipy.special import softmax
 
-        prior = _prior(examples, self.task)
-        features = _features(examples, self.tfidf, self.words, self.centre)
+        features = self.features(examples)
         longest = max((weights.shape[1] for weights in self.models), default=0)
         result = np.zeros((len(examples), self.task.items, longest))
         for item, weights in enumerate(self.models):
-            logits = _with_prior(features, self.task, prior, item) @ weights
-            result[:, item, : weights.shape[1]] = softmax(logits, axis=1)
+            result[:, item, : weights.shape[1]] = softmax(features @ weights, axis=1)
         return result
 
     def explain(self, example: Example, item: int, value: float) -> tuple[str, ...]:
         """Return the words with the largest weights for an item's value, strongest first; empty without any."""
-        column = self.models[item][:, int(value) - self.task.ends(item)[0]]
-        row = _features([example], self.tfidf, self.words, self.centre).tocoo()
-        names = [*vocabulary_of(self.tfidf), *self.words]
+        column = self.models[item][:, int(value - self.task.values(item)[0])]
+        names = (*self.vocabulary, *self.words)
         gains: dict[str, float] = defaultdict(float)
+        row = self.features([example]).tocoo()
         for index, feature_value in zip(row.col, row.data, strict=True):
             if index < len(names):
                 gains[names[index]] += float(feature_value * column[index])
         strongest = sorted(gains, key=lambda name: (-gains[name], name))[:MAX_EXPLAINED_WORDS]
         return tuple(name for name in strongest if gains[name] > 0)
+
+    def features(self, examples: Sequence[Example]) -> Any:
+        """Return features scaled by the deviation of their weights, so that one penalty fits all of them.
+
+        All are divided by the root of 2, since a log-odds is the difference of the weights of two values. Vectors are
+        centred: what texts of one kind have in common would be a second bias, with a much larger deviation. A text
+        without a vector of this length is an average text.
+        """
+        from scipy import sparse
+
+        prior, count = _prior(examples, self.task), len(examples)
+        words = [[example.words.get(word, 0.0) for word in self.words] for example in examples]
+        vectors = [
+            self.centre if example.vector is None or example.vector.shape != self.centre.shape else example.vector
+            for example in examples
+        ]
+        dense = (
+            np.array(words).reshape(count, len(self.words)) * WORD_DEVIATION,
+            (np.array(vectors, dtype=np.float64).reshape(count, len(self.centre)) - self.centre) * TEXT_DEVIATION,
+            prior * SCORE_DEVIATION,
+            np.full((count, 1), BIAS_DEVIATION),
+        )
+        blocks = [sparse.csr_array(np.hstack(dense))]
+        if self.tfidf is not None:
+            blocks.insert(0, self.tfidf.transform([example.text for example in examples]) * TEXT_DEVIATION)
+        return sparse.hstack(blocks, format="csr") / ROOT
 
 
 def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> Classifier:
@@ -167,18 +200,22 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
 
     Documents without any decision are ignored. Deterministic. ValueError for shapes that do not match.
     """
-    prior = _prior(examples, task)
+    _prior(examples, task)
     grid = _check_reference(reference, len(examples), task)
     decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
     examples = [examples[index] for index in decided.tolist()]
-    prior, grid = prior[decided], grid[decided]
     words = tuple(sorted({word for example in examples for word in example.words}))
     vectors = [example.vector for example in examples if example.vector is not None]
     centre = np.array(vectors, dtype=np.float64).mean(axis=0) if vectors else np.zeros(0)
-    tfidf = _fit_tfidf([example.text for example in examples])
-    features = _features(examples, tfidf, words, centre)
-    models = (_train_item(task, features, prior, item, grid[:, item]) for item in range(task.items))
-    return Classifier(task, tfidf, words, centre, tuple(models))
+    try:
+        tfidf = _new_tfidf(None).fit([example.text for example in examples])
+        vocabulary, idf = tuple(map(str, tfidf.get_feature_names_out())), tfidf.idf_
+    except ValueError:  # scikit-learn's "empty vocabulary": no text contains a word
+        vocabulary, idf = (), np.zeros(0)
+    untrained = Classifier(task, vocabulary, idf, words, centre)
+    features = untrained.features(examples)
+    models = (_train_item(task, features, item, grid[decided, item]) for item in range(task.items))
+    return replace(untrained, models=tuple(models))
 
 
 def cross_val_predict(task: Task, examples: Sequence[Example], reference: npt.ArrayLike, *, share: float = 1.0) -> Grid:
@@ -207,105 +244,50 @@ def training_size(documents: int, share: float = 1.0) -> int:
     return round(share * documents * (1 - 1 / max(2, min(FOLDS, documents))))
 
 
-def new_tfidf() -> Any:
-    """Return TF-IDF of words that is not fitted yet."""
+def _new_tfidf(vocabulary: Sequence[str] | None) -> Any:
+    """Return TF-IDF of words that has no weights yet."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b")
+    return TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b", vocabulary=vocabulary)
 
 
-def _fit_tfidf(texts: Sequence[str]) -> Any:
-    """Fit TF-IDF on the words of the texts; None when no text contains a word."""
-    try:
-        return new_tfidf().fit(texts)
-    except ValueError:  # scikit-learn's "empty vocabulary"
-        return None
-
-
-def vocabulary_of(tfidf: Any) -> list[str]:
-    """Return the words of TF-IDF in the order of its features."""
-    return [] if tfidf is None else list(map(str, tfidf.get_feature_names_out()))
-
-
-def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], centre: Grid) -> Any:
-    """Return features scaled by the deviation of their weights, so that one penalty fits all of them.
-
-    Vectors are centred: what texts of one kind have in common would be a second bias, with a much larger deviation. A
-    text without a vector of this length is an average text.
-    """
-    from scipy import sparse
-
-    word_weights = [[example.words.get(word, 0.0) for word in words] for example in examples]
-    blocks = [sparse.csr_array(np.array(word_weights).reshape(len(examples), len(words)) * WORD_DEVIATION)]
-    if tfidf is not None:
-        blocks.insert(0, tfidf.transform([example.text for example in examples]) * TEXT_DEVIATION)
-    if len(centre):
-        vectors = (
-            centre if example.vector is None or example.vector.shape != centre.shape else example.vector
-            for example in examples
-        )
-        centred = np.array([vector - centre for vector in vectors]).reshape(-1, len(centre))
-        blocks.append(sparse.csr_array(centred * TEXT_DEVIATION))
-    return sparse.hstack(blocks, format="csr")
-
-
-def _with_prior(features: Any, task: Task, prior: Grid, item: int) -> Any:
-    """Append the evidence of the item (for a choice, of all labels) and the bias.
-
-    All are divided by the root of 2, since a log-odds is the difference of the weights of two values.
-    """
-    from scipy import sparse
-
-    item_prior = prior if task.kind == "choice" else prior[:, item : item + 1]
-    bias = np.full((len(prior), 1), BIAS_DEVIATION)
-    return (
-        sparse.hstack([features, sparse.csr_array(np.hstack([item_prior * SCORE_DEVIATION, bias]))], format="csr")
-        / 2**0.5
-    )
-
-
-def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Grid) -> Grid:
+def _train_item(task: Task, features: Any, item: int, reference: Grid) -> Grid:
     """Return the weights ``[feature, value]`` of an item. Without different answers they stay those of the words.
 
     The evidence of the words starts with a weight of 1, ratings start from the share of each rating.
     """
-    trained = ~np.isnan(reference)
-    prior = prior[trained]
-    values = task.values(item)
+    values, trained = task.values(item), ~np.isnan(reference)
     answers = np.searchsorted(values, reference[trained])
-    inputs = _with_prior(features[trained], task, prior, item)
-    weights = np.zeros((inputs.shape[1], len(values)))
+    weights = np.zeros((features.shape[1], len(values)))
+    evidence = np.arange(-1 - task.labels, -1)
+    own = evidence if task.kind == "choice" else evidence[[item]]
     if task.kind == "rating":
         counts = np.bincount(answers, minlength=len(values)) + 0.5
-        weights[-1] = np.log(counts / counts.sum()) * 2**0.5 / BIAS_DEVIATION
+        weights[-1] = np.log(counts / counts.sum()) * ROOT / BIAS_DEVIATION
     else:
-        initial = np.eye(task.labels) if task.kind == "choice" else np.array([[0.0, 1.0]])
-        weights[-1 - len(initial) : -1] = initial * 2**0.5 / SCORE_DEVIATION
-    if len(np.unique(answers)) > 1:
-        weights += _fit(inputs, inputs @ weights, np.eye(len(values))[answers])
-    return weights
+        weights[own] = np.eye(len(values))[-len(own) :] * ROOT / SCORE_DEVIATION
+    if len(np.unique(answers)) < 2:
+        return weights
+    return _fit(features[trained], weights, np.eye(len(values))[answers], np.setdiff1d(evidence, own))
 
 
-def _fit(features: Any, offsets: Grid, answered: Grid) -> Grid:
-    """Return MAP weights ``[feature, value]`` of a multinomial logistic regression with standard normal priors.
+def _fit(features: Any, initial: Grid, answered: Grid, fixed: npt.NDArray[np.int64]) -> Grid:
+    """Return MAP weights ``[feature, value]`` of a multinomial logistic regression with normal priors around others.
 
-    ``offsets`` ``[document, value]`` are added to the log-odds. ``answered`` is 1 for the value of each document and 0
-    for the others.
+    ``answered`` is 1 for the value of each document and 0 for the others. The weights of ``fixed`` features stay.
     """
     from scipy.optimize import minimize
-
-    shape = (features.shape[1], offsets.shape[1])
+    from scipy.special import log_softmax
 
     def loss(flat: Grid) -> tuple[float, Grid]:
-        weights = flat.reshape(shape)
-        logits = offsets + features @ weights
-        top = logits.max(axis=1, keepdims=True)
-        total = top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
-        slope = features.T @ (np.exp(logits - total) - answered) + weights
-        return float((total - (answered * logits).sum(axis=1, keepdims=True)).sum() + (flat @ flat) / 2), slope.ravel()
+        change = flat.reshape(initial.shape)
+        logs = log_softmax(features @ (initial + change), axis=1)
+        slope = features.T @ (np.exp(logs) - answered) + change
+        slope[fixed] = 0
+        return float(flat @ flat / 2 - (answered * logs).sum()), slope.ravel()
 
-    solution = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B").x
-    return np.asarray(solution.reshape(shape))
+    solution = minimize(loss, np.zeros(initial.size), jac=True, method="L-BFGS-B")
+    return np.asarray(initial + solution.x.reshape(initial.shape))
 
 
 def _prior(examples: Sequence[Example], task: Task) -> Grid:
@@ -319,9 +301,9 @@ def _check_reference(reference: npt.ArrayLike, documents: int, task: Task) -> Gr
     if grid.shape != (documents, task.items):
         raise ValueError(f"decisions of shape {grid.shape} for {documents} documents and {task.items} items")
     for item in range(task.items):
-        low, high = task.ends(item)
-        if np.any((grid[:, item] < low) | (grid[:, item] > high)):
-            raise ValueError(f"a decision lies outside {low:g} to {high:g}")
+        values = task.values(item)
+        if np.any((grid[:, item] < values[0]) | (grid[:, item] > values[-1])):
+            raise ValueError(f"a decision lies outside {values[0]:g} to {values[-1]:g}")
     return grid
 
 
@@ -333,23 +315,12 @@ _PARTS = frozenset({"DictNode", "ListNode", "TupleNode", "JsonNode", "TypeNode",
 def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
     """Return the classifier with plain ``facts`` about it (label names, training data) as a skops file.
 
-    The file holds a dict: ``facts``, ``task``, ``vocabulary`` and ``idf`` (words of TF-IDF and their weights),
-    ``words``, ``centre`` and ``models``. The rows of a model's weights are the vocabulary, the words, the vector, the
-    evidence and the bias.
+    The file holds a dict: ``facts`` and the fields of the classifier. The rows of a model's weights are the vocabulary,
+    the words, the vector, the evidence and the bias.
     """
     import skops.io
 
-    task, tfidf = classifier.task, classifier.tfidf
-    data = {
-        "facts": facts,
-        "task": {"kind": task.kind, "labels": task.labels, "scales": [list(scale) for scale in task.scales]},
-        "vocabulary": vocabulary_of(tfidf),
-        "idf": np.zeros(0) if tfidf is None else tfidf.idf_,
-        "words": list(classifier.words),
-        "centre": classifier.centre,
-        "models": list(classifier.models),
-    }
-    return bytes(skops.io.dumps(data))
+    return bytes(skops.io.dumps({"facts": facts, **asdict(classifier)}))
 
 
 def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str, Any]]:
@@ -396,17 +367,7 @@ def _check_contents(archive: zipfile.ZipFile, name: str) -> None:
         raise InputError(f"{name} holds types that a classifier does not need.", "It was not loaded.")
 
 
-def _load_tfidf(vocabulary: Sequence[str], idf: Grid) -> Any:
-    """Return a vectorizer with a vocabulary and its weights, None for no words."""
-    if not len(vocabulary):
-        return None
-    tfidf = new_tfidf()
-    tfidf.vocabulary_ = {str(word): index for index, word in enumerate(vocabulary)}
-    tfidf.idf_ = _numbers(idf, (len(tfidf.vocabulary_),))
-    return tfidf
-
-
-def _numbers(stored: Any, shape: tuple[int, ...]) -> Grid:
+def _numbers(stored: Any, *shape: int) -> Grid:
     """Return an array of a file. InputError for another shape and for anything but numbers."""
     array = np.asarray(stored, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
@@ -420,11 +381,10 @@ def _load_classifier(contents: dict[str, Any]) -> Classifier:
     if labels > MAX_LABELS or any(high - low >= MAX_STEPS for low, high in scales):
         raise InputError("The classifier has too many labels, or too long a scale.", "It was not loaded.")
     task = Task(contents["task"]["kind"], labels, scales)
-    tfidf = _load_tfidf(contents["vocabulary"], contents["idf"])
-    words = tuple(map(str, contents["words"]))
-    centre = _numbers(contents["centre"], (len(contents["centre"]),))
-    size = len(contents["vocabulary"]) + len(words) + len(centre) + (task.labels if task.kind == "choice" else 1) + 1
+    vocabulary, words = (tuple(map(str, contents[name])) for name in ("vocabulary", "words"))
+    idf, centre = _numbers(contents["idf"], len(set(vocabulary))), _numbers(contents["centre"], len(contents["centre"]))
     if len(contents["models"]) != task.items:
         raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
-    models = [_numbers(weights, (size, len(task.values(item)))) for item, weights in enumerate(contents["models"])]
-    return Classifier(task, tfidf, words, centre, tuple(models))
+    size = len(vocabulary) + len(words) + len(centre) + labels + 1
+    models = (_numbers(weights, size, len(task.values(item))) for item, weights in enumerate(contents["models"]))
+    return Classifier(task, vocabulary, idf, words, centre, tuple(models))
