@@ -8,8 +8,8 @@ keywords occur in it.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import orjson
@@ -18,7 +18,7 @@ from core.authors.questions import Feature, Prediction, Question
 from core.authors.requests import ANNOTATOR, ASSISTANT, FILTER, PREDICTOR, WRITER, EarlierAnswer
 from core.authors.selection import Example, keywords
 from core.baseline.evidence import example, find_evidence
-from core.baseline.lexicon import lexicon_of
+from core.baseline.lexicon import lexicon_of, tokenise
 from core.classifier.classifier import Task, train
 from core.classifier.text_similarity import TextSpace
 from core.codebook import Codebook, normalise
@@ -26,13 +26,8 @@ from core.debate.turns import Request
 
 MAX_EXAMPLES = 200
 """Latest answers that the built-in predictor learns from."""
-NAMED_BONUS = 0.15
-"""Score of an answer that the codebook names: it fits more texts than an answer that was made for one."""
-OWN_WEIGHT = 0.5
-"""Weight of the words of an answer itself against the texts that it was given for."""
 KEYWORD_BONUS = 0.2
-"""Score of an answer with a learned keyword in the text."""
-_WORD = re.compile(r"[^\W\d_]+")
+"""Score of an answer that the codebook names, as it fits more texts, and of one with a learned keyword in the text."""
 CHAT_NOTICE = (
     "This is Moot's built-in word-list model, not a language model: it cannot hold a conversation. {found}"
     "Write on, or choose a language model in the settings of this page."
@@ -44,21 +39,23 @@ def write_reply(request: Request, codebook: Codebook) -> str | None:
     inputs = request.inputs
     text, feature, question = str(inputs.get("text", "")), inputs.get("feature"), inputs.get("question")
     features, examples = inputs.get("features", ()), inputs.get("examples", ())
+    relevant = [n for n, feature in enumerate(features, 1) if _is_relevant(feature, codebook, text)]
+    if request.role == ANNOTATOR and isinstance(question, Question) and request.document is not None:
+        position = _choose(question, request.document.text, inputs.get("earlier", ()))
+        return f"The label is {position + 1 if question.is_numbered else question.options[position]}"
+    if request.role == ASSISTANT:
+        names = [features[n - 1].name for n in relevant if features[n - 1].values]
+        return CHAT_NOTICE.format(found=f"It found words about {', '.join(names)}. " if names else "")
     if request.role == FILTER:
-        numbers = [n for n, feature in enumerate(features, 1) if _is_relevant(feature, codebook, text)]
-        reply: dict[str, object] = {"relevant": numbers}
+        reply: dict[str, Any] = {"relevant": relevant}
     elif request.role == PREDICTOR and isinstance(feature, Feature):
         prediction = predict(feature, codebook, text, examples)
         reply = {"value": prediction.value, "certainty": round(100 * prediction.certainty, 4)}
     elif request.role == WRITER and isinstance(feature, Feature):
-        options = [] if feature.values else [value for value, _ in _ranked(feature, text, examples)]
-        reply = {"question": _question(feature), "options": options}
-    elif request.role == ANNOTATOR and isinstance(question, Question) and request.document is not None:
-        position = _choose(question, request.document.text, inputs.get("earlier", ()))
-        return f"The label is {position + 1 if question.is_numbered else question.options[position]}"
-    elif request.role == ASSISTANT:
-        names = [feature.name for feature in features if feature.values and _is_relevant(feature, codebook, text)]
-        return CHAT_NOTICE.format(found=f"It found words about {', '.join(names)}. " if names else "")
+        reply = {
+            "question": _question(feature),
+            "options": [] if feature.values else [*_scores(feature, text, examples)],
+        }
     else:
         return None
     return orjson.dumps(reply).decode()
@@ -68,21 +65,18 @@ def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[
     """Return the built-in prediction of a feature of ``codebook`` for a text."""
     examples = examples[-MAX_EXAMPLES:]
     if not feature.values:
-        ranked = _ranked(feature, text, examples)
-        return Prediction(ranked[0][0], ranked[0][1] / sum(score for _, score in ranked)) if ranked else Prediction()
-    feature_codebook = codebook if codebook.kind == "choice" else codebook.only(feature.item)
-    task = Task.of(feature_codebook)
-    values = list(feature.values)
-    instances = [instance for instance in examples if instance.value in values]
-    # A multilabel feature lists Yes before No, a task absence before presence.
-    ordered = reversed(values) if feature_codebook.kind == "multilabel" else values
-    codes = {value: float(code) for value, code in zip(ordered, task.values(0), strict=True)}
-    grid = np.array([[codes[instance.value]] for instance in instances]).reshape(len(instances), 1)
-    predicted = train(task, [example(feature_codebook, instance.text) for instance in instances], grid).predict(
-        [example(feature_codebook, text)]
-    )
-    value, certainty = float(predicted.values[0, 0]), float(predicted.certainty[0, 0])
-    return Prediction(next(answer for answer, code in codes.items() if code == value), certainty)
+        scores = _scores(feature, text, examples)
+        return Prediction(next(iter(scores)), max(scores.values()) / sum(scores.values())) if scores else Prediction()
+    part = codebook if codebook.kind == "choice" else codebook.only(feature.item)
+    task, values = Task.of(part), list(feature.values)
+    if part.kind == "multilabel":
+        values.reverse()  # a feature lists Yes before No, a task absence before presence
+    known = [instance for instance in examples if instance.value in values]
+    grid = np.array([values.index(instance.value) for instance in known], float).reshape(-1, 1) + task.values(0)[0]
+    trained = train(task, [example(part, instance.text) for instance in known], grid)
+    predicted = trained.predict([example(part, text)])
+    value = values[int(predicted.values[0, 0] - task.values(0)[0])]
+    return Prediction(value, float(predicted.certainty[0, 0]))
 
 
 def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
@@ -93,28 +87,25 @@ def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
     return not lexicon.usable[0] or bool(find_evidence(lexicon, text).hits[0])
 
 
-def _ranked(feature: Feature, text: str, examples: Sequence[Example]) -> list[tuple[str, float]]:
-    """Return the known answers to an open feature with their scores (above 0), the best first."""
-    answers: dict[str, str] = {normalise(suggestion): suggestion for suggestion in feature.suggestions}
-    texts_by_answer: dict[str, list[str]] = {key: [] for key in answers}
-    for instance in examples:
-        answers.setdefault(normalise(instance.value), instance.value)
-        texts_by_answer.setdefault(normalise(instance.value), []).append(instance.text)
-    if not answers:
-        return []
-    suggested = set(map(normalise, feature.suggestions))
-    texts = [*answers.values(), *(source for sources in texts_by_answer.values() for source in sources)]
-    alike = dict(zip(texts, TextSpace(texts).similarities([text])[0].tolist(), strict=True))
-    scores = {
-        key: OWN_WEIGHT * alike[answer]
-        + NAMED_BONUS * (key in suggested)
-        + max((alike[source] for source in texts_by_answer[key]), default=0)
-        for key, answer in answers.items()
+def _scores(feature: Feature, text: str, examples: Sequence[Example]) -> Mapping[str, float]:
+    """Return the scores (above 0) of the known answers to an open feature, the best first."""
+    answers = {normalise(answer): answer for answer in (*(one.value for one in examples), *feature.suggestions)}
+    learned = {
+        normalise(answer): {token for word in words for token, _, _ in tokenise(word)}
+        for answer, words in keywords(examples).items()
     }
-    words = f" {' '.join(_WORD.findall(text.casefold()))} "
-    for value, learned in keywords(examples).items():
-        scores[normalise(value)] += KEYWORD_BONUS * any(f" {word} " in words for word in learned)
-    return [(answers[key], scores[key] + 1e-3) for key in sorted(answers, key=lambda key: -scores[key])]
+    pairs = [*answers.items(), *((normalise(one.value), one.text) for one in examples)]
+    scores = dict.fromkeys(answers, 1e-3)
+    if pairs:
+        for (key, _), alike in zip(
+            pairs, TextSpace([source for _, source in pairs]).similarities([text])[0], strict=True
+        ):
+            scores[key] = max(scores[key], float(alike))
+    words = {word for word, _, _ in tokenise(text)}
+    for key in scores:
+        named = answers[key] in feature.suggestions
+        scores[key] += KEYWORD_BONUS * (named + (not words.isdisjoint(learned.get(key, ()))))
+    return {answers[key]: scores[key] for key in sorted(scores, key=lambda key: -scores[key])}
 
 
 def _question(feature: Feature) -> str:
@@ -122,19 +113,17 @@ def _question(feature: Feature) -> str:
         return feature.description
     first = feature.description.split(". ")[0].rstrip(".")
     detail = f" ({first})" if first else ""
-    if feature.values and set(feature.values) == {"Yes", "No"}:
+    if set(feature.values) == {"Yes", "No"}:
         return f"Does “{feature.name}” apply to what you wrote?{detail}"
     return f"What fits your text best: {feature.name}?{detail}"
 
 
 def _choose(question: Question, text: str, earlier: Sequence[EarlierAnswer]) -> int:
     """Return the position of the option that shares most with the text and with the author's earlier answers."""
-    options = list(question.options)
-    scores = TextSpace(options).similarities([text])[0]
-    scores = scores + np.array(find_evidence(lexicon_of(question.codebook), text).scores)
+    space = TextSpace(list(question.options))
+    scores = space.similarities([text])[0] + np.array(find_evidence(lexicon_of(question.codebook), text).scores)
     if earlier:
-        space = TextSpace([f"{previous.question} {previous.text}" for previous in earlier])
-        similarity = space.similarities([f"{question.text} {text}"])[0]
-        answers = TextSpace(options).similarities([previous.answer for previous in earlier])
-        scores = scores + (answers * similarity[:, None]).sum(axis=0) * 2
+        asked = TextSpace([f"{previous.question} {previous.text}" for previous in earlier])
+        similar = asked.similarities([f"{question.text} {text}"])[0]
+        scores += 2 * similar @ space.similarities([previous.answer for previous in earlier])
     return int(np.argmax(scores))

@@ -54,38 +54,32 @@ Lookup: TypeAlias = Callable[[str], ClassifierModel | None]
 
 def write_reply(request: Request, codebook: Codebook, document: Document, model: ClassifierModel) -> str:
     """Return the reply to a request, in the formats that the parser reads."""
-    predictions = model.predict(codebook, document)
-    opening = f"Classifier, not a language model, trained on {model.documents} reviewed documents:"
     numbers = {label.id: number for number, label in enumerate(codebook.labels)}
     values: dict[int, Value] = {}
-    undecided, lines = [], []
-    for prediction in predictions:
-        number = numbers.get(str(prediction.value if codebook.kind == "choice" else prediction.item))
+    undecided, lines = [], [f"Classifier, not a language model, trained on {model.documents} reviewed documents:"]
+    for prediction in model.predict(codebook, document):
+        value = prediction.value
+        number = numbers.get(str(value if codebook.kind == "choice" else prediction.item))
         if number is None:  # nothing was predicted, or a label that was deleted since
             continue
-        if prediction.value is None:
+        if value is None:
             undecided.append(number)
             continue
-        values[number] = True if codebook.kind == "choice" else prediction.value
-        if prediction.value is not False or prediction.certainty <= CERTAIN:
-            lines.append(_line(codebook.labels[number].name, prediction, document.text))
+        values[number] = True if codebook.kind == "choice" else value
+        if value is not False or prediction.certainty <= CERTAIN:
+            word = "present" if value is True else "absent" if value is False else value
+            stance = "" if codebook.kind == "choice" else f"{word}, "
+            words = f", by {', '.join(prediction.words)}" if prediction.words else ""
+            quote = _quoted(document.text, prediction.words)
+            lines.append(f"- {codebook.names[number]}: {stance}certainty {prediction.certainty:.2f}{words}{quote}")
     if codebook.kind == "choice" and not values:
         lines.append("The classifier was not trained on these labels, so the choice stays undecided.")
-    final = request.role == "judge"
-    return "\n".join([opening, *lines, *decision(codebook, values, undecided, final=final)])
-
-
-def _line(name: str, prediction: Prediction, text: str) -> str:
-    """Return a list item with a prediction, the words that count most, and the clause with the first of them."""
-    words = f", by {', '.join(prediction.words)}" if prediction.words else ""
-    value = prediction.value
-    value_text = "present" if value is True else "absent" if value is False else value
-    stance = "" if isinstance(value, str) else f"{value_text}, "
-    return f"- {name}: {stance}certainty {prediction.certainty:.2f}{words}{_quoted(text, prediction.words)}"
+    return "\n".join([*lines, *decision(codebook, values, undecided, final=request.role == "judge")])
 
 
 def _quoted(text: str, words: Sequence[str]) -> str:
+    """Return the clause with the first of the words that is in the text, after a colon."""
     lowered = text.lower()
     starts = (lowered.find(word) for word in words if len(lowered) == len(text))
     quotes = (quote_around(text, at, at + 1) for at in starts if at >= 0)
-    return next((f': "{quote}"' for quote in quotes if quote.strip()), "")
+    return next((f': "{quote}"' for quote in quotes if quote), "")
