@@ -25,7 +25,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from threading import Lock
 from typing import Any, TypeAlias
@@ -71,7 +71,8 @@ NEAR_WEIGHT = 0.1
 UNRELATED = 0.08
 CHOICE_SMOOTHING = 0.25  # added to the score of every label of a choice: one listed word makes it 5 times as likely
 
-MAX_WORD_GAP = 3  # characters between the words of a phrase
+_GAP = re.compile(r"[ \t\r\n\-–'’`/&]{0,3}")
+"""Characters between the words of a phrase."""
 MAX_QUOTE_CHARACTERS = 160
 
 _CLAUSE_END = re.compile(r"[.!?;…](?=\s|$)|[。！？；]|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|[\"“”„«»{}`]|\s[-–]\s|—|--+")
@@ -126,12 +127,12 @@ _DOUBTS = {
 """Passages in which a hit is doubted, by the reason."""
 
 
-def _search(*reasons: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"({_DOUBTS[reason]})" for reason in reasons), re.IGNORECASE)
-
-
-_REASONS = tuple(_DOUBTS)
-_ANY_DOUBT, _LABEL_DOUBT = _search(*_REASONS), _search(*_REASONS[:-1])
+_PATTERNS = {
+    is_choice: re.compile(
+        "|".join(f"({text})" for text in list(_DOUBTS.values())[: 3 if is_choice else 2]), re.IGNORECASE
+    )
+    for is_choice in (True, False)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,29 +196,13 @@ class Evidence:
                 scores[number] = max(scores[number], DERIVED_WEIGHT)
         return tuple(scores)
 
-    @cached_property
-    def ranked(self) -> tuple[int, ...]:
-        """The labels with a score, by score, number of hits, and first position in the text."""
-        firsts = (hits[0].start if hits else 0 for hits in self.hits)
-        ranks = zip(
-            (-score for score in self.scores),
-            (-len(hits) for hits in self.hits),
-            firsts,
-            range(len(self.hits)),
-            strict=True,
-        )
-        return tuple(number for score, *_, number in sorted(ranks) if score)
-
-    @cached_property
-    def selected(self) -> tuple[int, ...]:
-        """The labels that the words select: those present, or the chosen one if any label has a word."""
-        if self.lexicon.codebook.kind == "choice":
-            return self.ranked[:1]
-        return tuple(number for number, score in enumerate(self.scores) if score >= THRESHOLD)
-
-    def best(self, label: int) -> list[Hit]:
-        """Return the label's hits, the strongest first."""
-        return sorted(self.hits[label], key=lambda hit: (-hit.strength, hit.start))
+    def present(self, numbers: Iterable[int]) -> set[int]:
+        """Return the labels that words select: those present, or the one of these labels with most words, if any."""
+        if self.lexicon.codebook.kind != "choice":
+            return {number for number, score in enumerate(self.scores) if score >= THRESHOLD}
+        firsts = [hits[0].start if hits else 0 for hits in self.hits]
+        ranks = [(self.scores[n], len(self.hits[n]), -firsts[n], -n) for n in numbers if self.scores[n]]
+        return {-max(ranks)[-1]} if ranks else set()
 
     def quote(self, hit: Hit) -> str:
         """Return the clause around a hit as in the text, without a line break or double quotation mark."""
@@ -263,12 +248,9 @@ def find_evidence(lexicon: Lexicon, text: str, near: Near | None = None) -> Evid
 @lru_cache(maxsize=256)
 def _find_words(lexicon: Lexicon, text: str) -> Evidence:
     """Return the evidence of words. Cached, because several roles read the same text in a row."""
-    tokens = tokenise(text)
+    tokens, clauses = tokenise(text), tuple(clauses_of(text))
     english = _is_english({word for word, _, _ in tokens})
     matches = [match for match in _matches(lexicon, text, tokens) if match[0].listed or english is not False]
-    if all(term.label == NO_LABEL for term, _, _ in matches):
-        return Evidence(lexicon, text, (), ((),) * len(lexicon.usable), english)
-    clauses = tuple(clauses_of(text))
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
     for hit in sorted(_hits(lexicon, text, tokens, matches, clauses), key=lambda hit: hit.start):
         hits[hit.term.label].append(hit)
@@ -286,77 +268,50 @@ def _is_english(words: set[str]) -> bool | None:
     return True if not words.isdisjoint(_ENGLISH) else None
 
 
+def _matches(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Iterator[_Match]:
+    """Yield the terms found, with only spaces and hyphens between the words of a phrase."""
+    for position, (word, _, _) in enumerate(tokens):
+        for term in lexicon.index.get(word, ()):
+            found = tokens[position : position + len(term.pattern)]
+            if len(term.pattern) == 1 or (
+                len(found) == len(term.pattern)
+                and all(each in step for (each, _, _), step in zip(found, term.pattern, strict=True))
+                and all(_GAP.fullmatch(text, one[2], other[1]) for one, other in pairwise(found))
+            ):
+                yield term, position, position + len(found) - 1
+
+
 def _hits(
     lexicon: Lexicon, text: str, tokens: Sequence[Token], matches: Iterable[_Match], clauses: Sequence[Span]
 ) -> Iterator[Hit]:
     """Yield the hits among the matches: of each label, the longest term at a token, and of these the strongest."""
-    doubts = [
-        (match.start(), match.end(), _REASONS[(match.lastindex or 1) - 1])
-        for match in (_ANY_DOUBT if lexicon.codebook.kind == "choice" else _LABEL_DOUBT).finditer(text)
-    ]
-    numbers, words = _by_clause(tokens, clauses)
+    passages = list(_PATTERNS[lexicon.codebook.kind == "choice"].finditer(text))
     longest: dict[int, _Match] = {}  # by position
     taken: set[tuple[int, int]] = set()
+    words = cache(lambda clause: {word for word, _, _ in tokenise(text[slice(*clauses[clause])])})
     for match in sorted(matches, key=lambda match: (match[1] - match[2], not match[0].listed, not match[0].carries)):
         term, first, last = match
         places = [(term.label, position) for position in range(first, last + 1)]
         if taken.issuperset(places):
             continue
         taken.update(places)
-        for position in range(first, last + 1):
+        for _, position in places:
             longest.setdefault(position, match)
         if term.label != NO_LABEL:
             start, end = tokens[first][1], tokens[last][2]
-            doubt = _exclusion_doubt(lexicon, term, words[numbers[first]]) or _phrase_doubt(
-                lexicon, match, longest[first]
-            )
-            passage = bisect_right(doubts, (start, len(text))) - 1
-            if not doubt and passage >= 0 and start < doubts[passage][1]:
-                doubt = doubts[passage][2]
-            yield Hit(term, start, end, numbers[first], doubt)
+            clause = max(0, bisect_right(clauses, (start, len(text))) - 1)
+            doubt = _exclusion_doubt(lexicon, term, words, clause) or _phrase_doubt(lexicon, match, longest[first])
+            passage = passages[max(0, bisect_right(passages, start, key=re.Match.start) - 1)] if passages else None
+            if not doubt and passage is not None and passage.start() <= start < passage.end():
+                doubt = list(_DOUBTS)[(passage.lastindex or 1) - 1]
+            yield Hit(term, start, end, clause, doubt)
 
 
-def _by_clause(tokens: Sequence[Token], clauses: Sequence[Span]) -> tuple[list[int], list[set[str]]]:
-    """Return the number of each token's clause, and the words of each clause."""
-    numbers: list[int] = []
-    words: list[set[str]] = [set() for _ in clauses]
-    number = 0
-    for word, start, _ in tokens:
-        while number + 1 < len(clauses) and start >= clauses[number + 1][0]:
-            number += 1
-        numbers.append(number)
-        words[number].add(word)
-    return numbers, words
-
-
-def _matches(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Iterator[_Match]:
-    for position, (word, _, _) in enumerate(tokens):
-        for term in lexicon.index.get(word, ()):
-            last = position + len(term.pattern) - 1
-            if (
-                last == position
-                or (
-                    last < len(tokens)
-                    and tokens[last][0] in term.pattern[-1]  # nearly all others fail here
-                    and _is_phrase(term, text, tokens[position : last + 1])
-                )
-            ):
-                yield term, position, last
-
-
-def _is_phrase(term: Term, text: str, tokens: Sequence[Token]) -> bool:
-    """Return True if the tokens are the term's phrase, with only spaces and hyphens between them."""
-    if any(word not in step for (word, _, _), step in zip(tokens, term.pattern, strict=True)):
-        return False
-    gaps = (text[end:start] for (_, _, end), (_, start, _) in pairwise(tokens))
-    return all(len(gap) <= MAX_WORD_GAP and not gap.strip(" \t\r\n-–'’`/&") for gap in gaps)
-
-
-def _exclusion_doubt(lexicon: Lexicon, term: Term, clause: AbstractSet[str]) -> str:
+def _exclusion_doubt(lexicon: Lexicon, term: Term, words: Callable[[int], AbstractSet[str]], clause: int) -> str:
     """Return the doubt about a hit on a word of an exclude example, half of whose other words are in the clause."""
     for example, content in lexicon.exclusions[term.label]:
         other_words = [forms for forms in content if all(forms.isdisjoint(step) for step in term.pattern)]
-        shared = sum(not forms.isdisjoint(clause) for forms in other_words)
+        shared = sum(not forms.isdisjoint(words(clause)) for forms in other_words)
         if len(other_words) < len(content) and shared * 2 >= len(other_words):
             return f"used as in the exclude example: {_plain(example)}"
     return ""
@@ -390,7 +345,8 @@ def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...
 
 def select(codebook: Codebook, text: str) -> frozenset[str]:
     """Return the ids of the labels that the words alone select: those present, or the chosen one if there is one."""
-    return frozenset(codebook.labels[number].id for number in find_evidence(lexicon_of(codebook), text).selected)
+    present = find_evidence(lexicon_of(codebook), text).present(range(len(codebook.labels)))
+    return frozenset(codebook.labels[number].id for number in present)
 
 
 def example(codebook: Codebook, text: str, near: Near | None = None) -> Example:
@@ -422,38 +378,39 @@ def definition_probabilities(embed: Embed) -> Near:
     lock = Lock()
 
     @lru_cache(maxsize=CACHED)
-    def train(codebook: Codebook) -> tuple[list[int], Any]:
-        """Return the numbers of the labels that can be compared, and the model, whose first classes they are."""
+    def train(codebook: Codebook) -> Any:
+        """Return the model, whose first classes are the labels that can be compared; None for a single class."""
         from sklearn.linear_model import LogisticRegression
 
-        labels = [number for number, label in enumerate(codebook.labels) if not is_rest(codebook, label)]
-        classes = [_definition(codebook, codebook.labels[number]) for number in labels]
-        defined = {text.casefold() for texts in classes for text in texts}
-        if codebook.kind == "multilabel":
-            classes += [
-                [w for w in words[:ASPECT_WORDS] if w.casefold() not in defined]
-                for words in other_aspects(codebook.names)
-            ]
-        texts = [text for class_texts in classes for text in class_texts]
-        answers = [number for number, class_texts in enumerate(classes) for _ in class_texts]
+        classes = {number: _definition(codebook, label) for number, label in enumerate(codebook.labels)}
+        defined = {text.casefold() for texts in classes.values() for text in texts}
+        for words in other_aspects(codebook.names) if codebook.kind == "multilabel" else ():
+            classes[len(classes)] = [word for word in words[:ASPECT_WORDS] if word.casefold() not in defined]
+        pairs = [(number, text) for number, texts in classes.items() for text in texts]
+        if len({number for number, _ in pairs}) < 2:
+            return None
         # balanced, because the length of a list tells how much somebody wrote, and not how frequent a label is
         model = LogisticRegression(C=INVERSE_PENALTY, class_weight="balanced", max_iter=1000)
-        return labels, model.fit(normalised(embed(texts)), answers) if len(set(answers)) > 1 else None
+        return model.fit(normalised(embed([text for _, text in pairs])), [number for number, _ in pairs])
 
     @lru_cache(maxsize=CACHED)
     def probabilities(codebook: Codebook, text: str) -> tuple[float, ...]:
         with lock:  # many documents start at once, and all of them would embed the definitions
-            labels, model = train(codebook)
-        result = [0.0] * len(codebook.labels)
+            model = train(codebook)
+        chances: dict[int, float] = {}
         if model is not None:
-            for number, chance in zip(labels, model.predict_proba(normalised(embed([text])))[0], strict=False):
-                result[number] = float(chance)
-        return tuple(result)
+            chances = dict(
+                zip(model.classes_.tolist(), *model.predict_proba(normalised(embed([text]))).tolist(), strict=True)
+            )
+        return tuple(chances.get(number, 0.0) for number in range(len(codebook.labels)))
 
     return probabilities
 
 
 def _definition(codebook: Codebook, label: Label) -> list[str]:
+    """Return the texts that define a label; none for the label for the rest."""
+    if is_rest(codebook, label):
+        return []
     common_words = starters(label.name, (other.name for other in codebook.labels if other.id != label.id))
     described = f"{label.name}: {label.description}" if label.description else ""
     texts = (label.name, described, *label.include, *label.keywords, *common_words)

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from core.baseline.evidence import MAX_QUOTE_CHARACTERS, find_evidence
 from core.baseline.lexicon import Lexicon, Source, Term, content_words, forms, lexicon_of
@@ -47,20 +47,16 @@ class KeywordProposal:
     example: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Clause:
-    """A clause of document number ``document``, and the terms that carry labels in it."""
+class _Clause(NamedTuple):
+    """A clause of document number ``document``, and the terms and labels that are carried in it."""
 
     document: int
     text: str
-    terms: frozenset[Term]
-
-    @property
-    def labels(self) -> set[int]:
-        return {term.label for term in self.terms}
+    terms: set[Term]
+    labels: set[int]
 
 
-_Found: TypeAlias = tuple[int, str, ProposalSource, set[int], set[int]]
+_Found: TypeAlias = tuple[int, str, ProposalSource, Collection[int], Collection[int]]
 """Label number, word, source, the numbers of the clauses with the word, and of those with another word of the label."""
 
 
@@ -71,57 +67,51 @@ def propose_keywords(codebook: Codebook, texts: Sequence[str]) -> tuple[KeywordP
     """
     lexicon = lexicon_of(codebook)
     clauses = [clause for number, text in enumerate(texts) for clause in _clauses(lexicon, number, text)]
-    proposals: dict[int, list[KeywordProposal]] = defaultdict(list)
-    for label, word, source, indices, together in (*_defined(clauses), *_associated(lexicon, clauses)):
-        documents, beside = ({clauses[index].document for index in group} for group in (indices, together))
-        if len(documents) >= LEAST_DOCUMENTS:
-            example = textwrap.shorten(clauses[min(together or indices)].text, MAX_QUOTE_CHARACTERS, placeholder=" …")
+    proposals: dict[int, list[KeywordProposal]] = {number: [] for number in range(len(codebook.labels))}
+    for label, word, source, places, together in (*_defined(clauses), *_associated(lexicon, clauses)):
+        documents, beside = (len({clauses[place].document for place in group}) for group in (places, together))
+        if documents >= LEAST_DOCUMENTS:
+            example = textwrap.shorten(clauses[min(together or places)].text, MAX_QUOTE_CHARACTERS, placeholder=" …")
             id = codebook.labels[label].id
-            proposals[label].append(KeywordProposal(id, word, source, len(documents), len(beside), example))
-    ranked = (
-        sorted(proposals[n], key=lambda proposal: (-proposal.documents, proposal.word))
-        for n in range(len(codebook.labels))
-    )
-    return tuple(proposal for label_proposals in ranked for proposal in label_proposals[:MOST])
+            proposals[label].append(KeywordProposal(id, word, source, documents, beside, example))
+    ranked = (sorted(group, key=lambda proposal: (-proposal.documents, proposal.word)) for group in proposals.values())
+    return tuple(proposal for group in ranked for proposal in group[:MOST])
 
 
 def _clauses(lexicon: Lexicon, document: int, text: str) -> Iterator[_Clause]:
     evidence = find_evidence(lexicon, text)
-    hits = [hit for label_hits in evidence.hits for hit in label_hits if hit.term.carries and not hit.doubt]
-    for number, (start, end) in enumerate(evidence.clauses or ((0, len(text)),)):
-        yield _Clause(document, text[start:end], frozenset(hit.term for hit in hits if hit.clause == number))
+    hits = [hit for label_hits in evidence.hits for hit in label_hits if hit.carries]
+    for number, (start, end) in enumerate(evidence.clauses):
+        terms = {hit.term for hit in hits if hit.clause == number}
+        yield _Clause(document, text[start:end], terms, {term.label for term in terms})
 
 
 def _defined(clauses: Sequence[_Clause]) -> Iterator[_Found]:
     """Yield words that carry a label by its definition or its name."""
-    occurrences: dict[Term, set[int]] = defaultdict(set)
-    together: dict[Term, set[int]] = defaultdict(set)
-    for index, clause in enumerate(clauses):
-        for term in clause.terms:
-            if not term.listed:
-                occurrences[term].add(index)
-                if any(other.label == term.label and other.key.isdisjoint(term.key) for other in clause.terms):
-                    together[term].add(index)
-    for term, indices in occurrences.items():
-        yield term.label, term.text, term.source, indices, together[term]
+    places: dict[Term, dict[int, bool]] = defaultdict(dict)  # by clause, whether the label has another word there
+    for number, (_, _, terms, _) in enumerate(clauses):
+        for term in terms:
+            others = (other for other in terms if other.label == term.label)
+            places[term][number] = any(other.key.isdisjoint(term.key) for other in others)
+    for term, beside in places.items():
+        if not term.listed:
+            yield term.label, term.text, term.source, beside, [number for number in beside if beside[number]]
 
 
 def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Found]:
     """Yield words outside the codebook that occur almost only beside words of one label."""
-    codebook_forms = {
-        form for terms in lexicon.index.values() for term in terms for step in term.pattern for form in step
-    }
-    words = [{word for word in content_words(clause.text) if len(word) > 2 and word.isalpha()} for clause in clauses]
-    vocabulary = frozenset[str]().union(*words)
-    occurrences: dict[str, set[int]] = defaultdict(set)
-    for index, clause_words in enumerate(words):
-        for word in clause_words:
-            if word not in codebook_forms:
-                occurrences[min(forms(word) & vocabulary, key=lambda form: (len(form), form))].add(index)
-    with_label = Counter(label for clause in clauses for label in clause.labels)
-    for word, indices in occurrences.items():
-        counts = Counter(label for index in indices for label in clauses[index].labels)
-        for label, count in counts.most_common(1):
-            interval = wilson(count, len(indices))
-            if interval is not None and interval.low > max(LEAST_SHARE, with_label[label] / len(clauses)):
-                yield label, word, "texts", indices, {index for index in indices if label in clauses[index].labels}
+    known = frozenset[str]().union(*(step for term in lexicon.terms for step in term.pattern))
+    words: dict[str, set[int]] = defaultdict(set)
+    for number, clause in enumerate(clauses):
+        for word in content_words(clause.text):
+            if len(word) > 2 and word.isalpha() and word not in known:
+                words[word].add(number)
+    places: dict[str, set[int]] = defaultdict(set)
+    for word, numbers in words.items():
+        places[min(forms(word) & words.keys(), key=lambda form: (len(form), form))] |= numbers
+    shares = Counter(label for clause in clauses for label in clause.labels)
+    for word, numbers in places.items():
+        for label, count in Counter(label for number in numbers for label in clauses[number].labels).most_common(1):
+            interval = wilson(count, len(numbers))
+            if interval is not None and interval.low > max(LEAST_SHARE, shares[label] / len(clauses)):
+                yield label, word, "texts", numbers, [number for number in numbers if label in clauses[number].labels]

@@ -174,6 +174,7 @@ Exclusion: TypeAlias = tuple[str, tuple[frozenset[str], ...]]
 """An exclude example of a label: its text, and the forms of each of its content words."""
 
 _RANKS: Mapping[Source, int] = {"keyword": 2, "name": 2, "common": 1, "definition": 1, "example": 0, "idiom": 2}
+"""Ranks of terms: a word of two labels belongs to the one whose author listed it, else to the one that it defines."""
 LISTED = 2
 # Words of a description carry a label with fewer keywords than this, because such a list may have forgotten some.
 FULL_LIST = 20
@@ -202,15 +203,10 @@ class Term:
         alone = len(self.pattern) == 1
         return self.pattern[0] if alone else frozenset({" ".join(min(step) for step in self.pattern)})
 
-    @cached_property
-    def rank(self) -> int:
-        """Which of two labels a word belongs to: the one whose author listed it, else the one that it defines."""
-        return _RANKS[self.source]
-
-    @cached_property
+    @property
     def listed(self) -> bool:
         """True if the codebook's author listed it: a keyword or the label's name."""
-        return self.rank == LISTED
+        return _RANKS[self.source] == LISTED
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,13 +230,6 @@ class Lexicon:
         return index
 
 
-_SENTENCE = re.compile(r"[.;:!?\n]+(?=\s|$)")
-_DENIAL = re.compile(
-    r"\b(?:(?:is|are) (?:not|no)|(?:do|does|should|must|may) not (?:count|belong|include|qualify|apply|fall|be|mean)|"
-    r"doesn't count|don't count|isn't|aren't|says? nothing|not enough|neither (?:is|are|do|does))\b",
-    re.IGNORECASE,
-)
-"""Makes a sentence of a description one about what does not count."""
 _REST = re.compile(
     r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|"
     r"(?:\bnot|n['’]t) (?:\w+ )?(?:fit|belong|go|fall|covered|listed|mentioned)(?: in)? (?:elsewhere|anywhere else)\b|"
@@ -281,24 +270,33 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
         for term in _terms(number, label, (*names[:number], *names[number + 1 :]), codebook.kind == "rating")
     ]
     owners: dict[str, tuple[int, int | None]] = {}  # the highest rank of a word, and its label; None for several
-    for term in sorted(all_terms, key=lambda term: -term.rank):
+    for term in sorted(all_terms, key=lambda term: -_RANKS[term.source]):
         for word in term.key if term.carries else ():
-            rank, label = owners.setdefault(word, (term.rank, term.label))
-            if rank == term.rank and label != term.label:
+            rank, label = owners.setdefault(word, (_RANKS[term.source], term.label))
+            if rank == _RANKS[term.source] and label != term.label:
                 owners[word] = rank, None
-    terms = [term for term in all_terms if term.listed]
-    for term in (term for term in all_terms if not term.listed):
+    terms = []
+    for term in all_terms:
         known = [owners[word] for word in term.key if word in owners]
         rival = max((rank for rank, label in known if label != term.label), default=-1)
-        if rival < LISTED and term.key.isdisjoint(everywhere):
-            carries = term.carries and rival < term.rank and term.label != rest_label
+        if term.listed:
+            terms.append(term)
+        elif rival < LISTED and term.key.isdisjoint(everywhere):
+            carries = term.carries and rival < _RANKS[term.source] and term.label != rest_label
             terms.append(term if carries == term.carries else replace(term, carries=carries))
     searchable = {term.label for term in terms}
+    excluded = (
+        {
+            text: [word for word in dict.fromkeys(content_words(text)) if word not in everywhere]
+            for text in label.exclude
+        }
+        for label in labels
+    )
     terms += [Term(NO_LABEL, idiom, "idiom", _pattern(idiom)) for idiom in IDIOMS]
     return Lexicon(
         codebook,
         tuple(terms),
-        tuple(tuple(_exclusions(label, everywhere)) for label in labels),
+        tuple(tuple((text, tuple(map(forms, words))) for text, words in texts.items() if words) for texts in excluded),
         tuple(number == rest_label or number in searchable for number in range(len(labels))),
         rest_label,
     )
@@ -357,18 +355,17 @@ def _common(label: Label, other_names: Sequence[str]) -> list[str]:
     return [word for word in words if all(denied.isdisjoint(step) for step in _pattern(word))]
 
 
+_DENIAL = re.compile(
+    r"\b(?:(?:is|are|do|does|should|must|may|says?) (?:not?|nothing)|neither)\b|n['’]t\b", re.IGNORECASE
+)
+"""Makes a sentence of a description one about what does not count."""
+
+
 def _counted(description: str) -> Iterator[str]:
     """Yield the parts of a description that say what counts: no denying sentence, and nothing after "not"."""
-    for sentence in _SENTENCE.split(description):
+    for sentence in re.split(r"[.;:!?\n]+(?=\s|$)", description):
         if not _DENIAL.search(sentence):
             yield sentence[: next((start for word, start, _ in tokenise(sentence) if word in NEGATIONS), len(sentence))]
-
-
-def _exclusions(label: Label, everywhere: frozenset[str]) -> Iterator[Exclusion]:
-    for example in label.exclude:
-        words = dict.fromkeys(word for word in content_words(example) if word not in everywhere)
-        if words:
-            yield example, tuple(map(forms, words))
 
 
 RATING_NOTICE = (
@@ -379,9 +376,8 @@ RATING_NOTICE = (
 
 def labels_without_words(codebook: Codebook) -> tuple[Label, ...]:
     """Return the labels that the built-in model cannot look for."""
-    return tuple(
-        label for label, usable in zip(codebook.labels, lexicon_of(codebook).usable, strict=True) if not usable
-    )
+    usable = lexicon_of(codebook).usable
+    return tuple(label for number, label in enumerate(codebook.labels) if not usable[number])
 
 
 def describe(codebook: Codebook) -> list[str]:

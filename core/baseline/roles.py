@@ -26,13 +26,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import median_high, median_low
 from typing import Any
 
 import orjson
 
 from core.baseline import author_labelling
-from core.baseline.evidence import THRESHOLD, Evidence, Near, find_evidence
+from core.baseline.evidence import Evidence, Near, find_evidence
 from core.baseline.lexicon import FUNCTION_WORDS, PEOPLE, forms, lexicon_of, tokenise
 from core.codebook import Codebook
 from core.debate.personas import AUTHOR, FAMILY, MERGER, SCOUT, FoundDimension
@@ -46,7 +47,6 @@ VERSION = "22"
 
 BASELINE_NAME = "Word-list baseline"
 NO_MORE = "NO MORE COMMENTS"
-MAX_WORDS = 3
 MAX_QUOTES = 2
 
 _PROPOSING = frozenset({"extractor", "annotator", "magistrate"})
@@ -68,11 +68,10 @@ def write_reply(request: Request, codebook: Codebook, document: Document, near: 
         return special
     persona = request.inputs.get("persona")
     focus = str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
-    document = request.document or document
-    asked = {label.id for label in request.narrow(codebook).labels}
-    numbers = tuple(number for number, label in enumerate(codebook.labels) if label.id in asked)
+    document, part = request.document or document, {label.id for label in request.narrow(codebook).labels}
+    numbers = [number for number, label in enumerate(codebook.labels) if label.id in part]
     evidence = find_evidence(lexicon_of(codebook), document.text, near)
-    roles = (_RatingRoles if codebook.kind == "rating" else _LabelRoles)(document, evidence, numbers, focus)
+    roles = _Roles(evidence, numbers, _shares(document, focus) if codebook.kind == "rating" else {})
     role, replies = family(request.role), list(_replies(request.inputs))
     if role == FAMILY and isinstance(persona, Mapping):
         return _persona_turn(request, roles)
@@ -117,77 +116,96 @@ def _replies(inputs: Mapping[str, Any]) -> Iterator[Reply]:
             yield from (reply for reply in value if isinstance(reply, Reply))
 
 
-@dataclass(frozen=True, slots=True)
-class _LabelRoles:
-    """The baseline's replies on one document, for the labels with these numbers: present or absent, or one chosen.
+@dataclass(frozen=True)
+class _Roles:
+    """The baseline's replies on one document, for the labels with these numbers.
 
-    ``focus`` is that of a persona, else empty.
+    A value is True for a label that is present or chosen, or a rating. ``shares`` of words raise a rating.
     """
 
-    document: Document
     evidence: Evidence
     numbers: Sequence[int]
-    focus: str = ""
+    shares: Mapping[str, float]
 
-    @property
+    @cached_property
     def codebook(self) -> Codebook:
+        """The whole codebook."""
         return self.evidence.lexicon.codebook
 
-    @property
-    def usable(self) -> list[int]:
-        """The labels that have words."""
-        return [number for number in self.numbers if self.evidence.lexicon.usable[number]]
+    @cached_property
+    def values(self) -> dict[int, bool | float]:
+        """The values by words, of the labels that have words."""
+        scores, is_usable = self.evidence.scores, self.evidence.lexicon.usable
+        usable = [number for number in self.numbers if is_usable[number]]
+        if self.codebook.kind != "rating":
+            present = self.evidence.present(usable)
+            return {number: number in present for number in usable}
+        missing = math.prod(1 - share for share in self.shares.values())
+        return {
+            number: math.floor(scale.min + (1 - missing * 2.0 ** -scores[number]) * (scale.max - scale.min) + 0.5)
+            for number in (usable if self.evidence.text.strip() else ())
+            for scale in (self.codebook.scales[number],)
+        }
+
+    def claims(self, reply: Reply) -> dict[int, bool | float]:
+        """Return the values that a reply states; empty if it has no decision."""
+        reading, labels = reply.reading, self.codebook.labels
+        if not reading.readable or not (reading.values or reading.undecided):
+            return {}
+        if self.codebook.kind != "rating":
+            return {number: labels[number].id in reading.selected for number in self.values}
+        stated = {number: reading.values.get(labels[number].id) for number in self.numbers}
+        return {number: value for number, value in stated.items() if isinstance(value, int | float)}
+
+    def is_doubtful(self, number: int) -> bool:
+        """Return True if half or more of the words that carry one of several labels are in doubt."""
+        doubts = [bool(hit.doubt) for hit in self.evidence.hits[number] if hit.term.carries]
+        return self.codebook.kind == "multilabel" and 2 * sum(doubts) >= len(doubts) > 0
 
     def propose(self, *, final: bool = False) -> str:
         """Decide independently; ``final`` if no other role weighs the reply, so that this one raises the doubts."""
-        view = self if final else replace(self, evidence=self.evidence.undoubted)
-        values = view.values()
+        is_doubting = final or self.codebook.kind == "rating"
+        view = self if is_doubting else replace(self, evidence=self.evidence.undoubted)
         found = sum(bool(self.evidence.hits[number]) for number in self.numbers)
         words = f"words of {found} of {len(self.numbers)} labels occur" if found else "no word of the codebook occurs"
-        lines = [view.line(number, "") for number in values if values[number] is not False]
-        return self.reply(f"{words} in this {_unit(self.codebook)}.", lines, values, final=final)
+        lines = [view.line(number, value) for number, value in view.values.items() if value is not False]
+        return self.reply(f"{words} in this {_unit(self.codebook)}.", lines, view.values, final=final)
 
     def challenge(self, reply: Reply) -> str:
         """Check the reply of another role."""
-        words, claims = self.values(), self.claims(reply)
-        values = {number: False if self.is_doubtful(number) else value for number, value in words.items()}
-        lines, objections = [], 0
+        claims, lines, objections = self.claims(reply), [], 0
+        values = {number: False if self.is_doubtful(number) else value for number, value in self.values.items()}
         for number, value in values.items():
-            claim = claims.get(number)
-            difference = 0 if claim is None else value - claim
-            objections += abs(difference) >= 1
-            if value is not False or claim:
-                lines.append(self.line(number, self.remark(claim, difference), holds=difference > -1))
-        if not claims:
-            opening = "the previous reply could not be read, so this one only counts words."
-        else:
-            opening = (
-                f"I object to {objections} of {format_count(len(lines), 'label')}."
-                if objections
-                else "I have no objection."
-            )
-        return self.reply(opening, lines, values)
+            claim = claims.get(number, False)
+            if value is not False or claim is not False:
+                agrees = abs(value - claim) < 1
+                objections += not agrees
+                remark = "was missed" if claim is False else "is supported" if agrees else "is doubtful"
+                lines.append(self.line(number, claim or value, remark, holds=value is not False))
+        count = format_count(len(lines), "value")
+        opening = f"I object to {objections} of {count}." if objections else "I have no objection."
+        return self.reply(opening if claims else "the previous reply could not be read.", lines, values)
 
     def decide(self, replies: Sequence[Reply]) -> str:
-        """Keep what all name; where they differ, the value that words favour. Add no label.
+        """Keep what all name, of ratings the median; where they differ, what words favour. Add no label.
 
         A deciding role raises no doubts: uncontested labels are kept, so a debate without its critic ends differently.
         """
         lists = [claims for reply in replies if (claims := self.claims(reply))]
         if not lists:
             return self.propose(final=True)
-        named = [number for number in self.numbers if any(claims.get(number) for claims in lists)]
-        words, lines = replace(self, numbers=named).values(), []
-        values: dict[int, bool | float] = {}
-        for number in self.usable:
-            if votes := self.extremes([claims[number] for claims in lists if number in claims]):
-                values[number] = min(votes, key=lambda vote: abs(vote - words.get(number, vote)))
-                if number in named:
-                    ruling = self.ruling(values[number])
-                    if votes[0] == votes[1]:
-                        lines.append(f"- #{self.codebook.names[number]} {ruling}, uncontested.")
-                    else:
-                        lines.append(self.line(number, ruling, holds=bool(values[number])))
+        named = [number for number in self.numbers if any(claims.get(number, False) is not False for claims in lists)]
+        words, lines = replace(self, numbers=named).values, []
+        values: dict[int, bool | float] = {number: False for number in self.values if number not in named}
+        for number in named:
+            votes = sorted(claims[number] for claims in lists if number in claims)
+            low, high = votes[0], votes[-1]
+            if self.codebook.kind == "rating":
+                low, high = median_low(votes), median_high(votes)
+            word = words.get(number, low)
+            values[number] = value = low if abs(low - word) <= abs(high - word) else high
+            remark = "is removed" if value is False else "is kept"
+            lines.append(self.line(number, value, remark, holds=value is not False, is_open=low != high))
         return self.reply("weighing the sides." if named else "no reply names a label.", lines, values, final=True)
 
     def argue(self, position: str) -> str:
@@ -201,59 +219,33 @@ class _LabelRoles:
         verdict = "holds" if holds else "is weak"
         return f"The case for {self.codebook.names[number]} {verdict}: {self.ground(number, holds=holds)}."
 
-    def values(self) -> dict[int, bool | float]:
-        """Return the value of each label by words."""
-        if self.codebook.kind == "choice":
-            best = next((number for number in self.evidence.ranked if number in self.numbers), None)
-            return {number: number == best for number in self.usable}
-        return {number: self.evidence.scores[number] >= THRESHOLD for number in self.usable}
-
-    def is_doubtful(self, number: int) -> bool:
-        """Return True if half or more of the words that carry one of several labels are in doubt."""
-        doubts = [bool(hit.doubt) for hit in self.evidence.hits[number] if hit.term.carries]
-        return self.codebook.kind == "multilabel" and 2 * sum(doubts) >= len(doubts) > 0
-
-    def claims(self, reply: Reply) -> dict[int, bool | float]:
-        """Return the values that a reply states; empty if it has no decision."""
-        reading = reply.reading
-        if not reading.readable or not (reading.values or reading.undecided):
-            return {}
-        return {number: self.codebook.labels[number].id in reading.selected for number in self.usable}
-
-    def extremes(self, votes: Sequence[float]) -> tuple[float, float] | None:
-        """Return the values between which words decide, none without votes."""
-        return (min(votes), max(votes)) if votes else None
-
-    def remark(self, claim: float | None, difference: float) -> str:
-        """Return a remark on the value of another role, which is lower by ``difference``."""
-        return "is doubtful" if difference < 0 else "is supported" if claim else "was missed"
-
-    def ruling(self, value: float) -> str:
-        return "is kept" if value else "is removed"
-
-    def line(self, number: int, remark: str, *, holds: bool = True) -> str:
-        """Return a list item with a remark on a label, and its ground."""
-        return f"- #{self.codebook.names[number]}{remark and ' '}{remark}: {self.ground(number, holds=holds)}."
+    def line(self, number: int, value: float, remark: str = "", *, holds: bool = True, is_open: bool = True) -> str:
+        """Return a list item with a remark on a value, and its ground if somebody contests it."""
+        name = self.codebook.names[number]
+        subject = f"{name} {value:g}" if self.codebook.kind == "rating" else f"#{name}"
+        ground = f": {self.ground(number, holds=holds)}" if is_open else ", uncontested"
+        return f"- {subject}{remark and ' '}{remark}{ground}."
 
     def ground(self, number: int, *, holds: bool) -> str:
-        """Return why a label holds, or why not, as the end of a sentence: quotes, and the words in them."""
-        evidence, hits = self.evidence, self.evidence.best(number)
-        if not hits and evidence.near and evidence.near[number] and holds:
-            return f"its definition is near by vectors, with probability {evidence.near[number]:.2f}"
-        if not hits:
-            return (
-                "no word of another label carries it"
-                if holds and evidence.scores[number]
-                else "none of its words is in the text"
-            )
-        if not holds:
+        """Return why a value holds, or why not, as the end of a sentence: quotes, and the words in them."""
+        evidence, near = self.evidence, self.evidence.near[number] if self.evidence.near else 0
+        hits = sorted(evidence.hits[number], key=lambda hit: (-hit.strength, hit.start))
+        if not hits and not (holds and evidence.scores[number]):
+            ground = "none of its words is in the text"
+        elif not hits:
+            ground = "no word of another label carries it"
+            if near:
+                ground = f"its definition is near by vectors, with probability {near:.2f}"
+        elif not holds:
             hit = next((hit for hit in hits if hit.doubt), hits[0])
-            return f'in "{evidence.quote(hit)}", {evidence.word(hit)} is {hit.doubt or "weak support"}'
-        hits = [hit for hit in hits if hit.carries] or hits[:1]
-        quotes = list(dict.fromkeys(map(evidence.quote, hits)))[:MAX_QUOTES]
-        words = list(dict.fromkeys(evidence.word(hit) for hit in hits if evidence.quote(hit) in quotes))[:MAX_WORDS]
-        quoted = " and ".join(f'"{quote}"' for quote in quotes)
-        return f"{quoted} ({', '.join(words)})"
+            ground = f'in "{evidence.quote(hit)}", {evidence.word(hit)} is {hit.doubt or "weak support"}'
+        else:
+            words: dict[str, list[str]] = defaultdict(list)
+            for hit in [hit for hit in hits if hit.carries] or hits[:1]:
+                words[evidence.quote(hit)].append(evidence.word(hit))
+            quotes = list(words)[:MAX_QUOTES]
+            ground = " and ".join(f'"{quote}" ({", ".join(dict.fromkeys(words[quote]))})' for quote in quotes)
+        return "; ".join([ground, *(text.format(share) for text, share in self.shares.items())])
 
     def reply(self, opening: str, lines: Iterable[str], values: Mapping[int, Value], *, final: bool = False) -> str:
         """Return the whole reply. A choice without a label stays undecided."""
@@ -264,69 +256,35 @@ class _LabelRoles:
         if self.codebook.kind == "choice" and missing and not any(values.values()):
             start.append(f"These labels have no keywords: {join_names(missing)}.")
         undecided = [number for number in self.numbers if number not in values]
+        values = dict(sorted(values.items()))
         return "\n".join([*start, *lines, *decision(self.codebook, values, undecided, final=final)])
 
 
-class _RatingRoles(_LabelRoles):
-    """Replies for ratings. The module's docstring has the formula."""
+def _shares(document: Document, focus: str) -> dict[str, float]:
+    """Return the shares of words in the other fields and of the persona's focus, by the text about them."""
+    first, *other_fields = document.fields.values()
+    words, context = _content_words(first), _content_words(" ".join(other_fields))
+    shares = {}
+    if other_fields:
+        shares["the other fields contain {:.0%} of the words"] = _share_of_words(words, context)
+    if focus:
+        shares["{:.0%} of the words of my focus occur"] = _share_of_words(_content_words(focus), words | context)
+    return shares
 
-    def propose(self, *, final: bool = False) -> str:  # noqa: ARG002 - a rating is the same either way
-        return super().propose(final=True)
 
-    def values(self) -> dict[int, bool | float]:
-        rated: dict[int, bool | float] = {}
-        for number in self.usable if self.evidence.text.strip() else ():
-            scale = self.codebook.scale_of(self.codebook.labels[number].id)
-            missing = float(2.0 ** -self.evidence.scores[number])
-            for share in self.shares().values():
-                missing *= 1 - share
-            rated[number] = scale.min + math.floor((1 - missing) * (scale.max - scale.min) + 0.5)
-        return rated
+def _content_words(text: str) -> frozenset[str]:
+    return frozenset(word for word, _, _ in tokenise(text) if word not in FUNCTION_WORDS and len(word) > 1)
 
-    def shares(self) -> dict[str, float]:
-        """Return the shares of words in the other fields and of the persona's focus, by the text about them."""
-        first, *other_fields = self.document.fields.values()
-        words, context = _content_words(first), _content_words(" ".join(other_fields))
-        shares = (
-            {"the other fields contain {:.0%} of the words": _share_of_words(words, context)} if other_fields else {}
-        )
-        if self.focus:
-            shares["{:.0%} of the words of my focus occur"] = _share_of_words(
-                _content_words(self.focus), words | context
-            )
-        return shares
 
-    def claims(self, reply: Reply) -> dict[int, bool | float]:
-        stated = reply.reading.values if reply.reading.readable else {}
-        values = {number: stated.get(self.codebook.labels[number].id) for number in self.numbers}
-        return {n: value for n, value in values.items() if isinstance(value, int | float) and value is not True}
-
-    def extremes(self, votes: Sequence[float]) -> tuple[float, float] | None:
-        """Return the medians: two of an even number of ratings."""
-        return (median_low(votes), median_high(votes)) if votes else None
-
-    def remark(self, claim: float | None, difference: float) -> str:
-        if claim is None:
-            return "was left out"
-        if abs(difference) < 1:
-            return f"no objection to {claim:g}"
-        return f"{claim:g} seems too {'high' if difference < 0 else 'low'}"
-
-    def ruling(self, value: float) -> str:
-        return f"{value:g} is the median"
-
-    def line(self, number: int, remark: str, *, holds: bool = True) -> str:  # noqa: ARG002 - words may not prove it, but explain it
-        return f"- {self.codebook.names[number]}: {remark}{remark and '; '}{self.ground(number, holds=True)}."
-
-    def ground(self, number: int, *, holds: bool) -> str:
-        shares = [text.format(share) for text, share in self.shares().items()]
-        return "; ".join([super().ground(number, holds=holds), *shares])
+def _share_of_words(words: frozenset[str], among: frozenset[str]) -> float:
+    """Return the share of the words that occur among the others in some form, 0 without words."""
+    return sum(not among.isdisjoint(forms(word)) for word in words) / len(words) if words else 0.0
 
 
 # -- Panels
 
 
-def _persona_turn(request: Request, roles: _LabelRoles) -> str:
+def _persona_turn(request: Request, roles: _Roles) -> str:
     """Return a persona's reply: first decision, turn in the debate, or final decision."""
     history = [turn for turn in request.inputs.get("history", ()) if isinstance(turn, AttributedReply)]
     if not history or request.form != "text":
@@ -364,15 +322,6 @@ def _differ(first: Reply, second: Reply) -> bool:
 def _unit(codebook: Codebook) -> str:
     """Return the unit of a document, on one line."""
     return " ".join(codebook.unit.split()) or "text"
-
-
-def _content_words(text: str) -> frozenset[str]:
-    return frozenset(word for word, _, _ in tokenise(text) if word not in FUNCTION_WORDS and len(word) > 1)
-
-
-def _share_of_words(words: frozenset[str], among: frozenset[str]) -> float:
-    """Return the share of the words that occur among the others in some form, 0 without words."""
-    return sum(not among.isdisjoint(forms(word)) for word in words) / len(words) if words else 0.0
 
 
 # -- Personas from documents

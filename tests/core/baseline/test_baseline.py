@@ -432,7 +432,7 @@ class TestChoice:
     def test_critic_of_a_choice_names_counterevidence(self) -> None:
         wrong = Reply(reading=Reading(values={"label": CHOICE.labels[0].id}))
         assert write_text("critic", "A vote.", CHOICE, extraction=wrong).splitlines() == [
-            "Word-list baseline: I object to 2 of 2 labels.",
+            "Word-list baseline: I object to 2 of 2 values.",
             "- #Sport is doubtful: none of its words is in the text.",
             '- #Politics was missed: "A vote" (vote).',
             "The label is Politics",
@@ -484,8 +484,12 @@ class TestRating:
 
     def test_critic_compares_ratings_and_judge_takes_the_median(self) -> None:
         document = Document("1", {"text": "It is fluent."})
-        assert "5 seems too high" in write_text("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(5))
-        assert "no objection" in write_text("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(3))
+        assert "Fluency 5 is doubtful" in write_text(
+            "critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(5)
+        )
+        assert "Fluency 3 is supported" in write_text(
+            "critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(3)
+        )
         replies = {name: self.parsed_reply(rating) for name, rating in (("a", 1), ("b", 4), ("c", 5))}
         assert self.rated("judge", document, **replies) == {"Fluency": 4}
         assert self.rated("judge", document, a=self.parsed_reply(2), b=self.parsed_reply(5)) == {"Fluency": 2}, (
