@@ -51,7 +51,6 @@ const ACTIVITY = ["pointermove", "keydown", "wheel"];
 const REPEATABLE = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
 const SERIES_KEYS = ["Enter", "Escape", "Backspace"];
 const REFRESHED_AFTER_UNDO = 5;
-const AWAITED_MS = 3000; // Interval at which the queue of a run without verdicts is loaded again.
 
 const TEXT_FIELDS =
   "input:not([type='checkbox'], [type='radio'], [type='range']), textarea, select, [contenteditable='true'], " +
@@ -80,6 +79,12 @@ function loadingNode() {
 function failureNode(error) {
   const advice = "Retry failed documents on the Run page, or decide the labels here.";
   return el("div", "veil wrong", el("span", "", el("b", "", "The debate failed. "), `${error} `, advice));
+}
+
+/** Create the message above the text of a document that waits for its debate. */
+function waitingNode() {
+  const advice = "Decide the labels yourself, or skip it and see its verdict later.";
+  return el("div", "veil", el("span", "", el("b", "", "Not debated yet. "), advice));
 }
 
 /**
@@ -163,8 +168,6 @@ class FocusView {
     this.rowNodes = new WeakMap();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.awaiting = undefined;
 
     this.queueCount = el("span", "badge");
     this.blindButton = this.keyButton("push", "Blind", "B", () => this.toggleBlind());
@@ -237,7 +240,6 @@ class FocusView {
       this.saveNote();
       this.client.close();
       clearTimeout(this.timer);
-      clearTimeout(this.awaiting);
       this.leaving.abort();
     });
   }
@@ -362,13 +364,7 @@ class FocusView {
     this.progress = await this.client.query("progress", {});
     this.drawKeys();
     if (!this.rows.length) this.drawQueue();
-    if (this.id !== null) return;
-    this.drawDocument();
-    if (this.progress?.documents !== 0) return;
-    clearTimeout(this.awaiting);
-    this.awaiting = setTimeout(() => {
-      if (this.root.checkVisibility() && this.id === null) this.actions.add(() => this.reload(null));
-    }, AWAITED_MS);
+    if (this.id === null) this.drawDocument();
   }
 
   // The shown document
@@ -847,7 +843,7 @@ class FocusView {
       this.middle.replaceChildren(this.emptyNode());
       return;
     }
-    const { id, note, hidden, error, reasons } = document;
+    const { id, note, hidden, error, reasons, ended } = document;
     const name = el("span", "mono bold ellipsis", id);
     const badges = el("span", "row push badges", ...reasonBadges(reasons));
     const blind = document.second_reading
@@ -859,6 +855,7 @@ class FocusView {
       "scroll",
       hidden && el("div", "veil", icon("eye"), blind),
       error && failureNode(error),
+      ended === "open" && waitingNode(),
       this.text,
       !hidden && evidenceTable(document, info),
     );
@@ -893,7 +890,6 @@ class FocusView {
     const { documents } = this.progress ?? {};
     if (this.gone) return ["This run is not open", "Reload the page."];
     if (this.rows.length) return ["All documents are decided", "Go back with the left arrow key."];
-    if (documents === 0) return ["No verdicts yet", "Documents are listed here when their debates have ended."];
     if (!this.isQueue) return ["No documents to review", "No document matches the filters.", "Clear filters", "none"];
     const all = documents === undefined ? "All" : `All ${formatCount(documents)}`;
     const text = "None waits for review. You can change decisions, or choose another run above.";

@@ -65,7 +65,7 @@ async function openView(answered = {}, requested = null) {
       rows: [row],
       total: 1,
       queue_order: true,
-      document: { ...shown, ...more, hidden: stored.blind, error: "", flagged: false },
+      document: { ...shown, ...more, hidden: stored.blind, error: "", flagged: false, ended: answered.ended },
       ...answered,
     };
     const headers = new Headers({ "Content-Type": "application/json" });
@@ -184,13 +184,18 @@ test("an empty queue names its reason and offers the filter that helps", async (
   for (const [answered, title, filter] of [
     [{ documents: 12, queue_order: true }, "All 12 documents are decided", "decided"],
     [{ documents: 12, queue_order: false }, "No documents to review", "none"],
-    [{ documents: 0, queue_order: true }, "No verdicts yet", undefined],
   ]) {
     const { triggered } = await openView({ ...none, .../** @type {object} */ (answered) });
     const empty = document.querySelector(".middle .empty");
     assert.equal(empty.querySelector("b").textContent, title);
-    /** @type {HTMLButtonElement | null} */ (empty.querySelector("button"))?.click();
-    assert.deepEqual(triggered, filter ? [["filter", filter]] : []);
+    /** @type {HTMLButtonElement} */ (empty.querySelector("button")).click();
+    assert.deepEqual(triggered, [["filter", filter]]);
   }
-  document.body.replaceChildren(); // A view that waits for verdicts loads the queue again.
+});
+
+test("a document that waits for its debate says so", async () => {
+  await openView({ ended: "verdict" });
+  assert.equal(document.querySelector(".veil"), null);
+  await openView({ ended: "open" });
+  assert.match(document.querySelector(".veil").textContent, /Not debated yet/);
 });
