@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.formatting import format_number
 from core.runs import RunDetails
+from core.services.evaluation import debate_effect as debate_effects
 from core.services.evaluation import report
 from core.services.review import actions
 from core.stats.metric_intervals import Design
@@ -244,6 +246,19 @@ def test_cost_per_gain_is_left_out_if_no_step_gained_anything(session, project, 
     gold = {f"d{n}": both("a") for n in range(3)}
     debates(project, sample_world.CODEBOOK, gold, {id: (both(claim), both("a")) for id in gold})
     assert ("Cost per label gained" in texts(draw(session, "evaluate", evaluate_tab="debate"))) is shown
+
+
+@pytest.mark.parametrize(
+    ("claim", "note"), [("ab", "only tokens per label gained are given"), ("a", "The debate gained no label")]
+)
+def test_note_on_unknown_prices_names_tokens_only_where_they_are_shown(session, project, monkeypatch, claim, note):
+    known = debate_effects._price
+    monkeypatch.setattr(debate_effects, "_price", lambda *args: replace(known(*args), cost_usd=None))
+    gold = {f"d{n}": both("a") for n in range(3)}
+    debates(project, sample_world.CODEBOOK, gold, {id: (both(claim), both("a")) for id in gold})
+    shown = texts(draw(session, "evaluate", evaluate_tab="debate"))
+    assert note in shown
+    assert ("Tokens per label gained" in shown) is ("tokens" in note)
 
 
 def test_ratings_are_shown_with_intervals_against_each_rater_and_the_median(session, project):

@@ -92,14 +92,15 @@ def _steps(result: DebateEffect, noun: str, basis: str) -> None:
             )
         gained = f"per {noun} gained"
         heads = ["Step", "Correct", "Corrected", "Introduced errors", "Net", "Gain, points", "Cost"]
-        if any(result.prices[step.role].net > 0 for step in flip_table.steps):
+        has_gain = any(result.prices[step.role].net > 0 for step in flip_table.steps)
+        if has_gain:
             heads += [f"Cost {gained}", f"Tokens {gained}"]
         table(heads, [row[: len(heads)] for row in rows])
         total, notes = result.prices["whole"], []
         if any(step.gain.value == 0 and step.gain.interval is None for step in flip_table.steps):
             notes.append("A step that changed nothing has no interval: nothing shows how far off its gain may be.")
-        if total.cost_usd is None:
-            notes.append("The price of a model is unknown, so costs are given in tokens.")
+        if total.cost_usd is None and has_gain:
+            notes.append(f"The price of a model is unknown, so only tokens {gained} are given.")
         elif total.net <= 0:
             notes.append(f"The debate gained no {noun} on balance, so there is no cost per {noun} gained.")
         if notes:
