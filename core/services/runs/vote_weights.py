@@ -27,7 +27,7 @@ def reviewed_vote_weights(session: ProjectSession, settings: RunSettings) -> str
     weight of the others. UsageError if none of the models has any.
     """
     right, n = _count_correct(session, settings)
-    errors = len(settings.codebook.labels) - 1 if settings.codebook.kind == "choice" else 1
+    errors = max(1, len(settings.codebook.labels) - 1) if settings.codebook.kind == "choice" else 1
     by_model = {spec: log((right[spec] + 1) * errors / (n[spec] - right[spec] + errors)) for spec in n if n[spec]}
     raw_weights = [by_model.get(model.spec) for model in settings.role_models.values()]
     weights = [max(MIN_WEIGHT, weight) for weight in raw_weights if weight is not None]

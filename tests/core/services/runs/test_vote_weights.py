@@ -67,3 +67,19 @@ def test_vote_weight_counts_only_documents_that_the_project_still_has(project):
     settings = session.run(runs[0]).settings
     only = settings.model_copy(update={"role_models": {"annotator_a": settings.role_models["extractor"]}})
     assert reviewed_vote_weights(session, only) == f"{log(4 / 2):.3g}", "3 of the 4 labels of d2 and d9 are right"
+
+
+def test_vote_weight_of_a_choice_with_one_label_is_finite(project):
+    codebook = Codebook(kind="choice", labels=(Label(name="p", id="p"),))
+    documents = ["d0", "d1"]
+    project.store.documents.add(Document(id, {"text": id}) for id in documents)
+    run = project.store.runs.create(make_settings(codebook), documents)
+    label = {"label": "p"}
+    store_debates(
+        store_debate(project, run.run_id, id, {"extractor": label, "critic": None, "judge": label}, label)
+        for id in documents
+    )
+    session = session_on(project)
+    decide(session, run.run_id, dict.fromkeys(documents, label), actions.Attribution("ada"))
+    only = run.settings.model_copy(update={"role_models": {"annotator_a": run.settings.role_models["extractor"]}})
+    assert reviewed_vote_weights(session, only) == f"{log(3):.3g}"
