@@ -20,6 +20,7 @@ from core.services.evaluation.run_data import group_codes
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.review import actions
+from core.services.runs.configuration import role_titles
 from core.stats.agreement import Coefficient, cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
 from core.stats.arrays import Ratings
 from core.stats.intervals import Estimate
@@ -232,7 +233,13 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
     if codebook.kind == "rating":
         return ()
     column = codebook.items.index(item)
-    names = {name: name for name in session.store.annotations.annotators(run.run_id) if name != VERDICT}
+    titles = role_titles(run.settings)
+    repeated = {title for title, count in Counter(titles.values()).items() if count > 1}  # such as two personas
+    names = {
+        role if (title := titles.get(role, role)) in repeated else title: role
+        for role in session.store.annotations.annotators(run.run_id)
+        if role != VERDICT
+    }
     names |= {
         "gold" if name == "gold" else f"gold by {name}": str(AnnotationSource("gold", name))
         for name in session.store.annotations.raters()
