@@ -251,8 +251,9 @@ def _circumstances(session: ProjectSession, run: RunRow) -> Iterable[str]:
             yield f"Prompts show the text ({text}) with {join_names(context)} as context."
     if spec is not None and spec.shots(protocols.params_of(settings)):
         pool = len(session.store.precedents.frozen(run.run_id) or ())
-        everything = format_count(pool, "labelled document") if pool else "no labelled document"
-        yield f"Examples in prompts came from {everything} outside the run, the most similar first."
+        source = f"Examples in prompts came from {format_count(pool, 'labelled document')} outside the run"
+        none = "Prompts had no examples, because no document outside the run was labelled."
+        yield f"{source}, the most similar first." if pool else none
     if settings.handling.on_long != "fail":
         treatment = {"cut": "truncated", "skip": "left unresolved"}[settings.handling.on_long]
         yield f"Documents that did not fit into the context of a model were {treatment}."

@@ -132,7 +132,7 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
                 "started from the preset parallel-5 (Five judges in parallel, one precedent, T = 0.5).",
                 "judges = 5; judges deliberate = In parallel",
                 "Vote: the majority of the judges, or the last judge.",
-                "Examples in prompts came from no labelled document outside the run",
+                "Prompts had no examples, because no document outside the run was labelled.",
             ],
         ),
         ("panel", {}, ["next speaker = Coordinator", "2 personas in 1 group: Readers.", "Vote: shares within groups"]),
