@@ -272,9 +272,12 @@ def test_gold_is_remapped(session: ProjectSession) -> None:
     at.segmented_control(key="gold_kind").set_value("none").run()
     assert at.button(key="data-map-gold-submit").disabled
     at.segmented_control(key="gold_kind").set_value("label").run()
+    button(at, "Add the gold")
+    assert "Gold added: 5 documents with gold" in html(at)
+    assert session.store.documents.with_gold() == 5
+    button(at, "Map gold columns")
     button(at, "Replace the gold")
     assert "Gold replaced: 5 documents with gold" in html(at)
-    assert session.store.documents.with_gold() == 5
 
 
 def test_pages_without_a_project_lead_to_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
 from core.services.data.importing import ImportDraft, ImportPreview, PendingImport, SourceFile
-from core.services.data.overview import LengthSummary, count_documents, gold_counts
+from core.services.data.overview import LengthSummary, count_documents, gold_counts, load_overview
 from core.services.project_session import ProjectSession
 
 
@@ -137,15 +137,17 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
         if preview is not None:
             gold = gold_counts(preview.profile.gold, preview.codebook)
             overview.distribution_charts(gold, LengthSummary(), preview.built.with_gold)
-    has_change = bool(draft.mapping.gold or dropped)
+    has_change, has_gold = bool(draft.mapping.gold or dropped), load_overview(session, codebook).with_gold > 0
     replace_now = actions.button(
-        "Replace the gold", type="primary", key="data-map-gold-submit", disabled=preview is None or not has_change,
+        "Replace the gold" if has_gold else "Add the gold", type="primary", key="data-map-gold-submit",
+        disabled=preview is None or not has_change,
         help=None if has_change else "Choose gold columns, or a rater whose gold is deleted",
     )  # fmt: skip
     if replace_now and preview is not None:
         replaced = importing.replace_gold(session, preview, dropped)
         DataState.gold_draft.reset()
-        state.set_notice("ok", f"Gold replaced: {format_count(replaced, 'document')} with gold")
+        done = "replaced" if has_gold else "added"
+        state.set_notice("ok", f"Gold {done}: {format_count(replaced, 'document')} with gold")
         st.rerun()
 
 
