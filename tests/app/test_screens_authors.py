@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Label, Scale
 from core.services import projects
 from core.services.authors import labelling
 from core.services.project_session import ProjectSession
@@ -87,6 +87,26 @@ def test_yes_and_no_are_not_followed_by_none_of_these(session: ProjectSession) -
     asked = [button.label for button in at.button if "/" in str(button.key)]
     assert (sorted(asked[:2]), asked[2:]) == (["No", "Yes"], ["Not sure", "Not now"])
     assert "Keys 1 to 3 answer." in html(at) or "Take your time" in html(at)
+
+
+LETTERS = Codebook(kind="choice", labels=tuple(Label(name=f"Topic {letter}") for letter in "ABCDEFGHIJKL"))
+WIT = Codebook(kind="rating", labels=(Label(name="Wit", scale=Scale(min=0, max=10)),))
+
+
+@pytest.mark.parametrize(("codebook", "keys"), [(LETTERS, "Keys 1 to 9 answer."), (WIT, "Keys 0 to 9 answer.")])
+def test_more_than_nine_answers_have_the_keys_that_exist(
+    session: ProjectSession, codebook: Codebook, keys: str
+) -> None:
+    session.store.codebooks.save(codebook)
+    labelling.save_settings(session, reading_seconds=0)
+    at = agree(open_page("authors"))
+    send(at, "The report is due tomorrow and not done.")
+    assert not at.exception
+    assert keys in html(at)
+    if codebook is WIT:
+        asked = [button for button in at.button if "/" in str(button.key)]
+        assert [button.label for button in asked[:11]] == [str(point) for point in range(11)]
+        assert [button.proto.shortcut for button in asked[:11]] == [*map(str, range(10)), ""]
 
 
 def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) -> None:

@@ -264,10 +264,10 @@ def _draw_question(question: Question, give: Callable[..., None], remaining: flo
     """Draw the question with its buttons, which are disabled for the ``remaining`` seconds."""
     key = f"authors-{question.id}"
     st.text(question.text)
-    waiting = remaining > 0
+    waiting, shortcuts = remaining > 0, _shortcuts(question)
     for number, option in enumerate(question.options, start=1):
         st.button(
-            literal(option), key=f"{key}-{number}", width="stretch", disabled=waiting, shortcut=str(number),
+            literal(option), key=f"{key}-{number}", width="stretch", disabled=waiting, shortcut=shortcuts[number - 1],
             on_click=give, args=(option,),
         )  # fmt: skip
     if not question.options:
@@ -280,14 +280,22 @@ def _draw_question(question: Question, give: Callable[..., None], remaining: flo
     with st.container(horizontal=True, gap="small"):
         for position, abstention in enumerate(question.abstentions, start=len(question.options) + 1):
             st.button(
-                abstention.capitalize(), key=f"{key}-{position}", disabled=waiting, shortcut=str(position),
+                abstention.capitalize(), key=f"{key}-{position}", disabled=waiting, shortcut=shortcuts[position - 1],
                 on_click=give, kwargs={"abstention": abstention},
             )  # fmt: skip
         st.button("Not now", key=f"{key}-later", type="tertiary", on_click=give, kwargs={"declined": True})
     if waiting:
         line(f"Take your time to read. You can answer in {format_count(int(remaining) + 1, 'second')}.")
-    elif question.options:
-        line(f"Keys 1 to {len(question.options) + len(question.abstentions)} answer.")
+    elif question.options and (keys := [shortcut for shortcut in shortcuts if shortcut]):
+        line(f"Keys {keys[0]} to {keys[-1]} answer.")
+
+
+def _shortcuts(question: Question) -> list[str | None]:
+    """Return the key of each option and abstention: its position up to 9, or the digit that an option is."""
+    answers = [*question.options, *question.abstentions]
+    if question.is_numbered:
+        return [str(position) if position < 10 else None for position in range(1, len(answers) + 1)]
+    return [answer if len(answer) == 1 and answer.isdecimal() and answer.isascii() else None for answer in answers]
 
 
 # -- settings
