@@ -75,18 +75,24 @@ def comparison(
     codebook = runs[0].settings.codebook
     for run in runs[1:]:
         if not are_comparable(codebook, run.settings.codebook):
-            raise UsageError(f"{runs[0].title} and {run.title} have different labels.", "Choose runs of one codebook.")
+            names = f"{_name_in_sentence(runs[0])} and {_name_in_sentence(run)}"
+            raise UsageError(f"{names} have different labels.", "Choose runs of one codebook.")
     check_reference(session, reference)
     documents, gold, verdicts = load_shared(session, runs, reference)
     scored = run_data.AnnotationArrays(documents, gold, verdicts[0])
     design = run_data.sampling_design(session, runs[0], reference, scored, *verdicts[1:])
     sides = [
-        Side(run.run_id, run.title, values, _main_score_by_iteration(session, run, reference))
+        Side(run.run_id, _name_in_sentence(run), values, _main_score_by_iteration(session, run, reference))
         for run, values in zip(runs, verdicts, strict=True)
     ]
     compared = compare_annotators(codebook, gold, sides, design, margin)
     columns = _compared_runs(session, runs, compared.scores)
     return Comparison(documents, columns, compared.pairs, compared.adjusted, compared.cochran)
+
+
+def _name_in_sentence(run: RunRow) -> str:
+    """Return the name of a run, in quotation marks if its commas would be those of the sentence."""
+    return f"“{run.title}”" if "," in run.title else run.title
 
 
 def label_key(codebook: Codebook) -> tuple[str, ...]:
@@ -113,7 +119,7 @@ def load_shared(
         document for document in loaded_runs[0].documents if all(document in documents for documents in document_sets)
     )
     if not shared:
-        names = join_names([run.title for run in runs])
+        names = join_names([_name_in_sentence(run) for run in runs])
         raise UsageError(f"{names} have no document in common.", "Choose other runs.")
     references = np.stack([arrays.reference[run_data.rows_in(arrays.documents, shared)] for arrays in loaded_runs])
     gold = np.where(np.isnan(references).any(axis=0), np.nan, references[0])  # examples in a codebook are excluded

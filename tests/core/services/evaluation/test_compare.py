@@ -8,6 +8,7 @@ import pytest
 
 from core.codebook import Codebook, Kind, Label
 from core.documents import Document
+from core.runs import RunDetails
 from core.services.evaluation import compare
 from core.services.evaluation.compare import comparison_report
 from core.services.evaluation.report import full_report
@@ -142,6 +143,9 @@ def test_clear_difference_is_better_in_interval_test_and_sentence(project):
     assert found["main"]["verdict"] == "better"
     assert found["main"]["adjusted"] < 0.05
     assert found["sentence"].startswith(f"Run {runs[1]} is better on 60 shared documents: +")
+    project.store.runs.describe({runs[1]: RunDetails(name="ECJ, 60 documents")})
+    named = comparison_report(sample_world.session_on(project), runs)
+    assert named["sentence"].startswith("“ECJ, 60 documents” is better on 60 shared documents: +")
     for label in found["labels"].values():
         assert (label["verdict"], label["p_adjusted"] < 0.05, label["interval"][0] > 0) == ("better", True, True)
 
