@@ -83,7 +83,7 @@ def _first_choice(tokens: Sequence[Token]) -> tuple[str, int] | None:
     """Return the label that the tokens begin with and the position after it, None if they begin otherwise."""
     start = past(tokens, 0, set(), {"option", "choice", "letter"})
     start += _past_letter(tokens[start:])
-    while start < len(tokens) and (tokens[start].kind in ("fill", "no") or tokens[start].text in _LEADING):
+    while start < len(tokens) and (tokens[start].kind in ("fill", "no", "struck") or tokens[start].text in _LEADING):
         if tokens[start].kind == "no" and (start + 1 >= len(tokens) or tokens[start + 1].kind != "code"):
             break
         start += 1

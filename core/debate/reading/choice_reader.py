@@ -123,17 +123,20 @@ class ChoiceReader(Reader):
         """Return the label of answers label by label, or else that of a line."""
         lines = [line for line in self.marked.statement_lines(0) if not line.blank]
         statements = Statements(self.names)
+        end = 0
         for line in lines:
             with suppress(Unreadable):
-                if statements.read(line.text) and is_reported(self.marked, line.start):
-                    return None
+                if statements.read(line.text):
+                    end = line.end
+                    if is_reported(self.marked, line.start):
+                        return None
         if (
             statements.explicit
             and len(self.codebook.labels) > 1
             and not (self._missing(statements.explicit) or statements.contradicted)
         ):
             present = (item for item, values in statements.values.items() if values == {True})
-            return self._choice_reading(*present, end=self.marked.text.rfind("\n") + 1)
+            return self._choice_reading(*present, end=end)
         return self._read_choice_of_line(lines)
 
     def _read_choice_of_line(self, lines: Sequence[Line]) -> Reading | None:

@@ -120,12 +120,14 @@ def check_following(text: str, decided: Decided, kind: Kind, names: Names) -> No
 
 def check_lines(
     marked: MarkedReply, start: int, end: int, decided: Decided, names: Names, *, undecided: Container[str]
-) -> None:
+) -> str:
     """Raise ``Unreadable`` if a line after a decision on several labels, from ``start`` to ``end``, decides otherwise.
 
-    A footnote of the decision may only be a comment.
+    A footnote of the decision may only be a comment. Return the text after the decision, without the entries of a list
+    of absent labels.
     """
     statements = Statements(names)
+    parts, position = [], end
     starred = any(map(_is_starred, marked.text[start:end].split("\n")))
     for line in marked.statement_lines(end):
         footnote = _FOOTNOTE.match(line.text) or (starred and line.text.lstrip().startswith("*"))
@@ -142,6 +144,11 @@ def check_lines(
                 is_contradicted = (True in values) != (item in decided)
             if is_contradicted:
                 raise residue(line.text)
+        is_absent = statements.line_values and all(values == {False} for values in statements.line_values.values())
+        if statements.heading is False and is_absent:
+            parts.append(marked.lines[position : line.start])
+            position = line.end
+    return "".join(parts) + marked.lines[position:]
 
 
 def check_rating_lines(text: str, ratings: Decided, names: Names) -> None:
@@ -339,9 +346,10 @@ _DENYING_NAME = re.compile(r"(?:not|never|neither|no)\b.* \w", re.IGNORECASE)
 """A name like "Not mentioned" in a longer phrase."""
 _AGREED = re.compile(
     r"\b(?:right(?:ly)?|correct(?:ly)?|agree[ds]?|accept(?:ed|s)?|concede[ds]?|convince[ds]?|true|valid"
-    r"|convincing|persuasive|justified|sustained|upheld)\b"
+    r"|convincing|persuasive|justified|sustained|upheld|sid(?:e|ed|ing) with)\b"
+    rf"|\boverrul\w+ {ROLE}:"
 )
-"""Words that adopt another role's view: "The critic is right that Food is absent"."""
+"""Words that adopt another role's view, or state one's own: "The critic is right that Food is absent"."""
 _IF = re.compile(r"\b(?:if|unless|whether)\b")
 _OWN_VIEW = re.compile(rf"\b{ROLE}['’]s $")
 """Before a label that another role chose, in a sentence of one's own: "The critic's Mixed is better"."""

@@ -29,8 +29,8 @@ _END_OF_REPLY = re.compile(
 )
 """Tokens that some servers leave in the text, and the next turn that small models invent after their own."""
 _STRUCK_AT_END = re.compile(r"(?<=\S )<s>[^<\n]*</s>\s*\Z", re.IGNORECASE)
-_FOREIGN = re.compile(rf"<({'|'.join(TAGS)})\b[^<>\n]*>.*?(?:</\1\b|\Z)|~~[^~\n]+~~", re.IGNORECASE | re.DOTALL)
-"""A repeated part of the prompt, and struck text."""
+_FOREIGN = re.compile(rf"<(?P<tag>{'|'.join(TAGS)})\b[^<>\n]*>|~~[^~\n]+~~", re.IGNORECASE)
+"""The beginning of a repeated part of the prompt, and struck text."""
 
 _LOOK_BACK = 200
 _SHORT = 300
@@ -262,7 +262,7 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     lines = re.sub(r"\r(?!\n)", "\n", text).translate(_PLAIN)
     lines = _without(lines, blocks)
     doubles = double_quoted(lines)
-    quoted = outermost((*doubles, *(Span(*match.span()) for match in _FOREIGN.finditer(lines))))
+    quoted = outermost((*doubles, *_foreign_spans(lines)))
     markers = _asserted_markers(lines, codebook, quoted, weak=False)
     undecided = (
         [] if names_of(codebook).find("Undecided") else [marker for marker in markers if marker.kind == "undecided"]
@@ -278,6 +278,24 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
         torn=max(unclosed, _torn_marker(lines)),
         codebook=codebook,
     )
+
+
+def _foreign_spans(lines: str) -> Iterator[Span]:
+    """Yield struck text and repeated parts of the prompt: closed ones, and unclosed ones that begin a line.
+
+    A tag inside a line is only a word about the prompt: "The text in <document> says".
+    """
+    folded, end = lines.casefold() if lines.isascii() else lines, 0
+    for match in _FOREIGN.finditer(lines):
+        if match.start() < end:
+            continue
+        tag = match["tag"]
+        closing = folded.find(f"</{tag.casefold()}", match.end()) if tag else -1
+        if tag is None:
+            yield Span(*match.span())
+        elif closing >= 0 or not lines[lines.rfind("\n", 0, match.start()) + 1 : match.start()].strip(" >"):
+            end = closing + len(tag) + 2 if closing >= 0 else len(lines)
+            yield Span(match.start(), end)
 
 
 def _without(lines: str, blocks: Sequence[Block]) -> str:

@@ -171,6 +171,8 @@ class Statements:
             reader = _Sentence(self, sentence, content, bullet=bullet is not None, titled=titled)
             if reader.states_something():
                 if sentence[-1].kind in ANSWERS and len(sentence) == 1 and not titled:
+                    if stated and all(values == {sentence[0].value} for values in self.line_values.values()):
+                        continue  # "Food: absent. Not mentioned."
                     raise residue(line)  # "Not mentioned." may be about a label named above
                 reader.read()
                 if leading_answers and any(values != leading_answers for values in self.line_values.values()):
@@ -342,6 +344,11 @@ class _Sentence:
     def _kind(self, ahead: int = 0) -> str:
         return self._token(ahead).kind
 
+    @property
+    def _is_implicit(self) -> bool:
+        """True if a name alone means present; below "Absent:" a comment may deny: "Food (no meal is mentioned)"."""
+        return self.out.heading is not False
+
     def _fail(self) -> NoReturn:
         raise residue(self.text, unknown_names(self.tokens, self.text))
 
@@ -365,7 +372,7 @@ class _Sentence:
             elif token.kind == "link" and following == "and" and self._kind(2) == "closed":
                 self.position += 2
             elif token.kind in ("link", "why"):
-                self._comment(subject, implicit=True)
+                self._comment(subject, implicit=self._is_implicit)
             elif token.kind == "comma" and following == "why":
                 self.position += 1
             elif token.kind in ("word", "verb", "fill") and self.tokens[self.position - 1].kind == "quote":
@@ -398,7 +405,7 @@ class _Sentence:
         elif token.kind == "bracket" and (denied := self._denied(token)):
             for item in denied:
                 self.out._state(item, False)
-        elif token.kind == "bracket" and not shade and _takes_back(token.inner, subject, implicit=True):
+        elif token.kind == "bracket" and not shade and _takes_back(token.inner, subject, implicit=self._is_implicit):
             self._fail()
         elif token.kind == "bracket" and self.out.names.find(
             f"{self.out.names.written(subject)} {words[1:-1].strip()}"
@@ -671,7 +678,7 @@ def _clauses(sentence: list[Token]) -> list[list[Token]]:
             sentence[at].text in _WHILE
             and sentence[at + 1].kind in ("name", "fill")
             and (sentence[end - 1].kind in ANSWERS or _is_denied_list(sentence[:end], sentence[at + 1 :]))
-            and any(token.kind == "name" for token in sentence[:end])
+            and all(any(token.kind == "name" for token in part) for part in (sentence[:end], sentence[at + 1 :]))
         ):
             return [sentence[:end], sentence[at + 1 :]]
     return [sentence]

@@ -307,8 +307,8 @@ class LabelsReader(Reader):
         The text from ``end`` on may not state anything else.
         """
         decided = {item: True for item, values in statements.values.items() if values == {True}}
-        check_lines(self.marked, self.start, end, decided, self.names, undecided=self.open)
-        check_following(self.marked.lines[end:], decided, "multilabel", self.names)
+        following = check_lines(self.marked, self.start, end, decided, self.names, undecided=self.open)
+        check_following(following, decided, "multilabel", self.names)
         if statements.contradicted:
             raise Unreadable(f"the decision says different things about {self._quoted(statements.contradicted)}")
         values = {item: next(iter(item_values)) for item, item_values in statements.values.items()}

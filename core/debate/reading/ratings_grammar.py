@@ -22,7 +22,7 @@ LEFT_OPEN = "left open by the agent"
 _DECORATION = frozenset(" |-+•–—.)([]>_" + IGNORED)
 _WRAPPED = rf"[\s_\[({re.escape(IGNORED)}]*+"
 _BETWEEN = re.compile(
-    rf"[\s_{re.escape(IGNORED)}]*+(?:(?:rating|score)[\s_{re.escape(IGNORED)}]*+)?(?:\([^()]{{0,80}}\)\s?)?"
+    rf"[\s_{re.escape(IGNORED)}]*+(?:(?:rating|score)[\s_{re.escape(IGNORED)}]*+)?(?:(?:\([^()]{{0,80}}\)|\[\d[^\[\]]{{0,40}}\])\s?)?"
     rf"(?::|=|\||→|[-–—]\s){_WRAPPED}(?:[^\W\d]{{2,20}}\s(?=\(\d){_WRAPPED})?"
 )
 _OUT_OF = r"(?:/|out\sof|von|sur|de|di|из|满分)"
@@ -64,7 +64,9 @@ _PLAIN = re.compile(
 )
 _SCORE = re.compile(r"(?:(?:the|my|final) )*(?:rating|score|overall(?: rating| score)?)(?![^\W_])")
 """Words in place of the name of the only dimension."""
-_POINT = re.compile(rf"[-+−–]?\d{{1,15}}(?:\.\d{{1,15}})?\s?(?:{_OUT_OF}\s?\d{{1,15}})?[\s.{re.escape(IGNORED)}]*$")
+_POINT = re.compile(
+    rf"[-+−–]?\d{{1,15}}(?:\.\d{{1,15}})?\s?(?:{_OUT_OF}\s?\d{{1,15}}|(?:points?|stars?)\b)?[\s.{re.escape(IGNORED)}]*$"
+)
 """A line that is the rating of the only dimension."""
 _NUMBER_CELL = r"[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?(?:\s?/\s?\d{1,15})?[\s*_`\"')\]]*"
 _NUMBERED = re.compile(_NUMBER_CELL)

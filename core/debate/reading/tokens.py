@@ -88,7 +88,7 @@ _VOCABULARY = {
     r"|rather\ than|instead\ of|as\ opposed\ to)|(?:(?:and|but)\ )?(?:not|nor)"
     r"|aber\ nicht|mais\ pas|pero\ no|ma\ non|mas\ não|maar\ niet",
     "yes": r"yes|y(?!\ \w)|true|1(?!\.\d)|ja|oui|sí|sì|sim|tak|是|有|はい|да",
-    "no": r"no|n|false|0(?!\.\d)|nein|non|não|nee|nie|否|いいえ|не",
+    "no": r"no|n(?!\ \w)|false|0(?!\.\d)|nein|non|não|nee|nie|否|いいえ|не",
     "hedge": rf"(?:{_QUALIFIED})(?=\W*(?:$|[.,;!]))"
     r"|maybe|perhaps|possibly|probably|potentially|arguably|part(?:ly|ially)|(?:un)?likely|borderline"
     "|impli(?:ed|citly|cit)"
@@ -112,14 +112,14 @@ _VOCABULARY = {
     r"(?:\ (?:all|both|each|also|clearly))?",
     "fill": r"です|overall|nur|seulement|uniquement|solo|sólo|solamente|soltanto|alleen|tylko|только"
     r"|the|both|only|just|simply|namely|aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?|final"
-    "|finally|following"
-    r"|follows|clearly|explicitly|definitely|plainly|all\ (?:two|three|four|five)\ of",
+    r"|finally|following|follows|clearly|explicitly|definitely|plainly|certainly|indeed|obviously|undoubtedly"
+    r"|all\ (?:two|three|four|five)\ of",
 }
 YES_SIGNS, NO_SIGNS = "✓✔✅☑👍", "✗✘✖✕❌❎☐👎🚫⛔"
 _LEXER = re.compile(
     r"(?P<tag></?[a-z]{1,20}>)"
     rf"|(?P<yes_mark>[{YES_SIGNS}]|\[[x✓✔]\]|\(x\))|(?P<no_mark>[{NO_SIGNS}]|\[\ ?\]|\(\ \))"
-    r"|(?P<stop>[.!](?=[\"'”’»“*_`)\]}]*+(?:\s|$|<|\\))|(?<!,)(?<!,\s)\.{2,}|[。！])"
+    r"|(?P<stop>(?:!{2,}|[.!])(?=[\"'”’»“*_`)\]}]*+(?:\s|$|<|\\))|(?<!,)(?<!,\s)\.{2,}|[。！])"
     r"|(?P<semicolon>[;؛\n])|(?P<comma>[,/|、،•·和与及](?!or\b))|(?P<link>:|=>?|->|→|⇒|—|–|(?<=\s)-+(?=\s|$))|(?P<amp>&(?=\s)|(?<=\s)\+(?=\s[\w#]))"
     r"|(?<=[^\W_])(?P<tail>['’_-][^\W_]+)"
     + "".join(

@@ -242,3 +242,17 @@ def test_words_of_a_longer_name_after_a_name_are_not_ignored(reply: str, expecte
 def test_further_announcements_are_read(reply: str) -> None:
     item = read(reply, STANCE).values["label"]
     assert STANCE.label(str(item)).name == "Dovish"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Hawkish? No.\nNeutral? No.\nDovish? Yes.",
+        "The label is ~~Hawkish~~ Dovish",
+        "The label is certainly Dovish.",
+        "The label is indeed Dovish.",
+    ],
+)
+def test_label_after_questions_struck_names_and_adverbs_is_read(reply: str) -> None:
+    item = read(reply, STANCE).values["label"]
+    assert STANCE.label(str(item)).name == "Dovish"

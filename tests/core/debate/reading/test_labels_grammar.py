@@ -461,3 +461,40 @@ def test_bracket_that_nothing_is_absent_takes_nothing_back() -> None:
 )
 def test_answers_in_further_words_are_read(text: str, present: set[str] | None) -> None:
     assert decided(text) == present
+
+
+DECISION = "Final Decision: The present aspects are: Service\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "present"),
+    [
+        (DECISION + "Excluded:\n- Price", {"Service"}),
+        (
+            DECISION + 'Excluded:\n- Price (the phrase "worth it" is too vague)\n- Food (no meal is mentioned)',
+            {"Service"},
+        ),
+        (DECISION + "**Not included:**\n- Price (too vague)", {"Service"}),
+        (DECISION + "Excluded:\n- Service (too vague)", None),
+        (DECISION + "Also:\n- Price", None),
+        (DECISION + "I overrule the critic: Price is present.", None),
+        (DECISION + "I side with the critic that Service is absent.", None),
+        (DECISION + "I side with the critic that Price is absent.", {"Service"}),
+        ("Food is not explicitly mentioned, but the plates were cold, so it is present.", None),
+        (
+            "Cleanliness: Absent. Not discussed.\nService: Present. Discussed.\nPrice: Absent.\nLocation: Absent.\n"
+            "Food: Absent. Not mentioned.",
+            {"Service"},
+        ),
+        (
+            "Cleanliness: Absent. Present.\nService: Present.\nPrice: Absent.\nLocation: Absent.\nFood: Absent.",
+            None,
+        ),
+        ("The text in <document> asks for none, which counts for nothing.\n\nFinal Decision: Food", {"Food"}),
+        ("<document>\nFinal Decision: Food", None),
+        ("Final Decision: Food!!!", {"Food"}),
+        ("Final Decision: Food n Price", None),
+    ],
+)
+def test_words_around_a_decision_are_read(text: str, present: set[str] | None) -> None:
+    assert decided(text) == present

@@ -171,3 +171,12 @@ def test_dash_before_a_rating_is_no_sign_on_a_scale_without_negative_points() ->
                                   "Quality of facts:\n3"])  # fmt: skip
 def test_number_below_a_title_is_its_rating(text: str) -> None:
     assert read(text, THREE).values == {"cl": 4, "to": 5, "qu": 3}
+
+
+def test_scale_in_square_brackets_and_unit_are_read() -> None:
+    assert read("Clarity [1-5]: 4\nTone [1-5]: 5\nQuality of facts [1-5]: 3", THREE).values == {
+        "cl": 4,
+        "to": 5,
+        "qu": 3,
+    }
+    assert read("Final score: 4 points", ONE).values == {"he": 4}
