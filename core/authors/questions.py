@@ -70,6 +70,11 @@ class Feature:
     values: Mapping[str, Value] = field(default_factory=dict)
     suggestions: tuple[str, ...] = ()
 
+    @property
+    def is_scale(self) -> bool:
+        """True if the values are the points of a scale, from the lowest."""
+        return any(isinstance(value, int | float) and not isinstance(value, bool) for value in self.values.values())
+
 
 def features_of(codebook: Codebook) -> tuple[Feature, ...]:
     """Return the features of a codebook in its order: one for each label, or one for a single choice."""
@@ -164,7 +169,7 @@ def make_question(
         options = [option for key, option in different.items() if key not in _NO_OPTIONS][:MAX_OPTIONS]
     if feature.open == "word" or len(options) < 2:
         options = []
-    if not any(isinstance(value, int | float) and not isinstance(value, bool) for value in feature.values.values()):
+    if not feature.is_scale:
         random.Random(digest([seed, id], size=8)).shuffle(options)
     return Question(id, document_id, feature.item, " ".join(text.split()), tuple(options), predicted)
 

@@ -206,7 +206,7 @@ def _predictor(text: Submission, feature: Feature, examples: Sequence[Example], 
 def _shown(feature: Feature) -> dict[str, Any]:
     return {
         "name": feature.name, "description": feature.description, "open": feature.open,
-        "suggestions": feature.suggestions, "answers": tuple(feature.values),
+        "suggestions": feature.suggestions, "answers": tuple(feature.values), "is_scale": feature.is_scale,
     }  # fmt: skip
 
 

@@ -109,13 +109,15 @@ def _scores(feature: Feature, text: str, examples: Sequence[Example]) -> Mapping
 
 
 def _question(feature: Feature) -> str:
+    points = list(feature.values)
+    scale = f" {points[0]} is the lowest, {points[-1]} the highest." if feature.is_scale else ""
     if feature.description.rstrip().endswith("?"):
-        return feature.description
+        return f"{feature.description}{scale}"
     first = feature.description.split(". ")[0].rstrip(".")
     detail = f" ({first})" if first else ""
     if set(feature.values) == {"Yes", "No"}:
         return f"Does “{feature.name}” apply to what you wrote?{detail}"
-    return f"What fits your text best: {feature.name}?{detail}"
+    return f"What fits your text best: {feature.name}?{detail}{scale}"
 
 
 def _choose(question: Question, text: str, earlier: Sequence[EarlierAnswer]) -> int:

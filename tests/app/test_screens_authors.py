@@ -104,6 +104,7 @@ def test_more_than_nine_answers_have_the_keys_that_exist(
     assert not at.exception
     assert keys in html(at)
     if codebook is WIT:
+        assert any("0 is the lowest, 10 the highest." in element.value for element in at.text)
         asked = [button for button in at.button if "/" in str(button.key)]
         assert [button.label for button in asked[:11]] == [str(point) for point in range(11)]
         assert [button.proto.shortcut for button in asked[:11]] == [*map(str, range(10)), ""]

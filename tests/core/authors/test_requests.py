@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.authors.questions import Feature, Question, Submission
-from core.authors.requests import annotate, load_templates, predict
+from core.authors.requests import annotate, load_templates, predict, write_questions
 from core.debate.turns import Reply
 
 FEATURE = Feature("urgent", "Urgent", values={"Yes": True, "No": False})
@@ -30,3 +30,13 @@ def test_annotator_sees_numbers_only_before_options_in_words(options: tuple[str,
     assert listed in request.messages[1].content
     assert request.messages[1].content.endswith(f"The label is {'2' if options[0] == 'calm' else '0'}")
     assert request.answer_only
+
+
+def test_points_of_a_scale_are_explained() -> None:
+    wit = Feature("wit", "Wit", values={"0": 0, "1": 1, "2": 2})
+    (predictor,) = next(predict(TEXT, (wit,), {}, load_templates()))
+    assert "The possible answers, from the lowest to the highest: 0; 1; 2." in predictor.messages[0].content
+    (writer,) = next(write_questions(TEXT, (wit,), {}, {}, load_templates()))
+    assert "what the lowest and the highest point mean" in writer.messages[0].content
+    (yes_or_no,) = next(write_questions(TEXT, (FEATURE,), {}, {}, load_templates()))
+    assert "lowest" not in yes_or_no.messages[0].content
