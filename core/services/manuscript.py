@@ -323,7 +323,7 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
         "2021)"
     )
     by_hand = len(sample.probabilities) - sample.drawn
-    chosen = f" {by_hand:,} more were chosen by hand and represent themselves." if by_hand else ""
+    chosen = f" Chosen by hand, and without weight for others: {format_count(by_hand, 'document')}." if by_hand else ""
     return (
         f"The reference is the review of documents{who}.{sight} {drawn} of {population} were drawn one after another "
         f"{chances}.{chosen} Each document drawn is weighted by its selection probability, and weights are calibrated "

@@ -74,7 +74,7 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
     review = str(reference)
     assert "by 1 person. 0 values were decided before the reviewer saw the verdict, 82 with it in view." in review
     assert "40 documents of 80 were drawn one after another with known, unequal probabilities, which favour" in review
-    assert "1 more were chosen by hand and represent themselves." in review
+    assert "Chosen by hand, and without weight for others: 1 document." in review
     assert "share of Clean & tidy within 20 points; 40 reviews were planned" in str(claim)
     assert "of the 80 documents are about Clean & tidy (95% interval" in str(built.sections["Results"][-1])
 
