@@ -61,12 +61,14 @@ export function formatPercent(share) {
 }
 
 /**
- * Format a score between 0 and 1: 0.876.
+ * Format a score: 0.876, a correlation also −0.120.
  *
  * @param {number | null | undefined} score
  */
 export function formatScore(score) {
-  return score === null || score === undefined ? MISSING : score.toFixed(3);
+  if (score === null || score === undefined) return MISSING;
+  const text = Math.abs(score).toFixed(3);
+  return score < 0 && Number(text) !== 0 ? `−${text}` : text;
 }
 
 /**

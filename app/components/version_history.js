@@ -1,7 +1,7 @@
 // The versions of a prompt or codebook as a tree, with their scores, costs and held-out scores.
 
 import { button, el } from "./dom.js";
-import { formatCount, formatMoney, formatPoints, formatScore } from "./format.js";
+import { formatCount, formatMoney, formatScore } from "./format.js";
 import { intervalBar } from "./interval_bar.js";
 import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
@@ -102,13 +102,15 @@ function actionsCell({ name, label, is_default, is_draft, is_open }, { use, lock
  */
 function heldOutCell({ score, held_out }) {
   if (held_out === null) return el("td");
+  /** @type {[number, number]} */
+  const range = Math.min(score ?? 0, held_out) < 0 ? [-1, 1] : [0, 1]; // correlations may be negative
   if (score === null) {
-    const bar = intervalBar(held_out, null, null);
+    const bar = intervalBar(held_out, null, null, range);
     return el("td", { title: `held out ${formatScore(held_out)}` }, bar, ` ${formatScore(held_out)}`);
   }
-  const bar = intervalBar(score, Math.min(score, held_out), Math.max(score, held_out));
-  bar.append(...intervalBar(held_out, null, null).children);
-  const gap = formatPoints(score - held_out, { signed: false });
-  const title = `development ${formatScore(score)}, held out ${formatScore(held_out)}: a gap of ${gap} points`;
+  const bar = intervalBar(score, Math.min(score, held_out), Math.max(score, held_out), range);
+  bar.append(...intervalBar(held_out, null, null, range).children);
+  const gap = formatScore(Math.abs(score - held_out));
+  const title = `development ${formatScore(score)}, held out ${formatScore(held_out)}: a gap of ${gap}`;
   return el("td", { title }, bar, ` ${formatScore(held_out)}`);
 }
