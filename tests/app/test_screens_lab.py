@@ -333,6 +333,21 @@ def test_ranking_of_a_sweep_names_its_score(filled: ProjectSession, kind: Kind, 
     assert f">{measure}</th>" in html(open_page("lab"))
 
 
+def test_sweep_names_saved_debates_and_configurations_that_stopped_early(filled: ProjectSession) -> None:
+    from app.screens.lab import sweep
+
+    cell = sweeps.grid_cells(SPEC.validate_python(CELLS))[0]
+    rows = [sweep._line(sweeps.RankedCell(cell, 0, n, None, None, "", False), [], 8) for n in (4, 8)]
+    assert ["stopped after" in row for row in rows] == [True, False]
+    at = open_page("lab")
+    rounds = at.text_input(key="sweep-param-ecj-extra_rounds")
+    rounds.set_value("0, 1").run()
+    assert "2 configurations, at most" in html(at)
+    assert "instead of" not in html(at).partition("2 configurations, at most")[2][:40], "both have all documents"
+    rounds.set_value("0, 1, 2, 3").run()
+    assert " debates instead of " in html(at)
+
+
 def test_hostile_models_and_values_of_a_sweep_are_refused_in_words(filled: ProjectSession) -> None:
     at = open_page("lab")
     at.text_input(key="sweep-param-ecj-extra_rounds").set_value("1e999, nan, " + "9" * 5000).run()

@@ -86,7 +86,8 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
     except UsageError as error:
         line(str(error), "q")
         return
-    debates = f"at most {sweeps.count_debates(count, spec.size):,} debates instead of {count * spec.size:,}"
+    most, without_rounds = sweeps.count_debates(count, spec.size), count * spec.size
+    debates = f"at most {most:,} debates" + (f" instead of {without_rounds:,}" if most < without_rounds else "")
     line(f"{format_count(count, 'configuration')}, {debates}")
     if st.button("Start sweep", icon=":material/grid_view:", key="sweep-start"):
         with error_boxes():
@@ -147,7 +148,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
                     help="In total, including what is already spent",
                 )  # fmt: skip
             st.button("Resume", key="sweep-go", on_click=_resume, args=(session, row))
-    _ranking(ranking, codebooks.codebook_status(session).codebook.kind)
+    _ranking(ranking, codebooks.codebook_status(session).codebook.kind, spec.size)
     if row.state == "failed":
         notice("error", "The sweep failed", row.message)
 
@@ -161,12 +162,13 @@ def _resume(session: ProjectSession, row: SweepRow) -> None:
         state.set_notice("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
 
 
-def _ranking(ranking: Sequence[RankedCell], kind: Kind) -> None:
+def _ranking(ranking: Sequence[RankedCell], kind: Kind, size: int) -> None:
     values = [_values(ranked) for ranked in ranking]
     varied = [name for name in (values[0] if values else ()) if len({settings[name] for settings in values}) > 1]
     head = "".join(f'<th class="l">{escape(prompt_templates.title_of(name))}</th>' for name in varied)
     body = "".join(
-        _line(ranked, [settings[name] for name in varied]) for ranked, settings in zip(ranking, values, strict=True)
+        _line(ranked, [settings[name] for name in varied], size)
+        for ranked, settings in zip(ranking, values, strict=True)
     )
     counted = "a correlation of 0" if kind == "rating" else "wrong"
     measure = f'<th title="Unresolved documents count as {counted}">{escape(main_metric(kind).name)}</th>'
@@ -183,13 +185,15 @@ def _values(ranked: RankedCell) -> dict[str, str]:
     return {**versions, "model": cell.role_model.spec, **{name: str(value) for name, value in cell.params.items()}}
 
 
-def _line(ranked: RankedCell, values: Sequence[str]) -> str:
+def _line(ranked: RankedCell, values: Sequence[str], size: int) -> str:
+    """Return the row of a configuration of a sweep with ``size`` documents in the last round."""
     cells = "".join(f'<td class="l">{escape(value)}</td>' for value in values)
     score, n, unresolved = Estimate(None, None), 0, 0
     if ranked.score is not None:
         score, unresolved = ranked.score.strict, ranked.score.unresolved
         n = ranked.score.n + unresolved
-    note = ranked.problem or ("" if ranked.remaining else f"stopped after {ranked.documents}")
+    is_stopped = not ranked.remaining and ranked.documents < size
+    note = ranked.problem or (f"stopped after {ranked.documents}" if is_stopped else "")
     return (
         f"<tr><td>{ranked.cell.number + 1}</td>{cells}<td><b>{format_number(score.value)}</b></td>"
         f"<td>{format_interval(score.interval)}</td><td>{n}</td><td>{unresolved}</td>"
