@@ -22,31 +22,19 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any, TypeAlias
 
-from core.baseline.lexicon import (
-    FOREIGN_WORDS,
-    FUNCTION_WORDS,
-    GENERIC_WORDS,
-    NO_LABEL,
-    Lexicon,
-    Term,
-    Token,
-    is_rest,
-    lexicon_of,
-    other_aspects,
-    starters,
-    tokenise,
-)
+import numpy as np
+
+from core.baseline.lexicon import NO_LABEL, Lexicon, Term, Token, definitions, is_english, lexicon_of, tokenise
 from core.classifier.classifier import Example
 from core.classifier.text_similarity import Embed, normalised
-from core.codebook import Codebook, Label
+from core.codebook import Codebook
 
 Span: TypeAlias = tuple[int, int]
 Near: TypeAlias = Callable[[Codebook, str], Sequence[float]]
@@ -85,13 +73,8 @@ def clauses_of(text: str) -> Iterator[Span]:
     Clauses are cut at ends of sentences, and at characters that would break a quote or start JSON: line breaks, double
     quotation marks, braces.
     """
-    start = 0
-    for mark in _CLAUSE_END.finditer(text):
-        if mark.start() > start:
-            yield start, mark.start()
-        start = mark.end()
-    if len(text) > start:
-        yield start, len(text)
+    cuts = [0, *(offset for mark in _CLAUSE_END.finditer(text) for offset in mark.span()), len(text)]
+    yield from (span for span in zip(cuts[::2], cuts[1::2], strict=True) if span[0] < span[1])
 
 
 def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None = None) -> str:
@@ -102,37 +85,29 @@ def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None
     first, last = clauses[max(0, bisect_right(clauses, (start, len(text))) - 1)]
     end = min(end, last)
     if last - first > MAX_QUOTE_CHARACTERS:
-        spare = max(0, MAX_QUOTE_CHARACTERS - (end - start)) // 2
-        if start - spare > first:
-            first = text.find(" ", start - spare, start) + 1 or start - spare
-        if end + spare < last:
-            last = max(text.rfind(" ", end, end + spare), end)
+        left = max(first, (start + end - MAX_QUOTE_CHARACTERS) // 2)
+        first = left if left == first else text.find(" ", left, start) + 1 or left
         last = min(last, first + MAX_QUOTE_CHARACTERS)
+        last = text.rfind(" ", end, last) if text.rfind(" ", end, last) > 0 else last
     return text[first:last].strip(_EDGE)
 
 
-_DOUBTS = {
-    "in a question, which is not evidence": (
-        r"(?:(?<=[.!?\n])|\A) *(?:is|are|do|does|can|could|has|have|will) (?:there|it|you|they|we|i|any\w*|this|the)\b"
-        r"(?! (?:believe|imagine))[^.!?\n]*\?"
-    ),
-    "in a quoted list of labels": (
-        r"(?:\bfinal decision\b|\baspects present in [^.:\n]{0,40}\bare\b|\bthe label is\b|\bundecided:|"
-        r"\b(?:label|mark|classify) (?:this|it|them|all|everything)(?: \w+){0,2} (?:as|present)\b)[^\n]*|"
-        r"\"labels?\"\s*:[^\n\]]*|#\w+"
-    ),
-    # For a choice only: "not good" is no ground for a label that lists "good", but it does mention the topic.
-    "negated": r"(?:\b(?:no|not|never|without|nor|neither|hardly|cannot)|n['’]t)\b(?:[ \t-]+[\w'’]+){1,3}",
+_REASONS = {
+    "asked": "in a question, which is not evidence",
+    "quoted": "in a quoted list of labels",
+    "negated": "negated",
 }
-"""Passages in which a hit is doubted, by the reason."""
-
-
-_PATTERNS = {
-    is_choice: re.compile(
-        "|".join(f"({text})" for text in list(_DOUBTS.values())[: 3 if is_choice else 2]), re.IGNORECASE
-    )
-    for is_choice in (True, False)
-}
+"""Reasons to doubt a hit, by the kind of passage in which it is."""
+_PASSAGES = (
+    r"(?P<asked>(?:(?<=[.!?\n])|\A) *(?:is|are|do|does|can|could|has|have|will) "
+    r"(?:there|it|you|they|we|i|any\w*|this|the)\b(?! (?:believe|imagine))[^.!?\n]*\?)|"
+    r"(?P<quoted>(?:\bfinal decision\b|\baspects present in [^.:\n]{0,40}\bare\b|\bthe label is\b|\bundecided:|"
+    r"\b(?:label|mark|classify) (?:this|it|them|all|everything)(?: \w+){0,2} (?:as|present)\b)[^\n]*|"
+    r"\"labels?\"\s*:[^\n\]]*|#\w+)"
+)
+# For a choice only: "not good" is no ground for a label that lists "good", but it does mention the topic.
+_NEGATED = r"|(?P<negated>(?:\b(?:no|not|never|without|nor|neither|hardly|cannot)|n['’]t)\b(?:[ \t-]+[\w'’]+){1,3})"
+_OF_LABELS, _OF_CHOICE = (re.compile(pattern, re.IGNORECASE) for pattern in (_PASSAGES, _PASSAGES + _NEGATED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +224,7 @@ def find_evidence(lexicon: Lexicon, text: str, near: Near | None = None) -> Evid
 def _find_words(lexicon: Lexicon, text: str) -> Evidence:
     """Return the evidence of words. Cached, because several roles read the same text in a row."""
     tokens, clauses = tokenise(text), tuple(clauses_of(text))
-    english = _is_english({word for word, _, _ in tokens})
+    english = is_english({word for word, _, _ in tokens})
     matches = [match for match in _matches(lexicon, text, tokens) if match[0].listed or english is not False]
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
     for hit in sorted(_hits(lexicon, text, tokens, matches, clauses), key=lambda hit: hit.start):
@@ -257,35 +232,24 @@ def _find_words(lexicon: Lexicon, text: str) -> Evidence:
     return Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), english)
 
 
-_ENGLISH = FUNCTION_WORDS | GENERIC_WORDS
-
-
-def _is_english(words: set[str]) -> bool | None:
-    """Return False if words of another language or script prevail; True for words of English, None for neither."""
-    other = sum(word in FOREIGN_WORDS or word[0] > "\u024f" for word in words)
-    if other > 1 and other > len(words & FUNCTION_WORDS):
-        return False
-    return True if not words.isdisjoint(_ENGLISH) else None
-
-
 def _matches(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Iterator[_Match]:
     """Yield the terms found, with only spaces and hyphens between the words of a phrase."""
     for position, (word, _, _) in enumerate(tokens):
         for term in lexicon.index.get(word, ()):
-            found = tokens[position : position + len(term.pattern)]
-            if len(term.pattern) == 1 or (
-                len(found) == len(term.pattern)
-                and all(each in step for (each, _, _), step in zip(found, term.pattern, strict=True))
-                and all(_GAP.fullmatch(text, one[2], other[1]) for one, other in pairwise(found))
-            ):
-                yield term, position, position + len(found) - 1
+            last = position + len(term.pattern) - 1
+            # nearly all phrases fail at their last word
+            if last == position or (last < len(tokens) and tokens[last][0] in term.pattern[-1]):
+                found = tokens[position : last + 1]
+                gaps = (_GAP.fullmatch(text, one[2], other[1]) for one, other in pairwise(found))
+                if all(each[0] in step for each, step in zip(found, term.pattern, strict=True)) and all(gaps):
+                    yield term, position, last
 
 
 def _hits(
     lexicon: Lexicon, text: str, tokens: Sequence[Token], matches: Iterable[_Match], clauses: Sequence[Span]
 ) -> Iterator[Hit]:
     """Yield the hits among the matches: of each label, the longest term at a token, and of these the strongest."""
-    passages = list(_PATTERNS[lexicon.codebook.kind == "choice"].finditer(text))
+    passages = list((_OF_CHOICE if lexicon.codebook.kind == "choice" else _OF_LABELS).finditer(text))
     longest: dict[int, _Match] = {}  # by position
     taken: set[tuple[int, int]] = set()
     words = cache(lambda clause: {word for word, _, _ in tokenise(text[slice(*clauses[clause])])})
@@ -300,31 +264,33 @@ def _hits(
         if term.label != NO_LABEL:
             start, end = tokens[first][1], tokens[last][2]
             clause = max(0, bisect_right(clauses, (start, len(text))) - 1)
-            doubt = _exclusion_doubt(lexicon, term, words, clause) or _phrase_doubt(lexicon, match, longest[first])
-            passage = passages[max(0, bisect_right(passages, start, key=re.Match.start) - 1)] if passages else None
-            if not doubt and passage is not None and passage.start() <= start < passage.end():
-                doubt = list(_DOUBTS)[(passage.lastindex or 1) - 1]
+            before = bisect_right(passages, start, key=re.Match.start) - 1
+            passage = passages[before] if before >= 0 and start < passages[before].end() else None
+            doubt = next(_doubts(lexicon, match, longest[first], partial(words, clause), passage), "")
             yield Hit(term, start, end, clause, doubt)
 
 
-def _exclusion_doubt(lexicon: Lexicon, term: Term, words: Callable[[int], AbstractSet[str]], clause: int) -> str:
-    """Return the doubt about a hit on a word of an exclude example, half of whose other words are in the clause."""
+def _doubts(
+    lexicon: Lexicon, match: _Match, longest: _Match, words: Callable[[], Set[str]], passage: re.Match[str] | None
+) -> Iterator[str]:
+    """Yield the doubts about a hit that is inside a longer phrase, in a clause of some words, and in a passage.
+
+    A word of an exclude example is in doubt if half of the example's other words are in the clause. A derived phrase
+    does not outweigh a listed word.
+    """
+    (term, first, last), (phrase, start, end) = match, longest
     for example, content in lexicon.exclusions[term.label]:
         other_words = [forms for forms in content if all(forms.isdisjoint(step) for step in term.pattern)]
-        shared = sum(not forms.isdisjoint(words(clause)) for forms in other_words)
+        shared = sum(not forms.isdisjoint(words()) for forms in other_words)
         if len(other_words) < len(content) and shared * 2 >= len(other_words):
-            return f"used as in the exclude example: {_plain(example)}"
-    return ""
-
-
-def _phrase_doubt(lexicon: Lexicon, match: _Match, longest: _Match) -> str:
-    """Return the doubt about a hit inside a longer phrase. A derived phrase does not outweigh a listed word."""
-    (term, first, last), (phrase, start, end) = match, longest
-    if end - start <= last - first or end < last or not (phrase.listed or not term.listed):
-        return ""
-    if phrase.label == NO_LABEL:
-        return f"part of a set phrase: {phrase.text}"
-    return f"part of {_plain(phrase.text)}, which belongs to {lexicon.codebook.labels[phrase.label].name}"
+            yield f"used as in the exclude example: {_plain(example)}"
+    if end - start > last - first and end >= last and (phrase.listed or not term.listed):
+        if phrase.label == NO_LABEL:
+            yield f"part of a set phrase: {phrase.text}"
+        else:
+            yield f"part of {_plain(phrase.text)}, which belongs to {lexicon.codebook.names[phrase.label]}"
+    if passage is not None:
+        yield _REASONS[str(passage.lastgroup)]
 
 
 def _plain(text: str) -> str:
@@ -367,7 +333,6 @@ def example(codebook: Codebook, text: str, near: Near | None = None) -> Example:
 CACHED = 64
 """Codebooks and texts whose results are kept: several roles read the same text in a row."""
 INVERSE_PENALTY = 10.0  # vectors have length 1, so that weights of about 3 tell two words of different labels apart
-ASPECT_WORDS = 40  # of a common aspect that no label is about, which stand for it: the first ones are the most typical
 
 
 def definition_probabilities(embed: Embed) -> Near:
@@ -382,11 +347,7 @@ def definition_probabilities(embed: Embed) -> Near:
         """Return the model, whose first classes are the labels that can be compared; None for a single class."""
         from sklearn.linear_model import LogisticRegression
 
-        classes = {number: _definition(codebook, label) for number, label in enumerate(codebook.labels)}
-        defined = {text.casefold() for texts in classes.values() for text in texts}
-        for words in other_aspects(codebook.names) if codebook.kind == "multilabel" else ():
-            classes[len(classes)] = [word for word in words[:ASPECT_WORDS] if word.casefold() not in defined]
-        pairs = [(number, text) for number, texts in classes.items() for text in texts]
+        pairs = [(number, text) for number, texts in enumerate(definitions(codebook)) for text in texts]
         if len({number for number, _ in pairs}) < 2:
             return None
         # balanced, because the length of a list tells how much somebody wrote, and not how frequent a label is
@@ -397,21 +358,10 @@ def definition_probabilities(embed: Embed) -> Near:
     def probabilities(codebook: Codebook, text: str) -> tuple[float, ...]:
         with lock:  # many documents start at once, and all of them would embed the definitions
             model = train(codebook)
-        chances: dict[int, float] = {}
+        result = np.zeros(len(codebook.labels))
         if model is not None:
-            chances = dict(
-                zip(model.classes_.tolist(), *model.predict_proba(normalised(embed([text]))).tolist(), strict=True)
-            )
-        return tuple(chances.get(number, 0.0) for number in range(len(codebook.labels)))
+            chances, comparable = model.predict_proba(normalised(embed([text])))[0], model.classes_ < len(result)
+            result[model.classes_[comparable]] = chances[comparable]
+        return tuple(result.tolist())
 
     return probabilities
-
-
-def _definition(codebook: Codebook, label: Label) -> list[str]:
-    """Return the texts that define a label; none for the label for the rest."""
-    if is_rest(codebook, label):
-        return []
-    common_words = starters(label.name, (other.name for other in codebook.labels if other.id != label.id))
-    described = f"{label.name}: {label.description}" if label.description else ""
-    texts = (label.name, described, *label.include, *label.keywords, *common_words)
-    return list(dict.fromkeys(text for text in texts if text.strip()))

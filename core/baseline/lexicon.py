@@ -15,7 +15,7 @@ import re
 import tomllib
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -116,7 +116,19 @@ RELATED: dict[str, frozenset[str]] = {}
 for _group in (group.split() for name in ("families", "irregular", "spellings") for group in reversed(_groups(name))):
     RELATED |= dict.fromkeys(_group, frozenset(_group).union(*(RELATED.get(word, ()) for word in _group)))
 IDIOMS = _groups("idioms")
+ASPECT_WORDS = 40  # of a common aspect that no label is about, which stand for it: the first ones are the most typical
 GENERIC_WORDS = frozenset(_LISTS["generic_words"].split()).union(*map(forms, _LISTS["common_words"].split()))
+
+
+_ENGLISH = FUNCTION_WORDS | GENERIC_WORDS
+
+
+def is_english(words: Set[str]) -> bool | None:
+    """Return False if words of another language or script prevail; True for words of English, None for neither."""
+    other = sum(word in FOREIGN_WORDS or word[0] > "\u024f" for word in words)
+    if other > 1 and other > len(words & FUNCTION_WORDS):
+        return False
+    return True if not _ENGLISH.isdisjoint(words) else None
 
 
 def content_words(text: str) -> Iterator[str]:
@@ -169,6 +181,19 @@ def _aspects(name: str) -> list[Aspect]:
     return []
 
 
+def definitions(codebook: Codebook) -> list[list[str]]:
+    """Return the texts that define each label, none for the label for the rest; then the words of other aspects."""
+    classes = []
+    for number, label in enumerate(codebook.labels):
+        described = [f"{label.name}: {label.description}"] if label.description else []
+        common = starters(label.name, codebook.names[:number] + codebook.names[number + 1 :])
+        texts = [] if is_rest(codebook, label) else [label.name, *described, *label.include, *label.keywords, *common]
+        classes.append(list(dict.fromkeys(text for text in texts if text.strip())))
+    defined = {text.casefold() for texts in classes for text in texts}
+    others = other_aspects(codebook.names) if codebook.kind == "multilabel" else []
+    return classes + [[word for word in words[:ASPECT_WORDS] if word.casefold() not in defined] for words in others]
+
+
 Source: TypeAlias = Literal["keyword", "name", "common", "definition", "example", "idiom"]
 Exclusion: TypeAlias = tuple[str, tuple[frozenset[str], ...]]
 """An exclude example of a label: its text, and the forms of each of its content words."""
@@ -203,7 +228,7 @@ class Term:
         alone = len(self.pattern) == 1
         return self.pattern[0] if alone else frozenset({" ".join(min(step) for step in self.pattern)})
 
-    @property
+    @cached_property
     def listed(self) -> bool:
         """True if the codebook's author listed it: a keyword or the label's name."""
         return _RANKS[self.source] == LISTED
@@ -275,13 +300,11 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
             rank, label = owners.setdefault(word, (_RANKS[term.source], term.label))
             if rank == _RANKS[term.source] and label != term.label:
                 owners[word] = rank, None
-    terms = []
-    for term in all_terms:
-        known = [owners[word] for word in term.key if word in owners]
-        rival = max((rank for rank, label in known if label != term.label), default=-1)
-        if term.listed:
-            terms.append(term)
-        elif rival < LISTED and term.key.isdisjoint(everywhere):
+    terms = [term for term in all_terms if term.listed]
+    for term in (term for term in all_terms if not term.listed and term.key.isdisjoint(everywhere)):
+        rivals = [owners[word][0] for word in term.key if word in owners and owners[word][1] != term.label]
+        rival = max(rivals, default=-1)
+        if rival < LISTED:
             carries = term.carries and rival < _RANKS[term.source] and term.label != rest_label
             terms.append(term if carries == term.carries else replace(term, carries=carries))
     searchable = {term.label for term in terms}

@@ -140,12 +140,9 @@ class _Roles:
         if self.codebook.kind != "rating":
             present = self.evidence.present(usable)
             return {number: number in present for number in usable}
-        missing = math.prod(1 - share for share in self.shares.values())
-        return {
-            number: math.floor(scale.min + (1 - missing * 2.0 ** -scores[number]) * (scale.max - scale.min) + 0.5)
-            for number in (usable if self.evidence.text.strip() else ())
-            for scale in (self.codebook.scales[number],)
-        }
+        scales, missing = self.codebook.scales, math.prod(1 - share for share in self.shares.values())
+        places = {number: 1 - missing * 2.0 ** -scores[number] for number in usable if self.evidence.text.strip()}
+        return {n: math.floor(scales[n].min + p * (scales[n].max - scales[n].min) + 0.5) for n, p in places.items()}
 
     def claims(self, reply: Reply) -> dict[int, bool | float]:
         """Return the values that a reply states; empty if it has no decision."""

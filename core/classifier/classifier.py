@@ -333,7 +333,8 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _check_contents(archive, name)
+            if _unpacked_size(archive) > MAX_UNPACKED:
+                raise InputError(f"{name} is larger than {MAX_UNPACKED / 1e6:,.0f} MB.", "It was not loaded.")
         contents = skops.io.loads(data, trusted=[])
         return _load_classifier(contents), dict(contents["facts"])
     except InputError:
@@ -344,47 +345,40 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
         ) from error
 
 
-def _check_contents(archive: zipfile.ZipFile, name: str) -> None:
-    """Raise InputError for too many bytes, and for parts that plain values and arrays do not need.
+def _unpacked_size(archive: zipfile.ZipFile) -> int:
+    """Return the bytes that a file unpacks to. ValueError for parts that plain values and arrays do not need.
 
     An array counts as often as the description refers to it, because skops may read it each time.
     """
     sizes = {member.filename: member.file_size for member in archive.infolist()}
-    total = sum(sizes.values())
-    is_plain = True
-
-    def add(part: dict[str, Any]) -> None:
-        nonlocal total, is_plain
-        is_plain &= part.get("__loader__", "DictNode") in _PARTS
-        file = part.get("file")
-        total += sizes[file] if isinstance(file, str) else 0
-
-    if total <= MAX_UNPACKED:
-        json.loads(archive.read("schema.json"), object_hook=add)
-    if total > MAX_UNPACKED:
-        raise InputError(f"{name} is larger than {MAX_UNPACKED / 1e6:,.0f} MB.", "It was not loaded.")
-    if not is_plain:
-        raise InputError(f"{name} holds types that a classifier does not need.", "It was not loaded.")
+    parts: list[dict[str, Any]] = []
+    if sum(sizes.values()) <= MAX_UNPACKED:
+        json.loads(archive.read("schema.json"), object_hook=parts.append)
+    if any(part.get("__loader__", "DictNode") not in _PARTS for part in parts):
+        raise ValueError("a part that a classifier does not need")
+    files = (part.get("file") for part in parts)
+    return sum(sizes.values()) + sum(sizes[file] for file in files if isinstance(file, str))
 
 
 def _numbers(stored: Any, *shape: int) -> Grid:
-    """Return an array of a file. InputError for another shape and for anything but numbers."""
+    """Return an array of a file. ValueError for another shape and for anything but numbers."""
     array = np.asarray(stored, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
-        raise InputError("The classifier's weights do not match its vocabulary.", "It was not loaded.")
+        raise ValueError("an array of another shape, or not of numbers")
     return array
 
 
 def _load_classifier(contents: dict[str, Any]) -> Classifier:
-    labels = int(contents["task"]["labels"])
-    scales = tuple((int(low), int(high)) for low, high in contents["task"]["scales"])
-    if labels > MAX_LABELS or any(high - low >= MAX_STEPS for low, high in scales):
-        raise InputError("The classifier has too many labels, or too long a scale.", "It was not loaded.")
-    task = Task(contents["task"]["kind"], labels, scales)
+    """Return the classifier with the contents of a file. ValueError for impossible contents."""
+    task, stored = Task(**contents["task"]), contents["models"]
+    if (
+        task.labels > MAX_LABELS
+        or any(high - low >= MAX_STEPS for low, high in task.scales)
+        or len(stored) != task.items
+    ):
+        raise ValueError("too many labels, too long a scale, or models of other labels")
     vocabulary, words = (tuple(map(str, contents[name])) for name in ("vocabulary", "words"))
     idf, centre = _numbers(contents["idf"], len(set(vocabulary))), _numbers(contents["centre"], len(contents["centre"]))
-    if len(contents["models"]) != task.items:
-        raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
-    size = len(vocabulary) + len(words) + len(centre) + labels + 1
-    models = (_numbers(weights, size, len(task.values(item))) for item, weights in enumerate(contents["models"]))
+    size = len(vocabulary) + len(words) + len(centre) + task.labels + 1
+    models = (_numbers(weights, size, len(task.values(item))) for item, weights in enumerate(stored))
     return Classifier(task, vocabulary, idf, words, centre, tuple(models))
