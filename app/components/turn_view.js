@@ -7,6 +7,7 @@ import { isData, replyNodes } from "./reply_text.js";
 import { avatar, findRole } from "./roles.js";
 
 /** @import { Debate, TurnEvent } from "./debate_state.js" */
+/** @import { Labels } from "./labels.js" */
 /** @import { Roles } from "./roles.js" */
 
 const MOST_NAMED = 4;
@@ -116,7 +117,11 @@ export class TurnView {
     const { debate } = this;
     const nodes = replyNodes(this.text, debate.run.labels, debate.evidenceOf(turn), debate.disputed);
     this.reply.replaceChildren(...nodes, this.caret);
-    this.details.replaceChildren(...detailNodes(turn), ...decisionNodes(turn, debate), ...certaintyNodes(turn, debate));
+    this.details.replaceChildren(
+      ...detailNodes(turn, debate.run.labels),
+      ...decisionNodes(turn, debate),
+      ...certaintyNodes(turn, debate),
+    );
   }
 
   /** @param {TurnEvent} turn */
@@ -164,19 +169,32 @@ function progressNodes(turn) {
   return [...count, el("span", "turn-state", "speaking")];
 }
 
-/** @param {TurnEvent} turn @returns {Node[]} */
-function detailNodes({ reasoning, problem, unknown }) {
+/**
+ * Show the reasoning of a turn and what could not be read in its decision. A second answer may repeat a label that was
+ * not offered.
+ *
+ * @param {TurnEvent} turn
+ * @param {Labels} labels
+ * @returns {Node[]}
+ */
+function detailNodes({ reasoning, problem, unknown = [] }, labels) {
   const nodes = [];
+  const names = new Set([...labels.values()].map(({ name }) => name.toLowerCase()));
+  const excluded = unknown.filter((name) => names.has(name.toLowerCase()));
+  const missing = unknown.filter((name) => !excluded.includes(name) && !problem?.includes(`"${name}"`));
   if (reasoning) {
     const summary = el("summary", "", `Reasoning, ${formatCount(reasoning.length)} characters`);
     nodes.push(el("details", "reasoning", summary, el("div", "", reasoning)));
   }
-  if (unknown?.length) {
-    nodes.push(el("div", "decision", el("span", "tiny unres", `not in codebook: ${unknown.join(", ")}`)));
+  if (missing.length) {
+    nodes.push(el("div", "decision", el("span", "tiny unres", `not in codebook: ${missing.join(", ")}`)));
   }
   if (problem) {
     const badge = el("span", "badge unres", icon("help"), "unreadable");
-    nodes.push(el("div", "decision", badge, el("span", "tiny unres", problem)));
+    const reason = excluded.length
+      ? `the decision names a label that was not offered: ${excluded.join(", ")}`
+      : problem;
+    nodes.push(el("div", "decision", badge, el("span", "tiny unres", reason)));
   }
   return nodes;
 }

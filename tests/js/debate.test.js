@@ -151,3 +151,14 @@ test("names outside the codebook are listed with the turn", () => {
   view.showTurn(makeTurn(0, "extractor", { labels: ["a"], unknown: ["Parking", "View"] }));
   assert.deepEqual(texts(view.node, ".decision .unres"), ["not in codebook: Parking, View"]);
 });
+
+test("an unreadable decision names a label once, also one that was not offered", () => {
+  const problem = (/** @type {string} */ name) => `the decision names what is not in the codebook: "${name}"`;
+  const reasons = (/** @type {string} */ name) => {
+    const view = makeView();
+    view.showTurn(makeTurn(0, "extractor", { labels: [], unknown: [name], problem: problem(name) }));
+    return texts(view.node, ".decision .tiny.unres");
+  };
+  assert.deepEqual(reasons("View"), [problem("View")]);
+  assert.deepEqual(reasons("Food"), ["the decision names a label that was not offered: Food"]);
+});
