@@ -14,7 +14,7 @@ from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.marker_patterns import MarkerKind, marker_patterns
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
-from core.debate.reading.tokens import ELSEWHERE, UNITS
+from core.debate.reading.tokens import DOUBTFUL, ELSEWHERE, UNITS
 from core.prompts import TAGS
 
 _THOUGHTS = re.compile(
@@ -66,7 +66,7 @@ _SUPPOSED = re.compile(
 )
 _UNSURE = re.compile(
     r"\b(?:maybe|perhaps)\b(?! surprising)"
-    r"|\b(?:possibly|conceivably|(?:possible|conceivable|(?:could|may|might) be) that)\b[\W_]*(?:the )?$"
+    rf"|\b(?:{DOUBTFUL}|(?:possible|conceivable|(?:could|may|might) be) that)\b[\W_]*(?:(?:the|following) )*$"
 )
 _UNQUOTED = re.compile(r"\n[^\S\n]*[^>\s]")
 _CLAUSE = re.compile(r"[,:;]")

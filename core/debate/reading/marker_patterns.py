@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from core.debate.reading.tokens import UNITS
+from core.debate.reading.tokens import DOUBTFUL, UNITS
 
 MarkerKind: TypeAlias = Literal[
     "aspects", "label", "revised", "final", "ratings", "undecided", "heading", "sentence", "list"
@@ -60,8 +60,7 @@ _SURELY = (
 )
 _COUNT = r"(?:(?:one|two|three|four|five|six|\d{1,2}) ++)?"
 _CLEARLY = (  # "clearly mentions", not "hardly mentions"
-    r"(?:(?!(?:hard|bare|scarce|rare|possib|probab|arguab|alleged|supposed|seeming|apparent|incorrect|wrong|false)l?y\b)"
-    r"\w+ly ++)?"
+    rf"(?:(?!(?:{DOUBTFUL})\b)\w+ly ++)?"
 )
 _THE_LABELS = rf"(?: ++(?:the ++)?(?:following ++)?{_NOUN}(?: ++of)?)?"
 _IS_ABOUT = (

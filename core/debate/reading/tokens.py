@@ -34,12 +34,18 @@ _QUALIFIED = (  # "Food at least", "Food with reservations"
     r"|with\ (?:\w+\ )?(?:reservations?|doubts?|hesitation|caveats?)"
     r"|with\ (?:very\ )?(?:low|little|limited)\ confidence"
 )
+DOUBTFUL = (
+    "(?:supposed|alleged|potential|arguab|possib|conceivab|probab|seeming|apparent|presumab|questionab|doubtful|unlike"
+    "|bare|scarce|hard|rare|false|wrong|mistaken|erroneous|incorrect|near|previous|former|initial|original)ly"
+    "|almost|maybe|perhaps"
+)
+"""Adverbs that make a statement doubtful, wrong or past."""
 ELSEWHERE = re.compile(
     r"\b(?:by|in|of|from|for|per) (?:(?:the|an?|any) )?(?:extractor|critic|opponent|annotator|draft|examples?"
     r"|guidelines?|codebook|definitions?|prompt|instructions?|others?\b|another|both|all)"
     r"|\b(?:of interest|in (?:dispute|question|doubt)|under (?:discussion|consideration)|to (?:check|choose|consider)"
     r"|above|below|seems?|appears?|said|claimed|cannot|not|never|no longer)\b|n['’]t\b"
-    r"|\b(?:(?:supposed|alleged|hard|bare|scarce|possib|probab|arguab|most|main|part(?:ial)?|like)ly|perhaps|maybe)\b",
+    rf"|\b(?:{DOUBTFUL}|(?:most|main|part(?:ial)?|like)ly)\b",
     re.IGNORECASE,
 )
 """Words between a heading and its list that make it another list than that of the labels present in the text."""
