@@ -68,8 +68,13 @@ class RayEngine(ReplayingEngine):
         unfinished = await self._prepare(ids)
         if unfinished and self.pending_state is None:
             process = await self._start()
-            self._tasks = [asyncio.create_task(self._follow(process, unfinished))]
-            await asyncio.gather(*self._tasks, return_exceptions=self.pending_state is not None)
+            following = asyncio.create_task(self._follow(process, unfinished))
+            self._tasks = [following]
+            try:
+                await following
+            except asyncio.CancelledError:
+                if self.pending_state is None:
+                    raise
         if self.pending_state is None:
             shutil.rmtree(self._folder, ignore_errors=True)  # all of it is in the project
 

@@ -1,0 +1,52 @@
+"""Tests of a run on Ray with a process that only waits in place of the Ray job."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from core.engine import ray_run
+from core.engine.event_loop import start_python
+from core.engine.interfaces import Dependencies
+from core.engine.ray_run import RayEngine
+from core.llm.models import ModelLibrary
+from core.runs import EngineSettings, StopReason
+from tests.core.engine.fakes import World, settings
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def engine(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RayEngine:
+    """An engine whose job waits for a minute."""
+    monkeypatch.setattr(ray_run, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(ray_run, "require_ray", lambda _budget: None)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+
+    async def start_job(*_arguments: str, env: object, **options: object) -> asyncio.subprocess.Process:
+        return await start_python("-c", "import time; time.sleep(60)", **options)
+
+    monkeypatch.setattr(ray_run, "start_python", start_job)
+    dependencies = Dependencies(world.load, world, world, world, world.events.append)
+    work = world.work(settings(engine=EngineSettings(name="ray")))
+    return RayEngine(work, dependencies, ModelLibrary([]), tmp_path)
+
+
+@pytest.mark.parametrize("end", ["pause", "stop"])
+def test_ended_run_has_the_requested_state(world: World, engine: RayEngine, end: str) -> None:
+    reason = StopReason("user", "ended by you")
+
+    async def go() -> None:
+        running = asyncio.create_task(engine.run())
+        while engine.progress.in_flight == 0:
+            await asyncio.sleep(0.01)
+        getattr(engine, end)(reason)
+        await running
+
+    asyncio.run(go())
+    assert world.states[-1] == ({"pause": "paused", "stop": "stopped"}[end], reason)
