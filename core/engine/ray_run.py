@@ -128,15 +128,16 @@ class RayEngine(ReplayingEngine):
         """Merge results until the job has ended."""
         assert process.stderr is not None
         stderr = asyncio.create_task(process.stderr.read())
+        ended = asyncio.create_task(process.wait())
         self.progress.in_flight = len(unfinished)
         try:
-            while process.returncode is None and self.pending_state is None:
-                await asyncio.wait((asyncio.ensure_future(process.wait()),), timeout=POLL_SECONDS)
+            while not ended.done() and self.pending_state is None:
+                await asyncio.wait((ended,), timeout=POLL_SECONDS)
                 await self._merge(unfinished)
         finally:
             if process.returncode is None:
                 terminate(process)
-                await process.wait()
+            await ended
             await self._merge(unfinished)
             words = (await stderr).decode("utf-8", "replace").strip().splitlines()
         if not unfinished or self.pending_state is not None:

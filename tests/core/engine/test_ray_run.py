@@ -50,3 +50,18 @@ def test_ended_run_has_the_requested_state(world: World, engine: RayEngine, end:
 
     asyncio.run(go())
     assert world.states[-1] == ({"pause": "paused", "stop": "stopped"}[end], reason)
+
+
+def test_polling_leaves_no_tasks_behind(engine: RayEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    polls: list[int] = []
+    merge = engine._merge
+
+    async def count_tasks(unfinished: set[str]) -> None:
+        await merge(unfinished)
+        polls.append(len(asyncio.all_tasks()))
+        if len(polls) == 10:
+            engine.pause(StopReason("user", "paused by you"))
+
+    monkeypatch.setattr(engine, "_merge", count_tasks)
+    asyncio.run(engine.run())
+    assert polls[9] == polls[0]
