@@ -21,6 +21,7 @@ from core.services.evaluation.model_recommendations import (
     comparable_runs,
     model_scores,
     recommend_models,
+    roles_by_sentence,
 )
 from core.services.project_session import ProjectSession
 from core.stats.alt_test import EPSILONS, Alternative, People
@@ -69,11 +70,9 @@ def _recommendations(results: Sequence[ModelScores], advised: Sequence[Recommend
         ]
         if rows:
             charts.draw(charts.scatter(rows), rows, key="models-profiles")
-        titles: dict[str, list[str]] = {}  # several roles often have the same advice
-        for recommendation in advised:
-            titles.setdefault(recommendation.sentence, []).append(recommendation.title)
         lines = "".join(
-            f"<span><b>{escape(', '.join(named))}:</b> {escape(sentence)}</span>" for sentence, named in titles.items()
+            f"<span><b>{escape(titles)}:</b> {escape(sentence)}</span>"
+            for sentence, titles in roles_by_sentence(advised).items()
         )
         st.html(f'<div class="moot-sentences">{lines}</div>')
 

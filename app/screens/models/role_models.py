@@ -17,7 +17,7 @@ from app.widgets.elements import table as text_table
 from app.widgets.labels import role_html
 from app.widgets.metric_tables import estimate_html
 from core.debate.turns import Role
-from core.formatting import format_token_price, join_names
+from core.formatting import format_token_price
 from core.runs import BUILTIN, RoleModel, Sampling
 from core.services import models
 from core.services.evaluation import run_data
@@ -27,6 +27,7 @@ from core.services.evaluation.model_recommendations import (
     comparable_runs,
     model_scores,
     recommend_models,
+    roles_by_sentence,
 )
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Change, Plan
@@ -262,12 +263,9 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
         if results := model_scores(session, runs):
             _scores_table(results)
         recommended = recommend_models(session, runs, tuple(role.name for role in roles))
-        titles: dict[str, list[str]] = {}
-        for recommendation in recommended:
-            titles.setdefault(recommendation.sentence, []).append(recommendation.title)
         lines = (
-            f'<div class="moot-line"><b>{escape(join_names(names))}:</b> {escape(sentence)}</div>'
-            for sentence, names in titles.items()
+            f'<div class="moot-line"><b>{escape(titles)}:</b> {escape(sentence)}</div>'
+            for sentence, titles in roles_by_sentence(recommended).items()
         )
         if recommended:
             st.html("".join(lines))

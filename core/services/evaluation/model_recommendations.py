@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.documents import Reference
@@ -42,6 +42,9 @@ _IRRELEVANT: dict[str, Any] = {
 """Settings that do not change a verdict."""
 
 
+ALL_ROLES = "All roles"
+
+
 @dataclass(frozen=True, slots=True)
 class ModelScores:
     """Scores of the lists that a model gave in a role, in the latest run in which they can be scored."""
@@ -61,11 +64,8 @@ class Recommendation:
     roles: tuple[str, ...]
     model: RoleModel | None
     reason: str
-
-    @property
-    def title(self) -> str:
-        """The role in words, "All roles" for several."""
-        return title_of(self.roles[0]) if len(self.roles) == 1 else "All roles"
+    title: str = ALL_ROLES
+    """the role in words"""
 
     @property
     def sentence(self) -> str:
@@ -116,9 +116,23 @@ def recommend_models(
     ``runs`` label the same things; those of other protocols are ignored.
     """
     same_roles = [run for run in runs if set(roles) == set(run.settings.role_models)]
-    all_roles = [roles] if len(roles) > 1 else []
-    role_groups = [*((role,) for role in roles), *all_roles]
-    return tuple(_recommend(session, same_roles, role_group, reference) for role_group in role_groups)
+    titles = role_titles(same_roles[-1].settings) if same_roles else {}
+    single = [
+        replace(_recommend(session, same_roles, (role,), reference), title=titles.get(role, title_of(role)))
+        for role in roles
+    ]
+    together = [_recommend(session, same_roles, roles, reference)] if len(roles) > 1 else []
+    return (*single, *together)
+
+
+def roles_by_sentence(recommendations: Sequence[Recommendation]) -> dict[str, str]:
+    """Return each sentence with its roles in words, because several roles often have the same one."""
+    titles: dict[str, list[str]] = {}
+    for recommendation in recommendations:
+        titles.setdefault(recommendation.sentence, []).append(recommendation.title)
+    if len(titles) == 1 and len(recommendations) > 1:
+        return dict.fromkeys(titles, ALL_ROLES)
+    return {sentence: ", ".join(names) for sentence, names in titles.items()}
 
 
 def apply_recommendations(plan: Plan, recommendations: Iterable[Recommendation]) -> Plan:

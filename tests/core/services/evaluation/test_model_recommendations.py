@@ -10,11 +10,13 @@ import pytest
 
 from core.documents import Document
 from core.runs import CANARY, RoleModel, RunRow
+from core.services.evaluation import model_recommendations
 from core.services.evaluation.model_recommendations import (
     apply_recommendations,
     comparable_runs,
     model_scores,
     recommend_models,
+    roles_by_sentence,
 )
 from core.services.evaluation.report import role_models
 from core.services.runs.planning import Plan
@@ -72,6 +74,9 @@ def test_model_that_is_better_in_one_role_is_recommended_for_that_role(world: tu
     )
     assert by_title["Judge"].sentence.startswith("No two runs differ only in this model.")
     assert by_title["All roles"].model is None
+    assert list(roles_by_sentence(list(by_title.values())).values()) == ["Extractor, Judge, All roles", "Critic"]
+    assert roles_by_sentence([by_title["Judge"]] * 2) == {by_title["Judge"].sentence: "All roles"}
+    assert roles_by_sentence([by_title["Judge"]]) == {by_title["Judge"].sentence: "Judge"}
     printed = orjson.loads(orjson.dumps(role_models(session, comparable_runs(session, better))["recommendations"]))
     assert [(row["title"], row["model"]) for row in printed if row["model"]] == [("Critic", GOOD)]
     plan = apply_recommendations(Plan(), by_title.values())
@@ -86,6 +91,14 @@ def test_model_that_is_better_in_all_roles_is_recommended_for_all_roles(world: t
     result = recommend_models(session, comparable_runs(session, better), ROLES)
     assert [recommendation.title for recommendation in result if recommendation.model is not None] == ["All roles"]
     assert {apply_recommendations(Plan(), result).role_model(role).spec for role in ROLES} == {GOOD}
+
+
+def test_roles_have_the_titles_of_the_latest_run(world: tuple[Any, MakeRun], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A panel's personas are named by the user."""
+    session, make_run = world
+    runs = comparable_runs(session, make_run(2, {}))
+    monkeypatch.setattr(model_recommendations, "role_titles", lambda _: dict(zip(ROLES, "ABC", strict=True)))
+    assert [found.title for found in recommend_models(session, runs, ROLES)] == ["A", "B", "C", "All roles"]
 
 
 def test_small_difference_gives_no_recommendation(world: tuple[Any, MakeRun]) -> None:
