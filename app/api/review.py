@@ -2,13 +2,14 @@
 
 ``POST /moot/review`` takes one JSON object and returns one: ``{"run", "actor", "query": ...}`` or
 ``{"run", "actor", "actions": [...]}``. It needs no script run, so an action is committed and confirmed within
-hundredths of a second. An action with a user error returns ``problem`` and ``remedy`` and does not block other actions.
+hundredths of a second. An action that is refused returns ``problem`` and ``remedy`` and does not block other actions.
 Each action has an idempotency key (``id``). The browser repeats an action until the server answers.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -35,11 +36,15 @@ LONGEST = 262_144
 SHOWN = 60
 """Maximum number of documents whose grid cells are returned at once."""
 
+MALFORMED = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
+"""What a message outside the protocol raises. Each is logged with its traceback, as it may be a fault of Moot's."""
+
 STORING_SECONDS = 5.0
 """Longest wait for the actions that are being stored."""
 
 Json: TypeAlias = dict[str, Any]
 
+_log = logging.getLogger("moot.app")
 _storing: set[Future[None]] = set()
 """One future for each request with actions that is being performed."""
 
@@ -62,7 +67,8 @@ def routes(find: FindRun) -> list[BaseRoute]:
             if "actions" in message:
                 _storing.add(stored)
             content = await run_in_threadpool(_answer, find, message)
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except MALFORMED:
+            _log.warning("A request to Review failed", exc_info=True)
             return PlainTextResponse("Not a message of this protocol.", 400)
         except MootError as error:  # a full disk, for example
             return PlainTextResponse(str(error), 503)
@@ -81,10 +87,7 @@ async def _read(request: Request) -> Json:
         body += piece
         if len(body) > LONGEST:
             raise ValueError("too long")
-    message = json.loads(body)
-    if not isinstance(message, dict):
-        raise TypeError("an object")
-    return message
+    return _object(json.loads(body))
 
 
 def _answer(find: FindRun, message: Json) -> Json:
@@ -132,16 +135,19 @@ def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) 
             raise ValueError("query")
 
 
-def _apply_action(session: ProjectSession, run_id: str, message: Json, actor: str) -> Json:
-    """Apply one action and return the saved documents or the user error."""
-    seconds = message.get("seconds")
-    by = actions.Attribution(actor, None if seconds is None else float(seconds), _text(message["id"])[:80])
+def _apply_action(session: ProjectSession, run_id: str, message: Any, actor: str) -> Json:
+    """Apply one action and return the saved documents, or why it was refused."""
     try:
+        seconds = _object(message).get("seconds")
+        by = actions.Attribution(actor, None if seconds is None else float(seconds), _text(message["id"])[:80])
         saved = _act(session, run_id, message, by)
     except ProjectError:  # a full disk, for example: the browser sends the action again
         raise
     except MootError as error:
         return {"problem": error.message, "remedy": error.remedy}
+    except MALFORMED:
+        _log.warning("An action in Review failed", exc_info=True)
+        return {"problem": "The studio cannot perform this action.", "remedy": "Reload the page."}
     return {"saved": saved.words if saved else "", "touched": list(saved.documents) if saved else []}
 
 
@@ -174,6 +180,12 @@ def _act(session: ProjectSession, run_id: str, message: Json, by: actions.Attrib
             return actions.mark(session, run_id, document, action, message["value"], by)
         case _:
             raise ValueError("action")
+
+
+def _object(value: Any) -> Json:
+    if not isinstance(value, dict):
+        raise TypeError("an object")
+    return value
 
 
 def _text(value: Any) -> str:

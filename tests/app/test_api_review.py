@@ -104,8 +104,7 @@ def test_requests_from_other_pages_are_refused(client, change):
         json.dumps({"run": RUN, "actor": 3, "query": "progress"}),
         json.dumps({"run": RUN, "actor": "a", "query": "secrets"}),
         json.dumps({"run": RUN, "actor": "a", "query": "queue", "filters": {"colour": "red"}}),
-        json.dumps({"run": RUN, "actor": "a", "actions": [{"action": "set", "id": "x"}]}),
-        json.dumps({"run": RUN, "actor": "a", "actions": [{"action": "explode", "document": "d1", "id": "x"}]}),
+        json.dumps({"run": RUN, "actor": "a", "actions": 3}),
         json.dumps({"run": RUN, "actor": "a", "query": "document", "document": "x" * 300_000}),
         "[" * 50_000,
     ],
@@ -113,6 +112,25 @@ def test_requests_from_other_pages_are_refused(client, change):
 def test_invalid_request_is_refused(client, project, body):
     assert client.post(review.REVIEW, content=body).status_code == 400
     assert events(project) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"action": "set", "id": "x"},
+        {"action": "explode", "document": "d1", "id": "x"},
+        {"action": "submit", "document": "d1", "id": "x", "seconds": "soon"},
+        {"action": "submit", "document": "d1", "id": 3},
+        "submit",
+    ],
+)
+def test_malformed_action_does_not_block_the_others(client, project, caplog, wrong):
+    good = [{"action": "flag", "document": document, "id": document, "value": True} for document in ("d1", "d2")]
+    answers = post(client, actions=[good[0], wrong, good[1]])["answers"]
+    assert [bool(answer.get("saved")) for answer in answers] == [True, False, True]
+    assert answers[1]["problem"] == "The studio cannot perform this action."
+    assert [event.document_id for event in events(project)] == ["d2", "d1"]
+    assert "Traceback" in caplog.text, "it may be a fault of the studio"
 
 
 def test_edit_is_stored_before_the_answer(client, project):
@@ -193,12 +211,7 @@ def test_submission_stores_how_the_document_was_sampled(client, project):
     )
     assert rows == [("d0", "drawn", 0.025, 8, 1, 12.0), ("d1", "chosen", None, None, None, None)]
     for wrong in ({"how": "luck"}, {"probability": 0}, {"probability": 2}, {"remaining": 0}):
-        body = {
-            "run": RUN,
-            "actor": "a",
-            "actions": [{"action": "submit", "document": "d2", "id": "x", "sampling": draw | wrong}],
-        }
-        assert client.post(review.REVIEW, json=body).status_code == 400
+        assert "problem" in act(client, "submit", "d2", sampling=draw | wrong)
 
 
 def test_blind_hides_the_verdict_until_every_label_is_decided(client, session, project):
