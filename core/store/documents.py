@@ -207,6 +207,11 @@ class Documents(Repository):
         )
         return {id: text_by_id[id] for id in ids if id in text_by_id}
 
+    def missing(self, ids: Sequence[str]) -> list[str]:
+        """Return those of these ids that no document has, in the given order."""
+        known = set(self._connection.column("SELECT id FROM documents WHERE id IN (SELECT unnest(?))", [list(ids)]))
+        return [id for id in ids if id not in known]
+
     def get(self, document_id: str) -> Document | None:
         """Return one document with its gold, or None."""
         return next(iter(self.load([document_id])), None)

@@ -5,10 +5,12 @@ import re
 import pytest
 
 from core.errors import UsageError
+from core.runs import NOT_STOPPED
 from core.services.evaluation import run_data
 from core.services.review import actions, queue
 from core.services.review.queue import QueueFilter
 from core.store.project import Project
+from core.store.runs import set_state
 from tests.core.services import sample_world
 
 
@@ -165,16 +167,23 @@ def test_refuses_values_that_an_item_cannot_have(session, run):
         actions.edit(session, "r9", ["d0"], "a", True)
 
 
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda session, run_id, id: actions.edit(session, run_id, ["d0", id], "a", True),
+        lambda session, run_id, id: actions.submit(session, run_id, [id]),
+        lambda session, run_id, id: actions.set_status(session, run_id, [id], "Discarded"),
+        lambda session, run_id, id: actions.mark(session, run_id, id, "flag", True),
+    ],
+    ids=["edit", "submit", "status", "mark"],
+)
+def test_action_on_a_document_that_was_replaced_is_refused(session, run, action):
+    with pytest.raises(UsageError, match="The project no longer contains gone"):
+        action(session, run.run_id, "gone")
+    assert session.store.events.all(kinds=["review", "review_status", "mark"]) == []
+
+
 def test_finished_runs_come_first(session, run):
     session.store.runs.create(run.settings, ["d0"])
-    import asyncio
-
-    asyncio.run(_finish(session, run))
-    assert [row.run_id for row in run_data.ranked_runs(session)] == [run.run_id, "r0002"]
-
-
-async def _finish(session, run):
-    from core.runs import NOT_STOPPED
-    from core.store.runs import set_state
-
     session.store.runs._writer.do(set_state(run.run_id, "done", NOT_STOPPED, 1.0))
+    assert [row.run_id for row in run_data.ranked_runs(session)] == [run.run_id, "r0002"]
