@@ -128,7 +128,7 @@ class Reviews(Repository):
                 ]
                 before = statuses.get(decision.document_id, PENDING)
                 if decision.status not in (None, before):
-                    common["payload"] |= decision.sampling or {}
+                    common["payload"] = common["payload"] | (decision.sampling or {})  # of this event only
                     events.append(NewEvent(STATUS, before=before, after=decision.status, **common))
             return record(cursor, actor, events)
 
@@ -271,11 +271,9 @@ def _statuses(cursor: Cursor, actor: str, ids: list[str]) -> dict[str, str]:
 
 
 def _last_action(cursor: Cursor, actor: str) -> int | None:
-    rows = cursor.execute(
-        f"SELECT max(act) FROM events WHERE {_OWN_ACTIONS} AND act NOT IN (SELECT act FROM undone_acts)",
-        {"actor": actor},
-    ).fetchall()
-    return rows[0][0] if rows else None
+    sql = f"SELECT max(act) FROM events WHERE {_OWN_ACTIONS} AND act NOT IN (SELECT act FROM undone_acts)"
+    act: int | None = cursor.execute(sql, {"actor": actor}).fetchall()[0][0]
+    return act
 
 
 def _last_undone(cursor: Cursor, actor: str) -> int | None:

@@ -88,6 +88,16 @@ def test_changes_of_one_action_are_undone_and_redone_together(reviews):
     assert (values(reviews, "d0"), status(reviews, "d1")) == ({"a": False, "b": True}, "Submitted")
 
 
+def test_selection_of_a_document_is_stored_with_its_status_only(reviews):
+    change, selection = ReviewChange("a", True, False), {"how": "drawn", "probability": 0.5}
+    recorded = reviews.record(
+        [Decision("d0", (change,), "Submitted", (Mark("flag", None, True),), selection)], actor="me", seconds=2.0
+    )
+    assert {event.kind: event.payload for event in recorded} == {
+        "review": {"seconds": 2.0}, "mark": {"seconds": 2.0}, "review_status": {"seconds": 2.0} | selection
+    }  # fmt: skip
+
+
 def test_undo_and_redo_step_through_the_history(reviews):
     for value in (1, 2, 3):
         record_review(reviews, "d0", "a", value - 1, value, actor="me")
