@@ -173,7 +173,9 @@ def label_errors(
     loaded = run_data.load_latest_reference(session.store, run_id, now)
     held_out = document_samples.held_out_among(session, loaded.documents)
     rows = [row for row, id in enumerate(loaded.documents) if id not in held_out][:MAX_DOCUMENTS]
-    documents = list(session.store.documents.texts([loaded.documents[row] for row in rows]).items())
+    texts = session.store.documents.texts([loaded.documents[row] for row in rows])
+    rows = [row for row in rows if loaded.documents[row] in texts]  # others were replaced after the run
+    documents = list(texts.items())
     right, predicted = (run_data.given_labels(now, values[rows]) for values in (loaded.reference, loaded.verdicts))
     has_both = ~np.isnan(loaded.reference[rows] + loaded.verdicts[rows])
     kinds = {"fn": right & ~predicted, "fp": ~right & predicted, "tp": right & predicted, "tn": ~right & ~predicted}

@@ -119,6 +119,21 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         assert suggestions.latest_scored_run(session) == later.run_id
 
 
+def test_errors_are_those_of_documents_that_are_still_there(tmp_path):
+    with studio(tmp_path, documents=0) as (_, session):
+        service = BOOK.labels[1]
+        gold = {"gold": {service.id: True}}
+        texts = {f"d{n}": f"A gondolier sang, {n}." for n in range(40)}
+        documents = [Document(id, {"text": text}, gold=gold) for id, text in texts.items()]
+        session.store.documents.add(documents)
+        (run,) = queue_runs(session, planning.Plan())
+        session.start_or_resume(run.run_id).result(30)
+        session.store.documents.add(documents[1::2], replace=True)
+        errors = dict(suggestions.label_errors(session, BOOK, run.run_id))[service]["fn"]
+        assert errors
+        assert errors.items() <= {id: text for id, text in texts.items() if int(id[1:]) % 2}.items()
+
+
 def test_helpful_suggestions_are_listed_before_neutral_ones_with_more_errors(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
         clean, service = (label.id for label in BOOK.labels)
