@@ -232,9 +232,8 @@ MAX_INNER, MAX_LEVELS = 20, 3
 def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) -> dict[str, tuple[Any, ...]]:
     """Return the texts, numbers and truth values in a column of objects as columns, such as ``review.text``.
 
-    Lists of annotations become columns by person (``_columns_of_people``).
-    None for a column with other cells, and if there would be more than ``MAX_INNER``. Values below ``levels`` of
-    objects are left out.
+    Lists of annotations become columns by person (``_columns_of_people``). Empty for a column with other cells, and if
+    there would be more than ``MAX_INNER``. Values below ``levels`` of objects are left out.
     """
     first = next((cell for cell in cells if cell is not None), None)
     if isinstance(first, list):
@@ -274,13 +273,14 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
         key for key in names if key not in (person, "status") and _may_be_labels([entry.get(key) for entry in entries])
     ]
     people = dict.fromkeys(str(entry[person]) for entry in entries)
-    order = {rater: rater if all(map(str.isdecimal, people)) else number for number, rater in enumerate(people, 1)}
+    are_numbered = all(map(str.isdecimal, people))
+    order = {rater: rater if are_numbered else str(number) for number, rater in enumerate(people, 1)}
     columns: dict[str, dict[int, list[Any]]] = {}
     for row, entries_of_row in enumerate(lists):
         for index, entry in enumerate(entries_of_row, 1):
             if entry.get("status") in ("draft", "discarded"):
                 continue
-            number = index if len(people) > MAX_INNER else order[str(entry[person])]
+            number = str(index) if len(people) > MAX_INNER else order[str(entry[person])]
             own_name = entry.get("question_name") or name.rpartition(".")[2]
             for key in keys if "question_name" not in entry else ("value",):
                 column = f"{own_name if key == 'value' else f'{name}.{key}'}_r{number}"
