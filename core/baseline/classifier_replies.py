@@ -15,6 +15,7 @@ from core.baseline.roles import decision
 from core.codebook import Codebook
 from core.debate.turns import Request
 from core.documents import Document, Value
+from core.errors import NoSuchModel
 
 NAME = "classifier"
 """The model's name at the built-in connection; ``classifier@HASH`` is the classifier trained on certain decisions."""
@@ -49,7 +50,14 @@ class ClassifierModel:
 
 
 Lookup: TypeAlias = Callable[[str], ClassifierModel | None]
-"""Returns the classifier with a hash, the latest one for an empty hash, None if there is none."""
+"""Returns the classifier with a hash, None if there is none."""
+
+
+def not_trained() -> NoSuchModel:
+    """Return the error of a role whose classifier is not trained yet, so that the run cannot start."""
+    return NoSuchModel(
+        "The classifier of this project is not trained yet.", "Submit a few documents on Review, then assign it."
+    )
 
 
 def write_reply(request: Request, codebook: Codebook, document: Document, model: ClassifierModel) -> str:

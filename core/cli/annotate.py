@@ -104,7 +104,8 @@ def annotate_file(
     check_templates_on(built.documents, settings)
     check_path(path)
     if path.exists():
-        workspace.open(path, create=False)  # report a locked or foreign file before any call
+        # report a locked or foreign file before any call
+        settings = workspace.open(path, create=False).trainer.pin_classifier(settings)
     if plan.ambiguous:
         ambiguity.difference_rates(
             workspace.open(path, create=False), plan.ambiguous

@@ -278,18 +278,16 @@ class ModelLibrary:
         return self._near.get(spec)
 
     def _classifier(self, wanted: str) -> classifier_replies.ClassifierModel:
-        """Return the classifier with this hash, the project's for an empty one.
+        """Return the classifier with this hash. Raises NoSuchModel, which prevents the start of a run.
 
-        Raises NoSuchModel, which prevents the start of a run, if none exists.
+        An empty hash names no classifier: the projects that are open have different ones.
         """
+        if not wanted:
+            raise classifier_replies.not_trained()
         for find in tuple(self.classifiers):
             if (classifier := find(wanted)) is not None:
                 return classifier
-        if wanted:
-            raise NoSuchModel(f"The classifier {wanted} is not in this project any more.", "Start a new run.")
-        raise NoSuchModel(
-            "The classifier of this project is not trained yet.", "Submit a few documents on Review, then assign it."
-        )
+        raise NoSuchModel(f"The classifier {wanted} is not in this project any more.", "Start a new run.")
 
     @property
     def session(self) -> aiohttp.ClientSession:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core import baseline
-from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction
+from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction, not_trained
 from core.baseline.evidence import Near, definition_probabilities
 from core.classifier import classifier
 from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
@@ -114,23 +114,20 @@ class ClassifierTrainer:
     def pin_classifier(self, settings: RunSettings) -> RunSettings:
         """Return settings in which each role model ``classifier`` names the current classifier by its hash.
 
-        A resumed run then calls the same classifier. Other role models stay unchanged.
+        A resumed run then calls the same classifier, and replies of an earlier training are not reused. Other role
+        models stay unchanged. Raises NoSuchModel if the classifier is not trained yet.
         """
         role_models = dict(settings.role_models)
         for role, role_model in settings.role_models.items():
-            if (
-                role_model.is_builtin
-                and role_model.model == NAME
-                and (latest := self._store.classifiers.latest_facts())
-            ):
+            if role_model.is_builtin and role_model.model == NAME:
+                latest = self._store.classifiers.latest_facts()
+                if latest is None:
+                    raise not_trained()
                 role_models[role] = role_model.model_copy(update={"model": f"{NAME}@{latest[0]}"})
         return settings.model_copy(update={"role_models": role_models})
 
     def find(self, hash: str) -> ClassifierModel | None:
-        """Return the classifier with this hash, the latest for an empty hash; None when this project has none."""
-        if not hash:
-            latest = self._store.classifiers.latest_facts()
-            return self.find(latest[0]) if latest else None
+        """Return the classifier with this hash; None when this project does not have it."""
         return self._load_model(hash)
 
     def predict(self, hash: str, codebook: Codebook, texts: Sequence[str]) -> classifier.Predictions | None:

@@ -279,10 +279,12 @@ def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:
     """Return the settings of a new run with the latest saved codebook and the project's own prompts.
 
     Role models and parameters that the protocol does not have are ignored. Raises CodebookError before a codebook is
-    saved, and the errors of ``build_settings``. Weights of votes from reviewed documents become numbers here.
+    saved, NoSuchModel for a classifier that is not trained yet, and the errors of ``build_settings``. Weights of votes
+    from reviewed documents become numbers here, and the classifier gets its hash.
     """
     saved, templates = saved_codebook(session), prompt_templates.promoted_templates(session)
     settings = build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, templates)
+    settings = session.trainer.pin_classifier(settings)
     if settings.params.get("weights") != "reviewed":
         return settings
     weights = reviewed_vote_weights(session, settings)
@@ -378,7 +380,8 @@ def create_runs(
     """Create the queued runs of an experiment, one per iteration, without starting them.
 
     Iterations show examples of the same labelled documents, although labels may change before the last one starts.
-    Raises UsageError without documents, and PromptError for a template that cannot be rendered on some of them.
+    Raises UsageError without documents, PromptError for a template that cannot be rendered on some of them, and
+    NoSuchModel for a classifier that is not trained yet.
     """
     prompt_templates.check_templates(settings, prompt_templates.sample_documents(session, document_ids))
     settings = session.trainer.pin_classifier(settings)

@@ -33,7 +33,7 @@ def changed_settings(
 
     Raises UsageError for a role or template that the run does not have, for a budget with an unpriced model, and for
     Ray if it is not installed or has a budget; PromptError for a template that cannot be rendered on some documents of
-    the run.
+    the run; NoSuchModel for a classifier that is not trained yet.
     """
     before, models = run.settings, session.models
     roles = {role.name: role for role in protocols.roles_of(before)}
@@ -52,6 +52,7 @@ def changed_settings(
             "engine": engine,
         }
     )
+    settings = session.trainer.pin_classifier(settings)
     if settings.budget_usd is not None:
         planning.require_prices(settings.role_models, models)
     if engine.name == "ray":
@@ -121,7 +122,6 @@ def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings,
 
     It shows examples of the same labelled documents.
     """
-    settings = session.trainer.pin_classifier(settings)
     ids = session.store.runs.document_ids(before.run_id)
     details = RunDetails(name=propose_name(settings, len(ids[:limit]), session.runs()))
     run = session.store.runs.create(settings, ids[:limit], rejected=before.rejected, details=details)

@@ -22,6 +22,7 @@ from core.services.classifier import annotate, save, status
 from core.services.classifier_training import ClassifierTrainer, Vectors
 from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
+from core.services.lab import trials
 from core.services.project_session import ProjectSession
 from core.services.review import actions, agreement
 from core.services.runs import planning
@@ -157,7 +158,7 @@ def test_classifier_of_an_earlier_version_is_trained_again(session: ProjectSessi
     assert session.trainer.predict("0ld", BOOK, ["Dirty."]) is None
     assert status(session).hash == "0ld"
     until(lambda: not session.trainer.is_training, 60)
-    assert session.trainer.find("") is not None
+    assert session.trainer.find(status(session).hash) is not None
 
 
 def test_annotates_as_a_free_run_that_can_be_evaluated(session: ProjectSession) -> None:
@@ -212,6 +213,31 @@ def test_untrained_classifier_does_not_start_a_run(session: ProjectSession) -> N
         planning.preflight(settings, session.models, session.engine)
     with pytest.raises(UsageError, match="no trained"):
         annotate(session)
+
+
+def test_settings_name_the_latest_training_of_the_same_project(session: ProjectSession, tmp_path: Path) -> None:
+    run = _run(session)
+    plan = planning.Plan(protocol="single", default_model=RoleModel(connection=BUILTIN, model="classifier"))
+    specs = []
+    for ids in (range(24), [30]):
+        _review(session, run, [f"d{n:02}" for n in ids])
+        settings = trials.base_settings(session, plan)
+        specs.append((settings.specs["annotator"], trials.SettingsChange("", settings, settings, "", "").asks))
+        assert specs[-1][0] == f"builtin/classifier@{status(session).hash}"
+    assert specs[0][1] != specs[1][1], "a trial with another training is another trial"
+
+    workspace = Workspace()
+    workspace.models.classifiers.append(session.trainer.find)
+    try:
+        other = workspace.open(tmp_path / "other.duckdb")
+        other.store.codebooks.save(BOOK)
+        with pytest.raises(NoSuchModel, match="not trained yet"):
+            trials.base_settings(other, plan)
+        settings = planning.build_settings(plan, BOOK, 1, workspace.models)
+        with pytest.raises(NoSuchModel, match="not trained yet"):
+            planning.preflight(settings, workspace.models, workspace.engine)
+    finally:
+        workspace.close()
 
 
 def test_saves_classifier_and_model_card(session: ProjectSession, tmp_path: Path) -> None:
@@ -289,7 +315,7 @@ def test_vectors_generalise_to_words_without_training_documents(session: Project
     for used in (None, Vectors("test", embed)):
         session.trainer._find_vectors = lambda _, used=used: used
         _review(session, _run(session), [f"d{n:02}" for n in range(24)] if used is None else ["d24"])
-        model = session.trainer.find("")
+        model = session.trainer.find(status(session).hash)
         assert model is not None
         prediction = {item_prediction.item: item_prediction for item_prediction in model.predict(BOOK, unseen)}[CLEAN]
         chances.append(prediction.certainty if prediction.value else 1 - prediction.certainty)
@@ -344,7 +370,7 @@ def test_classifier_with_vectors_starts_from_the_definitions_that_are_near(sessi
     for used in (None, Vectors("test", embed)):
         session.trainer._find_vectors = lambda _, used=used: used
         _review(session, _run(session), ["d01", "d03", "d05", "d07", "d09"] if used is None else ["d11"])
-        model = session.trainer.find("")
+        model = session.trainer.find(status(session).hash)
         assert model is not None
         prediction = {item_prediction.item: item_prediction for item_prediction in model.predict(BOOK, unseen)}[CLEAN]
         chances.append(prediction.certainty if prediction.value else 1 - prediction.certainty)
@@ -360,7 +386,7 @@ def test_classifier_embeds_no_text_for_a_codebook_of_another_kind(session: Proje
 
     session.trainer._find_vectors = lambda _: Vectors("test", embed)
     _review(session, _run(session), [f"d{n:02}" for n in range(24)])
-    model = session.trainer.find("")
+    model = session.trainer.find(status(session).hash)
     assert model is not None
     single = BOOK.model_copy(update={"kind": "choice"})
     predictions = model.predict(single, Document("new", {"text": "midges over my bed"}))
