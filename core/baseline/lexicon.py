@@ -256,12 +256,11 @@ class Lexicon:
 
 
 _REST = re.compile(
-    r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|"
-    r"(?:\bnot|n['’]t) (?:\w+ )?(?:fit|belong|go|fall|covered|listed|mentioned)(?: in)? (?:elsewhere|anywhere else)\b|"
-    r"\b(?:all|any|the) (?:the )?rest\b|\bno other (?:category|aspect|label|topic)\b|"
-    r"(?:\b(?:none|outside|instead|other than|neither|not)\b|n['’]t\b)(?: \w+){0,6}? (?:"
+    r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|\bthe rest\b|"
+    r"(?:\b(?:not?|none|outside|instead|other than|neither)\b|n['’]t\b)(?: \w+){0,6}? (?:"
+    r"(?:fit|belong|go|fall|covered|listed|mentioned)(?: in)? (?:elsewhere|anywhere else)\b|(?:others|above)\b(?! \w)|"
     r"(?:other|above|remaining|listed|defined|preceding|previous|these|those|any)(?: \w+)? "
-    r"(?:categor\w+|aspects?|labels?|topics?|classes|ones)|(?:the )?(?:others|above|rest)\b(?! \w))",
+    r"(?:categor\w+|aspects?|labels?|topics?|classes|ones))",
     re.IGNORECASE,
 )
 """Makes a description one of what the other labels leave: "anything else", "fits none of the other categories"."""

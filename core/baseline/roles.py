@@ -178,7 +178,7 @@ class _Roles:
                 agrees = abs(value - claim) < 1
                 objections += not agrees
                 remark = "was missed" if claim is False else "is supported" if agrees else "is doubtful"
-                lines.append(self.line(number, claim or value, remark, holds=value is not False))
+                lines.append(self.line(number, value if isinstance(value, bool) else claim or value, remark))
         count = format_count(len(lines), "value")
         opening = f"I object to {objections} of {count}." if objections else "I have no objection."
         return self.reply(opening if claims else "the previous reply could not be read.", lines, values)
@@ -202,7 +202,7 @@ class _Roles:
             word = words.get(number, low)
             values[number] = value = low if abs(low - word) <= abs(high - word) else high
             remark = "is removed" if value is False else "is kept"
-            lines.append(self.line(number, value, remark, holds=value is not False, is_open=low != high))
+            lines.append(self.line(number, value, remark, is_open=low != high))
         return self.reply("weighing the sides." if named else "no reply names a label.", lines, values, final=True)
 
     def argue(self, position: str) -> str:
@@ -216,11 +216,11 @@ class _Roles:
         verdict = "holds" if holds else "is weak"
         return f"The case for {self.codebook.names[number]} {verdict}: {self.ground(number, holds=holds)}."
 
-    def line(self, number: int, value: float, remark: str = "", *, holds: bool = True, is_open: bool = True) -> str:
+    def line(self, number: int, value: float, remark: str = "", *, is_open: bool = True) -> str:
         """Return a list item with a remark on a value, and its ground if somebody contests it."""
         name = self.codebook.names[number]
-        subject = f"{name} {value:g}" if self.codebook.kind == "rating" else f"#{name}"
-        ground = f": {self.ground(number, holds=holds)}" if is_open else ", uncontested"
+        subject = f"#{name}" if isinstance(value, bool) else f"{name} {value:g}"
+        ground = f": {self.ground(number, holds=value is not False)}" if is_open else ", uncontested"
         return f"- {subject}{remark and ' '}{remark}{ground}."
 
     def ground(self, number: int, *, holds: bool) -> str:

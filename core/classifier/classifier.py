@@ -200,7 +200,6 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
 
     Documents without any decision are ignored. Deterministic. ValueError for shapes that do not match.
     """
-    _prior(examples, task)
     grid = _check_reference(reference, len(examples), task)
     decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
     examples = [examples[index] for index in decided.tolist()]
