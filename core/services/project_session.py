@@ -71,6 +71,8 @@ class ProjectSession:
         self.trainer = ClassifierTrainer(project.store, self._vectors)
         models.classifiers.append(self.trainer.find)
         self.prefetcher = Prefetcher()
+        self.active_sweeps: dict[int, threading.Event] = {}
+        """By number of each sweep that runs in this process, the event that pauses it."""
         self._live_runs: dict[str, LiveRunState] = {}
         self._engines: dict[str, Engine] = {}
         self._futures: dict[str, Future[RunStatus]] = {}

@@ -17,7 +17,7 @@ from itertools import product
 from math import ceil, log2
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from core.debate import protocols
 from core.engine.base_engine import OUT_OF_BUDGET
@@ -55,10 +55,6 @@ class _BudgetSpent(_Paused):
     """Raised when the rest of the budget may not pay for another call."""
 
 
-_active: dict[tuple[str, int], threading.Event] = {}
-_guard = threading.Lock()
-
-
 def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
     """Check, store and start a sweep.
 
@@ -78,22 +74,26 @@ def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
 
 
 def resume_sweep(session: ProjectSession, row: SweepRow, *, budget_usd: float | None = None) -> None:
-    """Start or resume a sweep, with another budget if given; an active sweep is left as it is."""
-    name = (str(session.path), row.sweep)
-    with _guard:
-        if name in _active:
-            return
-        stop_event = _active[name] = threading.Event()
+    """Start or resume a sweep, with another budget if given; an active sweep is left as it is.
+
+    Raises ProjectError for a stored sweep that is not valid, and if its state cannot be saved.
+    """
+    spec, stop_event = _read_spec(row), threading.Event()
+    if session.active_sweeps.setdefault(row.sweep, stop_event) is not stop_event:
+        return
     progress = {**row.progress, **({"budget_usd": budget_usd} if budget_usd is not None else {}), "spent": False}
-    session.store.lab.update_sweep(row.sweep, progress, "running")
-    runner = _SweepRunner(session, row.sweep, SPEC.validate_python(row.spec), dict(progress), stop_event)
-    threading.Thread(target=_run_thread, args=(runner, name), name=f"moot-sweep-{row.sweep}", daemon=True).start()
+    runner = _SweepRunner(session, row.sweep, spec, progress, stop_event)
+    try:
+        session.store.lab.update_sweep(row.sweep, progress, "running")
+        threading.Thread(target=_run_thread, args=(runner,), name=f"moot-sweep-{row.sweep}", daemon=True).start()
+    except BaseException:
+        del session.active_sweeps[row.sweep]
+        raise
 
 
 def pause_sweep(session: ProjectSession, sweep: int) -> None:
     """Pause a sweep; calls in flight end and are kept."""
-    with _guard:
-        event = _active.get((str(session.path), sweep))
+    event = session.active_sweeps.get(sweep)
     if event is not None:
         event.set()
         row = find_sweep(session, sweep)
@@ -103,8 +103,7 @@ def pause_sweep(session: ProjectSession, sweep: int) -> None:
 
 def is_sweep_active(session: ProjectSession, sweep: int) -> bool:
     """Return True if the sweep runs in this process."""
-    with _guard:
-        return (str(session.path), sweep) in _active
+    return sweep in session.active_sweeps
 
 
 def all_sweeps(session: ProjectSession) -> list[SweepRow]:
@@ -135,11 +134,23 @@ def rank_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]
     try:
         return _ranked_cells(session, row)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ProjectError(f"Sweep {row.sweep} of this project cannot be read.", "Start another sweep.") from error
+        raise _unreadable(row) from error
+
+
+def _read_spec(row: SweepRow) -> SweepSpec:
+    """Return the definition of a stored sweep. Raises ProjectError if it is not valid."""
+    try:
+        return SPEC.validate_python(row.spec)
+    except ValidationError as error:
+        raise _unreadable(row) from error
+
+
+def _unreadable(row: SweepRow) -> ProjectError:
+    return ProjectError(f"Sweep {row.sweep} of this project cannot be read.", "Start another sweep.")
 
 
 def _ranked_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]:
-    spec = SPEC.validate_python(row.spec)
+    spec = _read_spec(row)
     cells = grid_cells(spec)
     done: Mapping[str, str] = row.progress.get("runs", {})
     problems: Mapping[str, str] = row.progress.get("problems", {})
@@ -279,7 +290,7 @@ class _SweepRunner:
         self.session.store.lab.update_sweep(self.sweep, self.progress, "running")
 
 
-def _run_thread(runner: _SweepRunner, name: tuple[str, int]) -> None:
+def _run_thread(runner: _SweepRunner) -> None:
     lab = runner.session.store.lab
     try:
         runner.run()
@@ -292,8 +303,7 @@ def _run_thread(runner: _SweepRunner, name: tuple[str, int]) -> None:
         with suppress(MootError):  # the project was closed meanwhile: opening it again finds the sweep interrupted
             lab.update_sweep(runner.sweep, runner.progress, "failed", f"{type(error).__name__}: {error}")
     finally:
-        with _guard:
-            _active.pop(name, None)
+        del runner.session.active_sweeps[runner.sweep]
 
 
 MAX_CELLS = 64

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from unittest.mock import Mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.documents import Document
-from core.errors import UsageError
+from core.errors import ProjectError, StorageFull, UsageError
 from core.runs import RoleModel
 from core.services import document_samples, models, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -144,6 +147,22 @@ def test_paused_sweep_resumes_without_repeated_requests(workspace, session, monk
         assert sweeps.find_sweep(session, row.sweep).state == "done"
         prompts = [body["messages"][0]["content"] + body["messages"][-1]["content"] for body in server.requests]
         assert len(prompts) == len(set(prompts)) == 5 * (2 + 2)  # extractor and critic once, the judge per prompt
+
+
+def test_sweep_that_could_not_start_can_be_started_again(session, monkeypatch):
+    slot, names = two_judges(session)
+    row = session.store.lab.begin_sweep(SPEC.dump_python(spec(versions={slot: names}, size=5), mode="json"))
+    with pytest.raises(ProjectError, match="cannot be read"):
+        sweeps.resume_sweep(session, replace(row, spec={"protocol": 3}))
+    assert not sweeps.is_sweep_active(session, row.sweep)
+    with monkeypatch.context() as patch:
+        patch.setattr(session.store.lab, "update_sweep", Mock(side_effect=StorageFull("The disk is full.")))
+        with pytest.raises(StorageFull):
+            sweeps.resume_sweep(session, row)
+    assert not sweeps.is_sweep_active(session, row.sweep)
+    sweeps.resume_sweep(session, row)
+    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+    assert sweeps.find_sweep(session, row.sweep).state == "done"
 
 
 def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, session, monkeypatch):
