@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
@@ -245,7 +246,11 @@ class _SweepRunner:
                 return row
             self.progress["now"] = row.run_id
             self._save_progress()
-            self.session.start_or_resume(row.run_id, retry_failed=True).result()
+            future = self.session.start_or_resume(row.run_id, retry_failed=True)
+            if self.stop_event.is_set():  # a pause before the start found no run to pause
+                self.session.pause(row.run_id)
+            with suppress(CancelledError):  # the run was paused while it was queued
+                future.result()
         except MootError as error:
             self.progress.setdefault("problems", {})[str(cell.number)] = str(error)
             return None

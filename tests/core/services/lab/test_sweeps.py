@@ -165,6 +165,32 @@ def test_sweep_that_could_not_start_can_be_started_again(session, monkeypatch):
     assert sweeps.find_sweep(session, row.sweep).state == "done"
 
 
+@pytest.mark.parametrize("queued", [False, True])
+def test_pause_just_before_a_cell_starts_pauses_its_run(session, monkeypatch, queued):
+    slot, names = two_judges(session)
+    start, pause, paused = session.start_or_resume, session.pause, []
+    if queued:  # behind another run of the Lab
+        session.engine.submit(session._lab_lock.acquire()).result()
+
+    def start_after_pause(run_id, **options):
+        session.active_sweeps[row.sweep].set()
+        return start(run_id, **options)
+
+    def note_pause(run_id):
+        paused.append(run_id)
+        if queued:
+            pause(run_id)
+
+    monkeypatch.setattr(session, "start_or_resume", start_after_pause)
+    monkeypatch.setattr(session, "pause", note_pause)
+    row = session.store.lab.begin_sweep(SPEC.dump_python(spec(versions={slot: names}, size=5), mode="json"))
+    sweeps.resume_sweep(session, row)
+    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+    row = sweeps.find_sweep(session, row.sweep)
+    assert row.state == "paused"
+    assert paused == [row.progress["runs"]["0/0"]]
+
+
 def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, session, monkeypatch):
     monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
     call, reserved = 7 * 1e-6, 2048 * 1e-6  # actual and maximum cost of a call in dollars, at $1 per million tokens
