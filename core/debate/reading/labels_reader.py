@@ -39,6 +39,10 @@ _NOT_APPLICABLE = re.compile(
     re.IGNORECASE,
 )
 """Words for no label where the labels are to be listed; beside one label they leave it open."""
+_FURTHER = re.compile(
+    r"(?:\b|_)(?:add(?!ress)|also|extra(?!ct)|further|impli|miss|new|other(?!wise)|secondary)", re.IGNORECASE
+)
+"""Beginnings of keys whose labels may be present, too."""
 _NO_TEXT = re.compile(
     r"\b(?:cannot|can['’]t|unable|missing|empty|unreadable|not (?:provided|given|available|accessible|visible))\b",
     re.IGNORECASE,
@@ -79,7 +83,7 @@ class LabelsReader(Reader):
         return self._read_marked_labels(marker, start)
 
     def _read_value(self, block: Block, value: Any) -> Reading:
-        return self._read_json_labels(value, lookup(block.data, *ABSENT), block.end)
+        return self._read_json_labels(value, lookup(block.data, *ABSENT), block)
 
     def _read_answers_by_name(self, block: Block) -> Reading | None:
         if named_answers := self._stated_by_name(block):
@@ -88,21 +92,21 @@ class LabelsReader(Reader):
                 return None
             if missing := self._missing(answers):
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
-            return self._read_json_labels(named_answers, None, block.end)
+            return self._read_json_labels(named_answers, None, block)
         present = lookup(block.data, *PRESENT, *CHOSEN)
         if self._is_answer(present):
-            return self._read_json_labels({self.codebook.labels[0].name: present}, None, block.end)
+            return self._read_json_labels({self.codebook.labels[0].name: present}, None, block)
         if isinstance(present, dict):
             present = lookup(present, *PRESENT)
         if isinstance(present, str):
             if stated := self._stated_in(present):
-                return self._read_json_labels(stated, lookup(block.data, *ABSENT), block.end)
+                return self._read_json_labels(stated, lookup(block.data, *ABSENT), block)
             present = [] if present == "none" else re.split(r"\s*[,;]\s*", present.strip())
         if isinstance(present, list) and [*map(str.casefold, map(str, present))] == ["none"]:
             present = []
         if not isinstance(present, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in present):
             return None
-        return self._read_json_labels(present, lookup(block.data, *ABSENT), block.end)
+        return self._read_json_labels(present, lookup(block.data, *ABSENT), block)
 
     def _read_unmarked(self) -> Reading | None:
         headings = [
@@ -329,7 +333,7 @@ class LabelsReader(Reader):
         reading = reader.read_announced()
         return [] if reading is None else [self.names.written(item) for item in reading.present]
 
-    def _read_json_labels(self, present: Any, absent: Any, end: int) -> Reading:
+    def _read_json_labels(self, present: Any, absent: Any, block: Block) -> Reading:
         statements, foreign_names, none = Statements(self.names), [], False
         sides = [(side, *entry) for side, value in ((True, present), (False, absent)) for entry in entries(value)]
         for side, name, answer_data in sides:
@@ -359,7 +363,20 @@ class LabelsReader(Reader):
             raise residue(foreign_names[0], foreign_names)
         any_present = any(True in values for values in statements.values.values())
         statements.none = none or not any_present  # an empty list is an answer
-        return self._labels_reading(statements, end)
+        reading = self._labels_reading(statements, block.end)
+        if further := self._further_labels(block) - {*reading.present}:
+            raise Unreadable(f"it gives further labels beside its decision: {self._quoted(further)}")
+        return reading
+
+    def _further_labels(self, block: Block) -> set[str]:
+        """Return the labels that other keys add: {"labels": ["A"], "added": ["B"], "C": true}."""
+        further: set[str | None] = set()
+        for key, value in block.data.items() if isinstance(block.data, dict) else ():
+            if value is True:
+                further.add(self.names.find(key))
+            elif _FURTHER.search(key) and key.casefold() not in ABSENT:
+                further |= {self.names.find(name) for name, _ in entries(value) if isinstance(name, str)}
+        return {item for item in further if item is not None}
 
 
 def _names_outside(text: str, failure: Unreadable) -> bool:

@@ -498,3 +498,20 @@ DECISION = "Final Decision: The present aspects are: Service\n\n"
 )
 def test_words_around_a_decision_are_read(text: str, present: set[str] | None) -> None:
     assert decided(text) == present
+
+
+@pytest.mark.parametrize(
+    ("text", "present"),
+    [
+        ('{"labels": ["Food"], "added": ["Price"]}', None),
+        ('{"labels": ["Food"], "additional_labels": ["Price"]}', None),
+        ('{"present": ["Food"], "implied": "Price"}', None),
+        ('{"labels": ["Food"], "Price": true}', None),
+        ('{"labels": ["Food"], "Price": false}', {"Food"}),
+        ('{"labels": ["Food"], "added": ["Food"], "removed": ["Price"]}', {"Food"}),
+        ('{"labels": ["Food"], "extractor": ["Price"]}', {"Food"}),
+        ('{"labels": ["Food"]}\n\nCorrected:\n{"labels": ["Price"]}', {"Price"}),
+    ],
+)
+def test_json_with_further_labels_is_not_read_in_part(text: str, present: set[str] | None) -> None:
+    assert decided(text) == present
