@@ -86,7 +86,8 @@ def find_run(name: str) -> tuple[ProjectSession | None, str]:
     """
     run_id, _, mark = name.partition("@")
     for session in _sessions():
-        if mark == _mark(session) if mark else session.live_run(run_id) is not None:
+        is_project = mark == _mark(session) if mark else session.live_run(run_id) is not None
+        if is_project:
             return session, run_id
     return None, run_id
 

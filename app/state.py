@@ -229,10 +229,10 @@ class ReviewState:
     def actor(self) -> str:
         """Name under which review actions are recorded."""
         from core.services import preferences
-        from core.services.review.actions import default_reviewer
+        from core.services.review.actions import Attribution
 
         name = preferences.load().reviewer if self.reviewer is None else self.reviewer
-        return name.strip() or default_reviewer()
+        return Attribution(name.strip()).actor
 
     def keep_reviewer(self) -> None:
         """Save the entered name, so that a reload of the tab does not record actions under another name."""

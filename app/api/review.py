@@ -92,7 +92,7 @@ async def _read(request: Request) -> Json:
 
 def _answer(find: FindRun, message: Json) -> Json:
     session, run_id = find(_text(message["run"]))
-    actor = _text(message["actor"]).strip()[:200] or actions.default_reviewer()
+    actor = actions.Attribution(_text(message["actor"]).strip()[:200]).actor
     if session is not None and message.get("query") == "view":
         return _view(session, message, actor)
     if session is None or not session.has_run(run_id):

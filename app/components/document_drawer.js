@@ -44,7 +44,7 @@ import { mountView, setParameters } from "./streamlit_bridge.js";
 /** @typedef {{ run: string, events: (TurnEvent | VerdictEvent)[], active: boolean }} ShownDebate */
 /** @typedef {{ who: string, note?: string, tags?: string[] }} Note */
 /**
- * The studio's data on a document (`core/services/review/focus.py`).
+ * The studio's data on a document (`core/services/review/browser_data.py`).
  *
  * @typedef {DocumentData & { hidden: boolean, annotations: Annotations[], reference: Values, evidence: Evidence[],
  *   debates: ShownDebate[], history: HistoryEntry[], notes: Note[] }} DocumentView

@@ -99,7 +99,7 @@ def evaluate_command(
             console.print_line(f"  {report['basis']['warning']}")
         console.print_table(*_score_table(report))
         if "kappa" in report:
-            console.print_line(f"  {_with_intervals(report, report['intervals'] or {}, CHANCE_CORRECTED)}")
+            console.print_line(f"  {_with_intervals(report, report['intervals'], CHANCE_CORRECTED)}")
         if agreement := report.get("agreement"):
             shown = _with_intervals(agreement, report["agreement_intervals"], agreement)
             console.print_line(f"  Krippendorff's alpha of the raters: {shown}")
@@ -129,14 +129,14 @@ def _with_intervals(values: Mapping[str, Any], intervals: Mapping[str, Any], key
 
 def _score_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows with the scores of a report and their 95% intervals."""
-    intervals = report.get("intervals", {})
+    intervals = report["intervals"]
     rows: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
     if "accuracy" in report:
         rows["overall"] = ({"accuracy": report["accuracy"]}, {"accuracy": intervals.get("accuracy")})
     rows |= {name: (report[name], intervals.get(name, {})) for name in ("macro", "micro") if name in report}
     if report["excluded"] and report["strict"]:
         rows["unresolved as wrong"] = (report["strict"]["macro"], report["strict_intervals"]["macro"])
-    rows |= {name: (scores, intervals.get("labels", {}).get(name, {})) for name, scores in report["labels"].items()}
+    rows |= {name: (scores, intervals["labels"].get(name, {})) for name, scores in report["labels"].items()}
     keys = [key for key in SHOWN if any(key in scores for scores, _ in rows.values())]
     return ["95% intervals in brackets", *keys], [
         [

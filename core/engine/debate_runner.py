@@ -190,8 +190,8 @@ async def look_up(
 ) -> tuple[str, Reply | None]:
     """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.
 
-    An unreadable reply is skipped once for each of the run's ``retries``, and for a readable one to a later retry, so
-    that a rerun gives what a retried run gave.
+    A stored reply that is unreadable is passed over as often as the run has ``retries``, and also if a later retry has
+    a readable one. So a rerun gives the same verdicts as a run that was retried.
     """
     unreadable: tuple[str, Reply] | None = None
     retry = 0

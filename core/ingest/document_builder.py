@@ -93,11 +93,12 @@ def build_documents(
 ) -> BuiltDocuments:
     """Build documents in the order of the rows; documents of a group are together, in the group's order.
 
-    They show as many of their neighbours in the group as the mapping says. A row is rejected if its id is empty or
-    repeated, if it has no text (unless ``empties`` is ``keep``), or if it repeats text and context of an earlier
-    document and ``duplicates`` is ``first``. A text such as ``NA`` stands for none (``has_text``). Ids are trimmed,
-    texts stay as they are. Gold is keyed by label id, without a codebook by label name. A gold cell that is not
-    understood is listed and ignored; its row is kept. Raises UsageError for a mapping that does not fit.
+    Each document contains the texts of as many neighbours in its group as the mapping says. A row is rejected if
+    its id is empty or repeated, if it has no text (unless ``empties`` is ``keep``), or if it repeats text and
+    context of an earlier document and ``duplicates`` is ``first``. A text such as ``NA`` stands for none
+    (``has_text``). Ids are trimmed, texts stay as they are. Gold is keyed by label id, without a codebook by label
+    name. A gold cell that is not understood is listed and ignored; its row is kept. Raises UsageError for a mapping
+    that does not fit.
 
     Rows with the same id and text that list labels, or have gold for different labels, are one document with the
     labels of all; with ``duplicates`` ``first``, so are rows with the same text and context.

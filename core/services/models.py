@@ -65,13 +65,13 @@ class Listing:
         return tuple(card.name for card in self.cards)
 
 
-def test(workspace: Workspace, role_model: RoleModel) -> Probe:
+def try_model(workspace: Workspace, role_model: RoleModel) -> Probe:
     """Test a model with one tiny request, without using what is cached about it; errors are in the result."""
     return _tested(workspace, role_model)[0]
 
 
 def examine(workspace: Workspace, role_model: RoleModel) -> Probe:
-    """Test a model like ``test`` and, if it answers, find out its capabilities with four more tiny requests."""
+    """Test a model like ``try_model`` and, if it answers, find out its capabilities with four more tiny requests."""
     probe, settings = _tested(workspace, role_model)
     if probe.error is None:
         workspace.engine.submit(workspace.models.examine(probe.role_model, settings)).result()
@@ -235,7 +235,7 @@ def forget_listing(name: str) -> None:
     _lists.forget(name)
 
 
-def test_model(workspace: Workspace, name: str, plan: planning.Plan, listed: Listing) -> str | None:
+def model_to_try(workspace: Workspace, name: str, plan: planning.Plan, listed: Listing) -> str | None:
     """Return the model that a test of a connection uses: one that has a role, else the first free one.
 
     None where the user should choose.

@@ -44,9 +44,9 @@ class GeneratedPersonas:
     @property
     def words(self) -> str:
         """The result in one sentence."""
-        cast, spent = self.extraction.persona_set, self.spent
+        persona_set, spent = self.extraction.persona_set, self.spent
         return (
-            f"{len(cast.members)} personas in {len(cast.groups)} groups from "
+            f"{len(persona_set.members)} personas in {len(persona_set.groups)} groups from "
             f"{len(self.extraction.findings)} dimensions found; "
             f"{spent.requests} requests, {spent.tokens:,} tokens, {format_money(spent.cost_usd)}"
         )
@@ -260,14 +260,14 @@ def remove_source(session: ProjectSession, name: str) -> None:
     session.store.personas.drop_source(name)
 
 
-def save_draft(session: ProjectSession, cast: PersonaSet) -> None:
+def save_draft(session: ProjectSession, persona_set: PersonaSet) -> None:
     """Save a persona set as the draft, or drop the draft if the set equals the saved version."""
-    session.store.personas.save_draft(cast)
+    session.store.personas.save_draft(persona_set)
 
 
-def save(session: ProjectSession, cast: PersonaSet, note: str = "") -> int:
+def save(session: ProjectSession, persona_set: PersonaSet, note: str = "") -> int:
     """Save a persona set as a version and return its number."""
-    return session.store.personas.save(cast, note=note.strip())
+    return session.store.personas.save(persona_set, note=note.strip())
 
 
 def from_yaml(content: bytes, name: str) -> PersonaSet:
@@ -287,19 +287,19 @@ def last_panel(session: ProjectSession) -> RunRow | None:
     )
 
 
-def change(cast: PersonaSet, **fields: Any) -> PersonaSet:
+def change(persona_set: PersonaSet, **fields: Any) -> PersonaSet:
     """Return the persona set with another ``task`` or other ``groups``. UsageError for invalid values."""
-    return personas.parse(cast.model_dump() | fields)
+    return personas.parse(persona_set.model_dump() | fields)
 
 
-def change_persona(cast: PersonaSet, who: str, /, **fields: Any) -> PersonaSet:
+def change_persona(persona_set: PersonaSet, who: str, /, **fields: Any) -> PersonaSet:
     """Return the persona set with changed attributes of the persona named ``who``.
 
     Without attributes the persona is deleted, and its group as well if it is empty then. UsageError for a name that is
     taken, and for deleting the last persona.
     """
     groups = []
-    for group in cast.groups:
+    for group in persona_set.groups:
         members = [
             persona.model_dump() | fields if persona.name == who else persona.model_dump()
             for persona in group.personas
@@ -309,22 +309,22 @@ def change_persona(cast: PersonaSet, who: str, /, **fields: Any) -> PersonaSet:
             groups.append(group.model_dump() | {"personas": members})
     if not groups:
         raise UsageError("A panel needs at least one persona.", "Add another persona before you delete this one.")
-    return change(cast, groups=groups)
+    return change(persona_set, groups=groups)
 
 
-def add_persona(cast: PersonaSet, group: str) -> PersonaSet:
+def add_persona(persona_set: PersonaSet, group: str) -> PersonaSet:
     """Return the persona set with a new persona in a group; the group is created if it does not exist."""
-    used_names = {member.persona.name for member in cast.members}
+    used_names = {member.persona.name for member in persona_set.members}
     name = next(
         name for n in range(1, 200) if (name := "New persona" if n == 1 else f"New persona {n}") not in used_names
     )
-    groups = [other.model_dump() for other in cast.groups]
+    groups = [other.model_dump() for other in persona_set.groups]
     existing = next((other for other in groups if other["name"] == group), None)
     if existing is None:
         groups.append({"name": group, "personas": [{"name": name}]})
     else:
         existing["personas"] = [*existing["personas"], {"name": name}]
-    return change(cast, groups=groups)
+    return change(persona_set, groups=groups)
 
 
 def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
@@ -334,8 +334,8 @@ def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
     """
     if run.settings.protocol != PANEL:
         return ()
-    cast = personas.read(str(run.settings.params.get("personas", "")))
-    of = {member.role: member.group.name for member in cast.members}
+    persona_set = personas.read(str(run.settings.params.get("personas", "")))
+    of = {member.role: member.group.name for member in persona_set.members}
     spent: dict[str, GroupCost] = {}
     for usage in session.store.costs.spent(run.run_id, superseded=True):
         name = of.get(usage.role) or family(usage.role).capitalize()
@@ -343,5 +343,5 @@ def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
         tokens = before.tokens + usage.prompt_tokens + usage.completion_tokens
         cost = total_cost((before.cost_usd, usage.cost_usd))
         spent[name] = GroupCost(name, before.turns + usage.turns, tokens, cost, tokens / max(1, run.ended))
-    order = {group.name: position for position, group in enumerate(cast.groups)}
+    order = {group.name: position for position, group in enumerate(persona_set.groups)}
     return tuple(sorted(spent.values(), key=lambda group_cost: order.get(group_cost.name, len(order))))

@@ -26,7 +26,7 @@ from core.stats.arrays import TINY, Codes, Ratings, distinct_rows, ratings
 from core.stats.intervals import Estimate, t_quantile
 from core.stats.metric_intervals import Shape, Spread, interval
 
-_PATTERNS, _PARTS = 1_000, 200
+_MAX_PATTERNS, _PARTS = 1_000, 200
 """Distinct rows of answers up to which a jackknife leaves out each, and the random parts that it else leaves out."""
 
 Coefficient: TypeAlias = Callable[[npt.NDArray[Any], Ratings], float | None]
@@ -134,7 +134,7 @@ def with_interval(
     units = int(unit.max(initial=-1)) + 1
     if estimate is None or units < 2:
         return Estimate(estimate, None)
-    pattern_index, by_part = inverse[is_used], len(used) > _PATTERNS
+    pattern_index, by_part = inverse[is_used], len(used) > _MAX_PATTERNS
     if by_part:
         part = np.random.default_rng(0).permutation(units)[unit] % min(units, _PARTS)
         size, frequency = int(part.max()) + 1, np.ones(int(part.max()) + 1)

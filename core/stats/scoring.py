@@ -42,7 +42,7 @@ _STEP = 1e-5
 _CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
 _MANY = 5_000  # patterns above which fewer groups are formed, to save time
 _JUMP = 1e3  # a larger influence is a step, such as that from a precision without predictions
-_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
+_MAX_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
 CORRELATED = 10
 """Dependent or sampled units below which a correlation on a label has no interval."""
@@ -267,7 +267,7 @@ def to_json(scores: Scores) -> dict[str, Any]:
 
     Means over labels are nested as ``macro.f1``. ``labels`` has for each label ``n``, the counts and the scores of the
     contract; its further scores are in ``measures``. ``confusion`` of a choice is ``[REFERENCE][PREDICTED]`` by name.
-    ``intervals`` mirrors this structure for every score that has an interval, and is absent if none has.
+    ``intervals`` mirrors this structure for every metric with intervals; a score without one has None there.
     """
     result: dict[str, Any] = {"n": scores.n, "excluded": scores.excluded}
     with_reference = scores.n + scores.excluded
@@ -294,15 +294,14 @@ def to_json(scores: Scores) -> dict[str, Any]:
         }
     overall = [metric for metric in metrics(scores.kind) if metric.interval is not None]
     per_label = [metric for metric in metrics(scores.kind, per_label=True) if metric.interval is not None]
-    if overall or per_label:
-        result["intervals"] = {
-            "level": LEVEL,
-            **nest_averages({metric.key: ends(scores[metric.key].interval) for metric in overall}, scores.kind),
-            "labels": {
-                name: {metric.key: ends(label[metric.key].interval) for metric in per_label}
-                for name, label in scores.labels.items()
-            },
-        }
+    result["intervals"] = {
+        "level": LEVEL,
+        **nest_averages({metric.key: ends(scores[metric.key].interval) for metric in overall}, scores.kind),
+        "labels": {
+            name: {metric.key: ends(label[metric.key].interval) for metric in per_label}
+            for name, label in scores.labels.items()
+        },
+    }
     return result
 
 
@@ -408,12 +407,12 @@ class _Patterns:
     def changes(self) -> tuple[Ratings, bool]:
         """Weights to measure influences on, ``[change, pattern]``, and True if each change is one pattern."""
         count = len(self.weights)
-        if count <= _PATTERNS[self.kind] or self.design.sample is not None:
+        if count <= _MAX_PATTERNS[self.kind] or self.design.sample is not None:
             return self.weights + _STEP * np.eye(count), True
         groups = self.design.groups
         of_unit = np.unique(groups[self.rows], return_inverse=True)[1] if groups is not None else np.arange(self.n)
         units = int(of_unit.max()) + 1
-        most = _PATTERNS[self.kind] if count <= _MANY else _PATTERNS[self.kind] // 5
+        most = _MAX_PATTERNS[self.kind] if count <= _MANY else _MAX_PATTERNS[self.kind] // 5
         part_of_unit = np.random.default_rng(0).permutation(units) % min(units, most)
         removed = np.zeros((int(part_of_unit.max()) + 1, count))
         np.add.at(removed, (part_of_unit[of_unit], self.inverse), 1.0)
@@ -499,7 +498,7 @@ class _Patterns:
     def _case_units(self, cases: Callable[[Samples], Ratings], base: Samples) -> tuple[Ratings, Ratings]:
         """Return the unweighted cases of each output, and the independent units among them."""
         documents = _two_dimensional(cases(replace(base, weights=self.frequency[None, :])))[0]
-        if self.design.plain or len(self.weights) > 2 * _PATTERNS["choice"]:
+        if self.design.plain or len(self.weights) > 2 * _MAX_PATTERNS["choice"]:
             return documents, np.minimum(documents, self.units)
         of_pattern = _two_dimensional(cases(replace(base, weights=np.eye(len(self.weights))))) > 0
         return documents, np.array([float(self.units_of(column)) for column in of_pattern.T])

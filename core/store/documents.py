@@ -26,7 +26,7 @@ from core.store.row_conversion import (
 from core.store.write_queue import Repository
 
 CHUNK = 10_000
-"""Documents put into one Arrow batch."""
+"""Documents inserted at once."""
 
 _DOCUMENT_COLUMNS = (
     "id",

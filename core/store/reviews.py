@@ -15,7 +15,7 @@ import numpy.typing as npt
 from core.documents import Value
 from core.store.database import Connection, Cursor, Reader
 from core.store.events import COLUMNS, SELECT_EVENTS, Event, NewEvent, event_of, record
-from core.store.row_conversion import clean, load, values_by_key
+from core.store.row_conversion import load, values_by_key
 from core.store.write_queue import Repository
 
 ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]
@@ -241,7 +241,7 @@ def _act(cursor: Cursor, act: int) -> list[Event]:
 def _recorded_before(cursor: Cursor, actor: str, action_id: str) -> list[Event]:
     recent = f"seq > (SELECT max(seq) FROM events) - {_RECENT}"
     key = "json_extract_string(payload, '$.once') = ?"
-    return _events(cursor, f"{recent} AND actor = ? AND {key}", [clean(actor), action_id])
+    return _events(cursor, f"{recent} AND actor = ? AND {key}", [actor, action_id])
 
 
 def second_readings(connection: Connection, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
@@ -255,7 +255,7 @@ def second_readings(connection: Connection, actor: str, document_ids: Sequence[s
         f"SELECT document_id FROM person_status WHERE list_contains($ids, document_id) AND status = '{SUBMITTED}' "
         "AND actor <> $actor EXCEPT "
         f"SELECT document_id FROM events WHERE list_contains($ids, document_id) AND {IS_SUBMISSION} AND actor = $actor",
-        {"ids": list(document_ids), "actor": clean(actor)},
+        {"ids": list(document_ids), "actor": actor},
     )
     return frozenset(ids)
 
@@ -265,7 +265,7 @@ def _statuses(cursor: Cursor, actor: str, ids: list[str]) -> dict[str, str]:
         return {}
     rows = cursor.execute(
         "SELECT document_id, status FROM person_status WHERE actor = ? AND document_id IN (SELECT unnest(?))",
-        [clean(actor), ids],
+        [actor, ids],
     ).fetchall()
     return dict(rows)
 

@@ -8,7 +8,7 @@ from app.screens.review.progress import plan_sentence
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.review import actions, plan, queue
-from core.services.review.plan import Plan
+from core.services.review.plan import ReviewPlan
 from core.services.review.queue import QueueFilter
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate
@@ -21,7 +21,7 @@ def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(tmp
     session.store.documents.add([Document(f"d{n}", {"text": f"a clean bath {n}"}) for n in range(40)])
     session.store.codebooks.save(book)
     run = annotate(session)
-    new_plan = Plan("f1", book.labels[1].id, 0.1, 0.1, 20)  # no document is about Staff
+    new_plan = ReviewPlan("f1", book.labels[1].id, 0.1, 0.1, 20)  # no document is about Staff
     plan.save_plan(session, run, new_plan)
     assert "0 reviewed, about 20 more" in plan_sentence(run, plan.plan_status(session, run, new_plan))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=25), actor="ada")

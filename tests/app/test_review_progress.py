@@ -179,7 +179,7 @@ def test_plan_of_a_completed_review_asks_for_no_more_reviews(session: ProjectSes
     at.button(key="review-plan-open").click().run()
     assert "All 9 documents are reviewed: <b>100.0%</b> of labels are correct. No plan is needed." in html(at)
     assert "plan-start" not in {button.key for button in at.button}
-    plan.save_plan(session, run, plan.Plan("correct", "", 0.1, 0.1, 25))
+    plan.save_plan(session, run, plan.ReviewPlan("correct", "", 0.1, 0.1, 25))
     at = AppTest.from_function(_page, default_timeout=60).run()
     at.button(key="review-plan-open").click().run()
     at.button(key="plan-end").click().run()

@@ -82,7 +82,7 @@ def test_plan_is_created_and_ended_in_its_dialog(screen, project, session):
     app = screen("review")
     app.button(key="review-plan-open").click().run()
     assert "reviews of the queue in its order. You may stop as soon as" in re.sub(r"<.*?>", "", texts(app))
-    new_plan = plan.Plan("correct", "", 0.1, 0.1, 25)
+    new_plan = plan.ReviewPlan("correct", "", 0.1, 0.1, 25)
     plan.save_plan(session, session.run(run_id), new_plan)
     app = screen("review")
     assert "Plan: share of correct labels within 10 points. 0 reviewed, about 25 more." in texts(app)

@@ -64,7 +64,7 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
         if st.button("Test", key=f"test-{name}", help="List the models and send a short request to one of them"):
             with st.spinner(f"Testing {name} …"):
                 listed = models.fresh_listing(workspace, name)
-                model = models.test_model(workspace, name, plan, listed)
+                model = models.model_to_try(workspace, name, plan, listed)
                 probe = _probe(workspace, name, model) if model and listed.error is None else None
             state.models.set_test(name, ConnectionTest(listed, model, probe))
         with st.popover("Key", key=f"key-{name}", help="Enter a key once; it is stored in the system keyring"):
@@ -178,7 +178,7 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
 
 def _probe(workspace: Workspace, name: str, model: str, *, capabilities: bool = False) -> Probe | None:
     """Send a short request to a model, with ``capabilities`` also those that detect them. None after an error."""
-    test = models.examine if capabilities else models.test
+    test = models.examine if capabilities else models.try_model
     try:
         return test(workspace, RoleModel(connection=name, model=model))
     except MootError as error:

@@ -34,7 +34,9 @@ from core.services.review import actions, queue
 from core.services.runs.configuration import role_titles
 
 SMALL_SCREEN_HEIGHT = 474
-"""Height of the grid in pixels on a small screen, with the controls below it in sight. app.css has that on a large one.
+"""Height of the grid in pixels on a small screen, so that the controls below it are in sight.
+
+``app.css`` has the height on a large screen.
 """
 SORT, SIZE, PAGE, DOCUMENT = "review-sort", "review-size", "review-page", "review-document-panel"
 _LEGEND = (

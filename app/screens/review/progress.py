@@ -28,7 +28,7 @@ from core.services.review import accuracy_estimate, actions, agreement, browser_
 from core.services.review import codebook_examples as teaching
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
-from core.services.review.plan import CLAIMS, Claim, Plan, PlanStatus
+from core.services.review.plan import CLAIMS, Claim, PlanStatus, ReviewPlan
 from core.stats.intervals import Estimate, format_interval
 
 
@@ -435,7 +435,7 @@ def _plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
             st.rerun()
 
 
-def _new_plan(session: ProjectSession, run: RunRow) -> Plan | None:
+def _new_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
     """Draw the fields of a plan and its number of reviews, and return the plan; None if it is impossible."""
     claim_plan = _claim_fields(session, run)
     try:
@@ -453,7 +453,7 @@ def _new_plan(session: ProjectSession, run: RunRow) -> Plan | None:
     return replace(claim_plan, reviews=needed)
 
 
-def _claim_fields(session: ProjectSession, run: RunRow) -> Plan:
+def _claim_fields(session: ProjectSession, run: RunRow) -> ReviewPlan:
     """Draw the fields of a plan in two columns, and return the plan without its number of reviews."""
     codebook = run.settings.codebook
     other_runs = [
@@ -486,7 +486,7 @@ def _claim_fields(session: ProjectSession, run: RunRow) -> Plan:
         0, 45, expected, key=f"plan-expected-{claim}",
         help="Your guess. It affects the planned number of reviews, not the validity of the result.",
     )  # fmt: skip
-    return Plan(claim, label, points / 100, expected / 100, other=other)
+    return ReviewPlan(claim, label, points / 100, expected / 100, other=other)
 
 
 def _looks(claim: Claim) -> str:

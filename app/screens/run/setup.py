@@ -210,7 +210,7 @@ def _report_probes(probes: Sequence[Probe]) -> None:
         state.set_notice("warn", f"{models} did not answer in the expected format", "The run was started anyway.")
 
 
-def _pilot_cost(plan: Plan, pilot: cost_estimate.Estimate, few: int) -> str:
+def _pilot_cost(plan: Plan, pilot: cost_estimate.CostEstimate, few: int) -> str:
     if pilot.cost_usd is None:
         return "Price unknown. A pilot measures how many tokens the run needs."
     if pilot.cost_usd > 0:
@@ -490,7 +490,7 @@ def _protocol_file(plan: Plan, save: Save) -> None:
 # -- estimate
 
 
-def _estimate_table(estimate: cost_estimate.Estimate, budget_usd: float | None) -> None:
+def _estimate_table(estimate: cost_estimate.CostEstimate, budget_usd: float | None) -> None:
     """Draw calls, tokens and cost of each role, the basis of the estimate, and how far the budget goes."""
 
     def row(name: str, model: str, calls: int, prompt: int, completion: int, cost: float | None, kind: str = "") -> str:

@@ -40,7 +40,7 @@ def _annotations(session: ProjectSession, run: RunRow) -> tuple[run_data.Grid, d
     if not names:
         names = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
     store, codebook, loaded = session.store, run.settings.codebook, run_data.verdict_arrays(session, run)
-    is_test_document = run_data.test_documents(store, run.run_id, loaded.documents)[:, None]
+    is_test_document = run_data.without_examples(store, run.run_id, loaded.documents)[:, None]
     people = {name: store.annotations.grid(run.run_id, codebook, name) for name in names}
     return np.where(is_test_document, loaded.verdicts, np.nan), people
 

@@ -64,7 +64,7 @@ class Comparison:
 def comparison(
     session: ProjectSession, run_ids: Sequence[str], reference: Reference = "gold", margin: float | None = None
 ) -> Comparison:
-    """Two or more runs of one codebook side by side.
+    """Compare two or more runs of one codebook, each with the first one.
 
     ``margin`` (0 to 1) adds a test of equivalence of the main score. UsageError for an unknown run, one named twice,
     codebooks that differ, and runs without a document in common.

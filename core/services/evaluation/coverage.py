@@ -199,7 +199,7 @@ def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, pr
     for name in ("unresolved", "failed", "waiting"):
         codes[ended == name] = _ORDER.index(name)
     codes[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
-    codes[~run_data.test_documents(session.store, run.run_id, loaded.documents)] = _ORDER.index("used_as_example")
+    codes[~run_data.without_examples(session.store, run.run_id, loaded.documents)] = _ORDER.index("used_as_example")
     return codes
 
 

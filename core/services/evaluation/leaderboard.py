@@ -50,9 +50,9 @@ class LeaderboardRow:
 
 @cached_until_commit
 def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple[LeaderboardRow, ...]:
-    """Return every run but deleted ones, pinned ones first, then by main score, then the latest first.
+    """Return the runs of the project, pinned ones first, then by main score, then the latest first.
 
-    Canary runs are left out: they repeat a run on a few documents.
+    Deleted runs are left out, and canary runs, which repeat a run on a few documents.
     """
     runs = [run for run in reversed(session.runs()) if not run.is_canary]
     rows = [_row(session, run, reference) for run in runs]

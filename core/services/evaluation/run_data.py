@@ -83,10 +83,10 @@ def load_reference(
     examples in the run's codebook have no reference.
     """
     values = store.annotations.grid(run_id, codebook, str(source_of(reference)))
-    return np.where(test_documents(store, run_id, documents)[:, None], values, np.nan)
+    return np.where(without_examples(store, run_id, documents)[:, None], values, np.nan)
 
 
-def test_documents(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
+def without_examples(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
     """Return a mask ``[document]``: True unless the document is used as an example in the run's codebook."""
     examples = set(store.annotations.example_documents(run_id))
     return np.array([document not in examples for document in documents], dtype=np.bool_)

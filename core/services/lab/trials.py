@@ -393,7 +393,7 @@ def forecast_run(
 def _replayed(
     session: ProjectSession, settings: RunSettings, document: Document, examples: Precedents
 ) -> tuple[int, bool]:
-    """Count the stored replies of a debate before the first missing one, and return whether all were found."""
+    """Return the number of stored replies of a debate before the first missing one, and True if none is missing."""
     debate = Debate(document, settings, session.models, examples)
     count = 0
     try:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook
-from core.documents import Evidence, Value
+from core.documents import Evidence, Value, storable
 from core.errors import NoSuchRun, UsageError
 from core.formatting import format_clock, join_names
 from core.runs import RunRow, RunSettings
@@ -83,7 +83,7 @@ class Attribution:
     @property
     def actor(self) -> str:
         """Name under which the action is recorded."""
-        return self.name or default_reviewer()
+        return storable(self.name) or default_reviewer()
 
 
 DEFAULT_REVIEWER = Attribution()

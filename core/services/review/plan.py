@@ -53,7 +53,7 @@ _STEPS = (25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, MAX_REVIEWS
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReviewPlan:
     """The claim that a review should support, and its precision.
 
     ``label`` is the id of the label, empty for a claim over all labels. ``points`` is half the width of the interval,
@@ -91,7 +91,7 @@ class PlanStatus:
     draw could select.
     """
 
-    plan: Plan
+    plan: ReviewPlan
     drawn: int
     population: int
     estimate: Estimate
@@ -117,20 +117,20 @@ class _World:
         return np.asarray(np.clip(2.0 - self.signals.apart.sum(axis=1), 0.0, 2.0))
 
 
-def current_plan(session: ProjectSession, run: RunRow) -> Plan | None:
+def current_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
     """Return the plan of a run, None without one."""
     stored = session.store.settings.get(_setting(run))
-    return Plan(**stored) if stored else None
+    return ReviewPlan(**stored) if stored else None
 
 
-def save_plan(session: ProjectSession, run: RunRow, plan: Plan | None, *, actor: str = "") -> None:
+def save_plan(session: ProjectSession, run: RunRow, plan: ReviewPlan | None, *, actor: str = "") -> None:
     """Store the plan of a run, or end it (None). The queue draws for it from now on. UsageError for an invalid plan."""
     if plan is not None:
         _check(run.settings.codebook, plan)
     session.store.settings.set(_setting(run), asdict(plan) if plan else None, actor=actor)
 
 
-def plan_reviews(session: ProjectSession, run: RunRow, plan: Plan, even: float) -> int | None:
+def plan_reviews(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: float) -> int | None:
     """Return how many reviews the claim takes, from simulated reviews of the run's own verdicts.
 
     In each simulated study the verdicts are wrong as often as expected, four times as often (at most half) where a role
@@ -157,7 +157,7 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: Plan, even: float) 
 
 
 @cached_until_commit
-def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
+def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanStatus:
     """Return the estimate of the claim from the documents reviewed so far, and whether they are enough.
 
     Shares have an always-valid interval, so that reviewing may stop at any time. F1 and accepted verdicts are looked at
@@ -268,7 +268,7 @@ def values_noun(kind: Kind) -> str:
     return "ratings" if kind == "rating" else "labels"
 
 
-def describe_claim(codebook: Codebook, plan: Plan) -> str:
+def describe_claim(codebook: Codebook, plan: ReviewPlan) -> str:
     """Return the planned claim in words, such as "share of Price within 5 points"."""
     points = f"{plan.points * 100:g}"
     match plan.claim:
@@ -334,7 +334,7 @@ def _setting(run: RunRow) -> str:
     return f"review plan {run.run_id}"
 
 
-def _check(codebook: Codebook, plan: Plan) -> None:
+def _check(codebook: Codebook, plan: ReviewPlan) -> None:
     if plan.claim not in CLAIMS or not 0 < plan.points < 0.5 or not 0 <= plan.expected < 0.5:
         raise UsageError("This is not a valid plan.", "Choose a precision and an expected error below 50%.")
     if plan.claim == "error" and plan.expected >= plan.points:
@@ -347,7 +347,7 @@ def _check(codebook: Codebook, plan: Plan) -> None:
         raise UsageError("The codebook of this run does not have the label.", "Choose another label.")
 
 
-def _other_verdicts(session: ProjectSession, run: RunRow, plan: Plan) -> Grid:
+def _other_verdicts(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> Grid:
     """Return the verdicts of the run that is compared, on the documents of this one; NaN where it has none."""
     other = session.run(plan.other)
     if not compare.are_comparable(run.settings.codebook, other.settings.codebook):
@@ -363,7 +363,7 @@ def _gains(codebook: Codebook, reference: Grid, verdicts: Grid, other_verdicts: 
     return np.asarray((right.astype(np.float64) - also).mean(axis=1))
 
 
-def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | None:
+def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> int | None:
     """Return how many reviews tell two runs apart if one has ``points`` more correct labels: where they differ."""
     verdicts = run_data.verdict_arrays(session, run).verdicts
     other_verdicts = _other_verdicts(session, run, plan)
@@ -408,7 +408,7 @@ def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) 
 
 
 def _linear(
-    codebook: Codebook, plan: Plan, reference: Grid, verdicts: Grid, everything: Grid
+    codebook: Codebook, plan: ReviewPlan, reference: Grid, verdicts: Grid, everything: Grid
 ) -> tuple[Grid, Grid, float]:
     """Return the reviewed values, their predictions, and the mean prediction over all documents, for a share."""
     if plan.claim == "share":
@@ -425,7 +425,7 @@ def _linear(
     return y, np.zeros(len(y)), 0.0
 
 
-def _simulate(codebook: Codebook, world: _World, plan: Plan, sizes: Grid, seed: int) -> int:
+def _simulate(codebook: Codebook, world: _World, plan: ReviewPlan, sizes: Grid, seed: int) -> int:
     """Return the number of reviews after which one simulated study is precise enough, all documents if none is."""
     rng = np.random.default_rng(seed)
     count = len(world.values)

@@ -42,7 +42,7 @@ class RoleEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """Estimate for all roles and iterations of a run. ``basis`` describes the evidence for it."""
 
     documents: int
@@ -61,7 +61,9 @@ class Estimate:
         return total_cost(role.cost_usd for role in self.roles)
 
 
-def estimate_run(session: ProjectSession, settings: RunSettings, documents: int, *, iterations: int = 1) -> Estimate:
+def estimate_run(
+    session: ProjectSession, settings: RunSettings, documents: int, *, iterations: int = 1
+) -> CostEstimate:
     """Estimate the calls and cost of a run.
 
     Tokens come from an earlier run with the same role models, or else from rendered prompts of sampled documents
@@ -102,7 +104,7 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
     basis = _basis(session.models, roles, source)
     if settings.engine.price_share < 1 and any(role.cost_usd for role in roles):
         basis += " Batch prices are half of the list price."
-    return Estimate(documents, iterations, tuple(roles), basis)
+    return CostEstimate(documents, iterations, tuple(roles), basis)
 
 
 @cached_until_commit

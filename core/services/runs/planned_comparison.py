@@ -14,7 +14,7 @@ from core.runs import RunRow, RunSettings, total_cost
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import simulate_asks
 from core.services.runs import planning
-from core.services.runs.cost_estimate import Estimate, estimate_run
+from core.services.runs.cost_estimate import CostEstimate, estimate_run
 from core.services.runs.planning import PLAN, Plan, project_settings
 
 MEMBERS_SETTING = "comparison"
@@ -31,7 +31,7 @@ class ComparedPlan:
     plan: Plan
     title: str
     settings: RunSettings | None
-    estimate: Estimate | None
+    estimate: CostEstimate | None
     problem: str = ""
 
 

@@ -124,8 +124,8 @@ class Plan:
 
 
 PLAN = TypeAdapter(Plan)
-Change = Callable[[Plan], Plan]
 """Conversion of a plan from and to plain data."""
+Change = Callable[[Plan], Plan]
 
 
 def split_params(params: Mapping[str, str], seed: int | None) -> tuple[Sampling, dict[str, str]]:

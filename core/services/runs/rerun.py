@@ -29,7 +29,7 @@ def changed_settings(
     """Return the settings of a run with some of them replaced.
 
     ``role_models`` are by role, ``prompts`` are template texts by role or shared name; others stay. None keeps a
-    setting; of a budget that was changed since, the current one.
+    setting. The budget kept is the current one, which may have changed since the start.
 
     Raises UsageError for a role or template that the run does not have, for a budget with an unpriced model, and for
     Ray if it is not installed or has a budget; PromptError for a template that cannot be rendered on some documents of

@@ -20,7 +20,7 @@ from core.services import manuscript
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.services.review import actions, plan, queue
-from core.services.review.plan import Plan
+from core.services.review.plan import ReviewPlan
 from core.services.review.queue import QueueFilter
 from core.services.runs import planning
 from core.services.workspace import Workspace
@@ -44,7 +44,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
     session.store.documents.add([Document(f"d{n:02}", {"text": f"{texts[n % 4]} {n}"}) for n in range(80)])
     session.store.codebooks.save(BOOK)
     run = annotate(session, "ecj")
-    plan.save_plan(session, run, Plan("share", CLEAN, 0.2, 0.1, 40))
+    plan.save_plan(session, run, ReviewPlan("share", CLEAN, 0.2, 0.1, 40))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=40), actor="ada")
     for document, draw in listed.draws.items():
         actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)

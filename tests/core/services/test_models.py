@@ -124,12 +124,12 @@ def test_models_of_a_server_are_listed_and_tested(workspace: Workspace) -> None:
         listed = models.fresh_listing(workspace, "local")
         assert "mock" in listed.names
         assert models.first_model(workspace, "local") in listed.names
-        assert models.test_model(workspace, "local", planning.Plan(), listed) == listed.names[0]
+        assert models.model_to_try(workspace, "local", planning.Plan(), listed) == listed.names[0]
         vacant = planning.Plan().with_role_model("judge", RoleModel(connection="local", model=""))
-        assert models.test_model(workspace, "local", vacant, listed) == listed.names[0]
+        assert models.model_to_try(workspace, "local", vacant, listed) == listed.names[0]
         resolve = planning.Plan().with_role_model("judge", RoleModel(connection="local", model="mock"))
-        assert models.test_model(workspace, "local", resolve, listed) == "mock"
-        assert models.test(workspace, RoleModel(connection="local", model="mock")).error is None
+        assert models.model_to_try(workspace, "local", resolve, listed) == "mock"
+        assert models.try_model(workspace, RoleModel(connection="local", model="mock")).error is None
 
 
 def test_role_without_a_model_does_not_start_a_run(workspace: Workspace) -> None:
@@ -145,7 +145,7 @@ def test_unreachable_server_is_reported(workspace: Workspace) -> None:
     listed = models.fresh_listing(workspace, "local")
     assert isinstance(listed.error, Unreachable)
     assert listed.error.remedy
-    assert models.test_model(workspace, "local", planning.Plan(), listed) is None
+    assert models.model_to_try(workspace, "local", planning.Plan(), listed) is None
 
 
 def test_prices_are_per_million_tokens(workspace: Workspace) -> None:

@@ -15,12 +15,12 @@ from core.stats.scoring import score
 from tests.core.stats.samples import uniform_sample
 
 
-def test_audit_weights_by_hand() -> None:
-    # Ten documents, reviewed in this order: queue, audit, queue, audit, with z = 1 0 1 1.
-    # First audit: 1 reviewed before (sum 1), 9 left, z 0: (1 + 9 * 0) / 10 = 0.1. Second audit: 3 before (sum 2), 7
+def test_weights_of_draws_by_hand() -> None:
+    # Ten documents, reviewed in this order: queue, draw, queue, draw, with z = 1 0 1 1.
+    # First draw: 1 reviewed before (sum 1), 9 left, z 0: (1 + 9 * 0) / 10 = 0.1. Second draw: 3 before (sum 2), 7
     # left, z 1: (2 + 7 * 1) / 10 = 0.9. The mean is 0.5. Weights: 2 / 2 = 1 for the first queue document, which counts
-    # in both audits; (9 + 1) / 2 = 5 for the first audit; 1 / 2 for the second queue document; 7 / 2 for the second
-    # audit.
+    # in both draws; (9 + 1) / 2 = 5 for the first draw; 1 / 2 for the second queue document; 7 / 2 for the second
+    # draw.
     sample = uniform_sample(np.array([False, True, False, True]), 10)
     assert sample.estimates([1, 0, 1, 1]).tolist() == pytest.approx([0.1, 0.9])
     assert sampling.share(sample, [1, 0, 1, 1]).value == pytest.approx(0.5)
@@ -90,7 +90,7 @@ def test_metric_without_an_interval_has_no_estimate() -> None:
 
 
 def test_estimate_is_unbiased_over_all_random_orders() -> None:
-    # The queue has the order 0, 1, 2. The sample is a uniformly drawn audit, a document of the queue and another audit.
+    # The queue has the order 0, 1, 2. The sample is a uniform draw, a document of the queue and another draw.
     # The mean over all draws equals the true mean, although the sample is not random.
     reference = np.array([1.0, 0.0, 0.0])
     total, cases = 0.0, 0
@@ -103,7 +103,7 @@ def test_estimate_is_unbiased_over_all_random_orders() -> None:
     assert total / cases == pytest.approx(1 / 3)
 
 
-def test_no_estimate_from_too_few_audits() -> None:
+def test_no_estimate_from_too_few_draws() -> None:
     nothing = uniform_sample(np.zeros(0, dtype=bool), 40)
     assert sampling.share(nothing, []) == Estimate(None, None)
     assert sampling.prediction_powered(nothing, [], [], 0.5) == Estimate(None, None)
@@ -161,8 +161,8 @@ def test_unequal_probability_draws_are_unbiased_and_covered() -> None:
     assert covered >= 183  # expected 190 (95% of 200) with standard deviation 3
 
 
-def test_number_of_further_audits_for_a_width() -> None:
-    # Half the width of 100 audits in a large population needs four times as many, that is 300 more.
+def test_number_of_further_draws_for_a_width() -> None:
+    # Half the width of 100 draws in a large population needs four times as many, that is 300 more.
     sample = uniform_sample(np.ones(100, dtype=bool), 1_000_000)
     now = sampling.share(sample, np.arange(100) % 2)
     assert now.interval is not None
@@ -194,8 +194,8 @@ def _reviews(
         return next(number for number in order if number not in chosen)
 
     while len(chosen) < reviewed:
-        audit = bool(rng.random() < share)
-        chosen[next_document(shuffled if audit else ranked)] = audit
+        draw = bool(rng.random() < share)
+        chosen[next_document(shuffled if draw else ranked)] = draw
     order = np.array(list(chosen))
     return (
         reference.astype(float),
@@ -211,7 +211,7 @@ ERROR = (0.95 * 0.05 / REPEATED) ** 0.5  # standard error of a coverage of 95%: 
 
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_intervals_cover_and_powered_ones_are_narrower(share: float) -> None:
-    # 300 studies of 1,500 documents with 15% wrong verdicts, 400 of them reviewed (150 if all are audits).
+    # 300 studies of 1,500 documents with 15% wrong verdicts, 400 of them reviewed (150 if all are draws).
     covered = dict.fromkeys(("accuracy", "f1", "sample", "powered"), 0)
     off: dict[str, list[float]] = {name: [] for name in covered}
     widths: dict[str, list[float]] = {name: [] for name in covered}

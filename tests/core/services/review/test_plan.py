@@ -13,7 +13,7 @@ from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.project_session import ProjectSession
 from core.services.review import actions, plan, queue
-from core.services.review.plan import Plan, PlanStatus
+from core.services.review.plan import PlanStatus, ReviewPlan
 from core.services.review.queue import QueueFilter
 from core.services.workspace import Workspace
 from core.stats.intervals import Estimate, Interval
@@ -22,7 +22,7 @@ from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
 CLEAN, STAFF = (label.id for label in BOOK.labels)
-SHARE = Plan("share", CLEAN, 0.12, 0.1)
+SHARE = ReviewPlan("share", CLEAN, 0.12, 0.1)
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +68,11 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
 def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     needed = plan.plan_reviews(session, run, SHARE, 0.5)
-    finer = plan.plan_reviews(session, run, Plan("share", CLEAN, 0.06, 0.1), 0.5)
+    finer = plan.plan_reviews(session, run, ReviewPlan("share", CLEAN, 0.06, 0.1), 0.5)
     assert needed is not None
     assert finer is not None
     assert 20 <= needed < finer <= 200
-    new_plan = Plan("share", CLEAN, 0.12, 0.1, needed)
+    new_plan = ReviewPlan("share", CLEAN, 0.12, 0.1, needed)
     plan.save_plan(session, run, new_plan)
     assert plan.current_plan(session, run) == new_plan
     assert plan.plan_status(session, run, new_plan).estimate.value is None
@@ -93,7 +93,7 @@ def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow])
 def test_queue_is_drawn_for_the_planned_label(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     queue.list_queue(session, run, QueueFilter(sort="queue"), actor="ada")
-    plan.save_plan(session, run, Plan("f1", STAFF, 0.1, 0.1, 50))
+    plan.save_plan(session, run, ReviewPlan("f1", STAFF, 0.1, 0.1, 50))
     queue.list_queue(session, run, QueueFilter(sort="queue"), actor="ada")
     before, after = (_sizes(session, run, frame) for frame in (1, 2))
     assert after["d001"] / after["d000"] > before["d001"] / before["d000"], "only Staff affects the sizes"
@@ -101,10 +101,10 @@ def test_queue_is_drawn_for_the_planned_label(world: tuple[ProjectSession, RunRo
 
 def test_f1_is_tested_once_after_the_planned_number(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    needed = plan.plan_reviews(session, run, Plan("f1", CLEAN, 0.2, 0.1), 0.5)
+    needed = plan.plan_reviews(session, run, ReviewPlan("f1", CLEAN, 0.2, 0.1), 0.5)
     assert needed is not None
     assert needed <= 200
-    new_plan = Plan("f1", CLEAN, 0.2, 0.1, 60)
+    new_plan = ReviewPlan("f1", CLEAN, 0.2, 0.1, 60)
     plan.save_plan(session, run, new_plan)
     _review(session, run, 40)
     assert not plan.plan_status(session, run, new_plan).enough
@@ -118,8 +118,8 @@ def test_f1_is_tested_once_after_the_planned_number(world: tuple[ProjectSession,
 
 def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    assert plan.plan_reviews(session, run, Plan("error", "", 0.4, 0.2), 0.5) == 36
-    loose = Plan("error", "", 0.45, 0.2, 120)
+    assert plan.plan_reviews(session, run, ReviewPlan("error", "", 0.4, 0.2), 0.5) == 36
+    loose = ReviewPlan("error", "", 0.45, 0.2, 120)
     _review(session, run, 20)  # reviews before the plan are drawn with unequal probabilities
     plan.save_plan(session, run, loose)
     assert plan.plan_status(session, run, loose).drawn == 0
@@ -128,17 +128,17 @@ def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession,
     assert status.drawn == loose.reviews
     assert status.enough
     assert "At most 45% of all verdicts are wrong" in plan.describe_result(BOOK, status)
-    strict = plan.plan_status(session, run, Plan("error", "", 0.05, 0.01, 10))
+    strict = plan.plan_status(session, run, ReviewPlan("error", "", 0.05, 0.01, 10))
     assert strict.accepted is None
     assert plan.describe_result(BOOK, strict) == "No verdicts can be accepted with an error of at most 5%."
 
 
 @pytest.mark.parametrize(("planned", "result"), [
-    (Plan("f1", CLEAN, 0.2, 0.1, 60), "F1 of Clean is 0."),
-    (Plan("error", "", 0.35, 0.1, 30), "No verdicts can be accepted"),  # a quarter of them is wrong
+    (ReviewPlan("f1", CLEAN, 0.2, 0.1, 60), "F1 of Clean is 0."),
+    (ReviewPlan("error", "", 0.35, 0.1, 30), "No verdicts can be accepted"),  # a quarter of them is wrong
 ])  # fmt: skip
 def test_reviews_after_the_planned_number_do_not_change_the_result(
-    world: tuple[ProjectSession, RunRow], planned: Plan, result: str
+    world: tuple[ProjectSession, RunRow], planned: ReviewPlan, result: str
 ) -> None:
     session, run = world
     plan.save_plan(session, run, planned)
@@ -156,7 +156,7 @@ def test_documents_reviewed_otherwise_are_not_accepted_by_random_draws(world: tu
     picked = [f"d{n:03}" for n in range(3, 160, 4)]  # 40 of the 50 wrong verdicts
     actions.edit(session, run.run_id, picked, CLEAN, False, actions.Attribution("ada"))
     actions.submit(session, run.run_id, picked, actions.Attribution("ada"))
-    new_plan = Plan("error", "", 0.2, 0.05, 40)
+    new_plan = ReviewPlan("error", "", 0.2, 0.05, 40)
     plan.save_plan(session, run, new_plan)
     _review(session, run, new_plan.reviews)
     status = plan.plan_status(session, run, new_plan)
@@ -172,7 +172,7 @@ def test_documents_reviewed_otherwise_are_not_accepted_by_random_draws(world: tu
 
 def test_all_documents_reviewed_give_the_exact_result(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    new_plan = Plan("f1", CLEAN, 0.2, 0.1, 60)
+    new_plan = ReviewPlan("f1", CLEAN, 0.2, 0.1, 60)
     plan.save_plan(session, run, new_plan)
     for _ in range(4):
         _review(session, run, 50)
@@ -190,14 +190,14 @@ def test_two_runs_are_compared_on_documents_where_they_differ(world: tuple[Proje
     # The first run is right on 12.5% more labels: on Staff in every fourth document.
     session, run = world
     other = _other_run(session)
-    coarse, fine = (plan.plan_reviews(session, run, Plan("better", "", points, 0, other=other.run_id), 0.5)
+    coarse, fine = (plan.plan_reviews(session, run, ReviewPlan("better", "", points, 0, other=other.run_id), 0.5)
                     for points in (0.12, 0.06))  # fmt: skip
     assert coarse is not None
     assert fine is not None
     assert 20 <= coarse < fine <= 200
     with pytest.raises(UsageError, match=r"differ on 12.5% of the labels"):
-        plan.plan_reviews(session, run, Plan("better", "", 0.2, 0, other=other.run_id), 0.5)
-    new_plan = Plan("better", "", 0.1, 0, coarse, other=other.run_id)
+        plan.plan_reviews(session, run, ReviewPlan("better", "", 0.2, 0, other=other.run_id), 0.5)
+    new_plan = ReviewPlan("better", "", 0.1, 0, coarse, other=other.run_id)
     plan.save_plan(session, run, new_plan)
     assert plan.current_plan(session, run) == new_plan
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=20), actor="ada")
@@ -221,21 +221,21 @@ def test_two_runs_are_compared_on_documents_where_they_differ(world: tuple[Proje
 def test_comparison_needs_another_run_with_the_same_labels(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     with pytest.raises(UsageError, match="compares two runs"):
-        plan.save_plan(session, run, Plan("better", "", 0.1, 0))
+        plan.save_plan(session, run, ReviewPlan("better", "", 0.1, 0))
     with pytest.raises(UsageError, match="r0099"):
-        plan.plan_reviews(session, run, Plan("better", "", 0.1, 0, other="r0099"), 0.5)
+        plan.plan_reviews(session, run, ReviewPlan("better", "", 0.1, 0, other="r0099"), 0.5)
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        Plan("share", "", 0.1, 0.1),
-        Plan("share", "unknown", 0.1, 0.1),
-        Plan("correct", "", 0.7, 0.1),
-        Plan("error", "", 0.05, 0.05),
+        ReviewPlan("share", "", 0.1, 0.1),
+        ReviewPlan("share", "unknown", 0.1, 0.1),
+        ReviewPlan("correct", "", 0.7, 0.1),
+        ReviewPlan("error", "", 0.05, 0.05),
     ],
 )
-def test_impossible_plan_is_refused(world: tuple[ProjectSession, RunRow], bad: Plan) -> None:
+def test_impossible_plan_is_refused(world: tuple[ProjectSession, RunRow], bad: ReviewPlan) -> None:
     session, run = world
     with pytest.raises(UsageError):
         plan.save_plan(session, run, bad)
@@ -243,9 +243,9 @@ def test_impossible_plan_is_refused(world: tuple[ProjectSession, RunRow], bad: P
 
 def test_plan_on_a_rating_codebook_speaks_of_ratings() -> None:
     book = Codebook(kind="rating", labels=(Label(name="Fluency"),), scale=Scale(min=1, max=5))
-    correct = Plan("correct", "", 0.05, 0.1)
+    correct = ReviewPlan("correct", "", 0.05, 0.1)
     assert plan.describe_claim(book, correct) == "share of correct ratings within 5 points"
-    assert "more correct ratings" in plan.describe_claim(book, Plan("better", "", 0.05, 0.1, other="r0001"))
+    assert "more correct ratings" in plan.describe_claim(book, ReviewPlan("better", "", 0.05, 0.1, other="r0001"))
     status = PlanStatus(correct, 10, 40, Estimate(0.8, Interval(0.7, 0.9)), enough=True, complete=False)
     assert "of the ratings of 40 documents are correct" in plan.describe_result(book, status)
 
@@ -291,7 +291,7 @@ def _rate(session: ProjectSession, run: RunRow, count: int) -> None:
         actions.submit(session, run.run_id, [document], ada, sampling=draw)
 
 
-def _status_after(session: ProjectSession, run: RunRow, planned: Plan, count: int) -> plan.PlanStatus:
+def _status_after(session: ProjectSession, run: RunRow, planned: ReviewPlan, count: int) -> plan.PlanStatus:
     """Return the status of a saved plan after this many reviews."""
     plan.save_plan(session, run, planned)
     _rate(session, run, count)
@@ -304,7 +304,7 @@ def test_rating_is_correct_if_less_than_one_point_off(
 ) -> None:
     session, run, _ = rated
     _rate(session, run, 40)
-    status = plan.plan_status(session, run, Plan("correct", label, 0.1, 0.1, 30))
+    status = plan.plan_status(session, run, ReviewPlan("correct", label, 0.1, 0.1, 30))
     assert status.estimate == Estimate(share, Interval(share, share))
     assert status.enough
     # 3.5 for 3 and 3.01 for 4 are right; 2.5 for 4 and 4 for 3, a whole point off, are wrong.
@@ -312,7 +312,7 @@ def test_rating_is_correct_if_less_than_one_point_off(
 
 def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, _ = rated
-    new_plan = Plan("correct", "f", 0.3, 0.3, 30)
+    new_plan = ReviewPlan("correct", "f", 0.3, 0.3, 30)
     status = _status_after(session, run, new_plan, 30)
     assert status.estimate.interval is not None
     assert 0.5 in status.estimate.interval
@@ -321,7 +321,7 @@ def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSe
 
 def test_runs_of_ratings_are_compared_by_correct_ratings(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, other = rated
-    new_plan = Plan("better", "", 0.1, 0, 30, other=other.run_id)
+    new_plan = ReviewPlan("better", "", 0.1, 0, 30, other=other.run_id)
     status = _status_after(session, run, new_plan, 40)
     # On fluency (1 0 -1 -1) / 2 in turn; 5 for 4 is wrong, 4.99 is right. Clarity does not differ.
     assert status.estimate.value == pytest.approx((0 + 1 - 1 - 1) / 2 / 4)
@@ -330,7 +330,7 @@ def test_runs_of_ratings_are_compared_by_correct_ratings(rated: tuple[ProjectSes
 
 def test_accepted_ratings_have_no_dimension_that_is_one_point_off(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, _ = rated
-    new_plan = Plan("error", "", 0.3, 0.05, 30)
+    new_plan = ReviewPlan("error", "", 0.3, 0.05, 30)
     status = _status_after(session, run, new_plan, 30)
     # All 20 verdicts on which the roles agree are right, although they are up to .99 points off; the others are wrong.
     assert (status.accepted, status.accepted_documents, status.estimate.value) == (2, 20, 0.0)
@@ -345,6 +345,6 @@ def test_error_of_accepted_verdicts_is_exact_if_all_documents_are_reviewed(
     session, run, _ = rated
     _rate(session, run, 40)
     # None of the verdicts on which the roles agree is wrong, too few for a test of a sample, and half of all are.
-    status = plan.plan_status(session, run, Plan("error", "", 0.01, 0.005, 30))
+    status = plan.plan_status(session, run, ReviewPlan("error", "", 0.01, 0.005, 30))
     assert (status.accepted, status.accepted_documents, status.drawn) == (2, 20, 40)
-    assert plan.plan_status(session, run, Plan("error", "", 0.5, 0.005, 30)).accepted == 0
+    assert plan.plan_status(session, run, ReviewPlan("error", "", 0.5, 0.005, 30)).accepted == 0

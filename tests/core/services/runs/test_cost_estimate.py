@@ -15,7 +15,7 @@ from core.runs import EngineSettings, RoleModel, Sampling
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import first_messages
 from core.services.runs import planning
-from core.services.runs.cost_estimate import REPLY_TOKENS, Estimate, estimate_run
+from core.services.runs.cost_estimate import REPLY_TOKENS, CostEstimate, estimate_run
 from tests.core.services.sessions import BOOK, TEXTS, queue_runs, studio
 
 
@@ -25,7 +25,7 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
         yield opened
 
 
-def estimate_plan(session: ProjectSession, plan: planning.Plan, documents: int = 4) -> Estimate:
+def estimate_plan(session: ProjectSession, plan: planning.Plan, documents: int = 4) -> CostEstimate:
     return estimate_run(
         session, planning.build_settings(plan, BOOK, 1, session.models), documents, iterations=plan.iterations
     )
