@@ -77,7 +77,10 @@ class ProjectSession:
         self._engines: dict[str, Engine] = {}
         self._futures: dict[str, Future[RunStatus]] = {}
         self._listeners: list[Listener] = []
+        self._starting = threading.Lock()
+        """Held while a run is started or ended, so that a run that is being started can be ended, too."""
         self._guard = threading.Lock()
+        """Held only to look up or change which runs are active: the engine's loop waits for it."""
         self._run_lock = asyncio.Lock()
         self._executing: dict[str, Engine] = {}
         self._lab_runs: set[str] = set()
@@ -118,8 +121,9 @@ class ProjectSession:
         """
         if self.pending_state(run_id) is not None:
             self._futures[run_id].exception()
-        with self._guard:
-            active = self._futures.get(run_id)
+        with self._starting:
+            with self._guard:
+                active = self._futures.get(run_id)
             if active is not None and not active.done():
                 return active
             work = self.store.runs.work(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
@@ -130,13 +134,14 @@ class ProjectSession:
             if (row := self.store.runs.get(run_id)) is not None:
                 live_run.publish(status_of(row, "queued"))
             run_engine = self._make_engine(work, partial(self._publish, live_run))
-            self._engines[run_id] = run_engine
-            if work.run.purpose == "lab":
-                self._lab_runs.add(run_id)
-            future = self.engine.submit(
-                self._execute(run_engine, self._lab_lock if run_id in self._lab_runs else self._run_lock)
-            )
-            self._futures[run_id] = future
+            with self._guard:
+                self._engines[run_id] = run_engine
+                if work.run.purpose == "lab":
+                    self._lab_runs.add(run_id)
+                future = self.engine.submit(
+                    self._execute(run_engine, self._lab_lock if run_id in self._lab_runs else self._run_lock)
+                )
+                self._futures[run_id] = future
             return future
 
     def pause(self, run_id: str, reason: StopReason = PAUSED) -> None:
@@ -144,14 +149,16 @@ class ProjectSession:
 
         A queued run leaves the queue. A run that has ended is left unchanged.
         """
-        self.engine.submit(self._end(run_id, "paused", reason)).result()
+        with self._starting:
+            self.engine.submit(self._end(run_id, "paused", reason)).result()
 
     def stop(self, run_id: str) -> None:
         """Stop a run: cancel calls in flight, and keep what is committed.
 
         A queued or paused run becomes stopped as it is.
         """
-        self.engine.submit(self._end(run_id, "stopped", STOPPED)).result()
+        with self._starting:
+            self.engine.submit(self._end(run_id, "stopped", STOPPED)).result()
 
     def state(self, run_id: str) -> State:
         """Return the state of a run: queued or running while it is active, else the stored state.
@@ -201,10 +208,11 @@ class ProjectSession:
         return self.project.rescue()
 
     def _end_work(self) -> None:
-        for run_id in self._open_runs():
-            self.engine.loop.call_soon_threadsafe(self._engines[run_id].interrupt)
-        with self._guard:
-            futures = list(self._futures.values())
+        with self._starting:
+            for run_id in self._open_runs():
+                self.engine.loop.call_soon_threadsafe(self._engines[run_id].interrupt)
+            with self._guard:
+                futures = list(self._futures.values())
         for future in futures:
             future.exception()
         with suppress(ValueError):  # a rescue that failed has removed it

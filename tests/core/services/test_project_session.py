@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core.debate.turns import Event, Reply, Turn, TurnDone, VerdictReached
+from core.engine.base_engine import Engine
+from core.engine.interfaces import Publish, Work
 from core.errors import ProjectError
 from core.runs import RunDetails
 from core.services.live_state import ClientCursor, status_of
 from core.services.project_session import PAUSED, ProjectSession
-from tests.core.services.sessions import BOOK, queue_runs, studio
+from core.services.runs import planning
+from tests.core.services.sessions import BOOK, queue_runs, studio, until
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +136,31 @@ def test_project_without_runs_has_no_latest_run(tmp_path: Path) -> None:
         assert session.latest_run() is None
         assert session.live_run("r0001") is None
         assert session.finished("r0001", query="", status="", offset=0, limit=9).total == 0
+
+
+def test_pages_do_not_wait_for_the_start_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with studio(tmp_path) as (_, session):
+        (run,) = queue_runs(session, planning.Plan(pace=120.0, concurrency=1))
+        make_engine, reached, released = session._make_engine, threading.Event(), threading.Event()
+
+        def make_slowly(work: Work, publish: Publish) -> Engine:
+            reached.set()
+            assert released.wait(30)
+            return make_engine(work, publish)
+
+        monkeypatch.setattr(session, "_make_engine", make_slowly)
+        start = threading.Thread(target=session.start_or_resume, args=(run.run_id,))
+        start.start()
+        assert reached.wait(30)
+        looking = threading.Thread(target=session.active_runs, daemon=True)
+        looking.start()
+        looking.join(5)
+        waited = looking.is_alive()
+        stop = threading.Thread(target=session.stop, args=(run.run_id,))
+        stop.start()
+        released.set()
+        for thread in (start, stop, looking):
+            thread.join(30)
+        until(lambda: not session.active_runs())
+        assert not waited
+        assert session.state(run.run_id) == "stopped", "a run can be stopped while it is started"
