@@ -35,6 +35,8 @@ from core.store.transcripts import FinishedPage
 
 PAUSED = StopReason("user", "paused by you")
 STOPPED = StopReason("user", "stopped by you")
+KEPT_LIVE_RUNS = 5
+"""Live states of ended runs in memory; pages show older runs as after a restart. Lab runs have none when they ended."""
 Listener = Callable[[Event], None]
 
 
@@ -130,12 +132,13 @@ class ProjectSession:
             if pace is not None and work.run.settings.pace:
                 settings = work.run.settings.model_copy(update={"pace": pace})
                 work = replace(work, run=work.run.model_copy(update={"settings": settings}))
-            live_run = self._live_runs.setdefault(run_id, LiveRunState(run_id))
-            if (row := self.store.runs.get(run_id)) is not None:
-                live_run.publish(status_of(row, "queued"))
+            live_run = self._live_runs.get(run_id) or LiveRunState(run_id)
             run_engine = self._make_engine(work, partial(self._publish, live_run))
+            live_run.publish(status_of(work.run, "queued"))
             with self._guard:
                 self._engines[run_id] = run_engine
+                self._live_runs.pop(run_id, None)  # in the order of their last start
+                self._live_runs[run_id] = live_run
                 if work.run.purpose == "lab":
                     self._lab_runs.add(run_id)
                 future = self.engine.submit(
@@ -208,11 +211,10 @@ class ProjectSession:
         return self.project.rescue()
 
     def _end_work(self) -> None:
-        with self._starting:
-            for run_id in self._open_runs():
-                self.engine.loop.call_soon_threadsafe(self._engines[run_id].interrupt)
-            with self._guard:
-                futures = list(self._futures.values())
+        with self._starting, self._guard:
+            for run_engine in self._engines.values():
+                self.engine.loop.call_soon_threadsafe(run_engine.interrupt)
+            futures = list(self._futures.values())
         for future in futures:
             future.exception()
         with suppress(ValueError):  # a rescue that failed has removed it
@@ -324,12 +326,25 @@ class ProjectSession:
             listener(event)
 
     async def _execute(self, run_engine: Engine, lock: asyncio.Lock) -> RunStatus:
-        async with lock:
-            self._executing[run_engine.run_id] = run_engine
-            try:
-                return await run_engine.run()
-            finally:
-                del self._executing[run_engine.run_id]
+        try:
+            async with lock:
+                self._executing[run_engine.run_id] = run_engine
+                try:
+                    return await run_engine.run()
+                finally:
+                    del self._executing[run_engine.run_id]
+        finally:
+            self._release(run_engine)
+
+    def _release(self, run_engine: Engine) -> None:
+        """Release what no page needs of a run that has ended."""
+        with self._guard:
+            if self._engines.get(run_engine.run_id) is run_engine:  # else it left the queue and was queued again
+                del self._engines[run_engine.run_id]
+            ended = [run_id for run_id in list(self._live_runs) if run_id not in self._engines]
+            kept = [run_id for run_id in ended if run_id not in self._lab_runs][-KEPT_LIVE_RUNS:]
+            for run_id in set(ended).difference(kept):
+                del self._live_runs[run_id]
 
     async def _end(self, run_id: str, state: Literal["paused", "stopped"], reason: StopReason) -> None:
         """Pause or stop a run; in the engine's thread, so that the run cannot start while it leaves the queue."""

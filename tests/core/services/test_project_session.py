@@ -15,7 +15,7 @@ from core.engine.interfaces import Publish, Work
 from core.errors import ProjectError
 from core.runs import RunDetails
 from core.services.live_state import ClientCursor, status_of
-from core.services.project_session import PAUSED, ProjectSession
+from core.services.project_session import KEPT_LIVE_RUNS, PAUSED, ProjectSession
 from core.services.runs import planning
 from tests.core.services.sessions import BOOK, queue_runs, studio, until
 
@@ -164,3 +164,17 @@ def test_pages_do_not_wait_for_the_start_of_a_run(tmp_path: Path, monkeypatch: p
         until(lambda: not session.active_runs())
         assert not waited
         assert session.state(run.run_id) == "stopped", "a run can be stopped while it is started"
+
+
+def test_ended_runs_are_released_from_memory(tmp_path: Path) -> None:
+    with studio(tmp_path) as (_, session):
+        runs = queue_runs(session, planning.Plan(protocol="single", iterations=KEPT_LIVE_RUNS + 1))
+        trial = session.store.runs.create(runs[0].settings, session.store.documents.ids(), purpose="lab")
+        ids = [row.run_id for row in (*runs, trial)]
+        futures = [session.start_or_resume(run_id) for run_id in ids]
+        for future in futures:
+            assert future.result(60).state == "done"
+        assert session._engines == {}
+        assert list(session._live_runs) == ids[1:-1]
+        assert [session.state(run_id) for run_id in ids] == ["done"] * len(ids)
+        assert all(session.live_run(run_id) is not None for run_id in ids)
