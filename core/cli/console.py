@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,6 +41,8 @@ or budget spent.
 
 LINE_SECONDS = 1.0
 """Minimum seconds between progress lines that are not written to a terminal."""
+INTERRUPT_SECONDS = 0.2
+"""Seconds after which Ctrl-C is handled at the latest."""
 
 
 BAR_WIDTH = 24
@@ -239,24 +241,29 @@ def wait_for(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
     The first Ctrl-C (or SIGTERM) calls ``on_interrupt(1)``, the second ``on_interrupt(2)``, and so on. Waiting
     continues, because pausing and stopping take a moment.
     """
-    interrupts = 0
+    interrupts = handled = 0
 
-    def interrupted(_signal: int, _frame: Any) -> None:
+    def count(_signal: int, _frame: Any) -> None:
         nonlocal interrupts
         interrupts += 1
-        on_interrupt(interrupts)
 
-    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    def handle_interrupts() -> None:
+        nonlocal handled
+        while handled < interrupts:
+            handled += 1
+            on_interrupt(handled)
+
+    before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        while True:
-            try:
-                return future.result(timeout=0.2)
-            except TimeoutError:
-                if future.done():  # it has just ended, or raised a TimeoutError itself
-                    return future.result()
+        while not future.done():
+            wait((future,), INTERRUPT_SECONDS)
+            # Not in the signal handler: it may run while this thread holds the future's lock, for which the loop waits.
+            handle_interrupts()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    handle_interrupts()
+    return future.result()
 
 
 @contextmanager

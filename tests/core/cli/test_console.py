@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -18,18 +20,43 @@ from core.debate.turns import RunStatus
 from tests.core.cli import invoking
 
 
-class JustDone(Future[str]):
-    """Future that completes between a timed-out wait and the following check."""
+class InterruptedFuture(Future[str]):
+    """Future during whose first check Ctrl-C is pressed, while the waiting thread holds the future's lock."""
 
-    def result(self, timeout: float | None = None) -> str:
-        if not self.done():
-            self.set_result("the answer")
-            raise TimeoutError
-        return super().result(timeout)
+    def done(self) -> bool:
+        with self._condition:
+            if not super().done():
+                signal.raise_signal(signal.SIGINT)
+            return super().done()
 
 
-def test_future_that_completes_as_its_timeout_expires_is_returned():
-    assert console.wait_for(JustDone(), lambda _: None) == "the answer"
+def test_interrupt_while_the_future_is_checked_does_not_block_it():
+    future, received = InterruptedFuture(), []
+
+    def pause(times: int) -> None:
+        received.append(times)
+        if times == 1:
+            ending = threading.Thread(target=future.set_result, args=("paused",))
+            ending.start()
+            ending.join(10)
+            assert not ending.is_alive(), "the thread of the engine waits for the future's lock"
+
+    assert console.wait_for(future, pause) == "paused"
+    assert received == [1]
+
+
+def test_interrupt_is_handled_although_the_future_completes():
+    future, received = Future[str](), []
+    threading.Timer(0.05, lambda: (signal.raise_signal(signal.SIGINT), future.set_result("done"))).start()
+    assert console.wait_for(future, received.append) == "done"
+    assert received == [1]
+
+
+def test_timeout_error_of_a_future_is_raised():
+    future = Future[str]()
+    future.set_exception(TimeoutError("of the future"))
+    with pytest.raises(TimeoutError, match="of the future"):
+        console.wait_for(future, lambda _: None)
 
 
 def test_table_aligns_names_left_and_numbers_right(capsys):
