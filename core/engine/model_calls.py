@@ -13,6 +13,7 @@ from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.interfaces import Dependencies, FailedAttempt, Publish
 from core.engine.limits import Budget, BudgetSpent, ServerLimiter, Settle, with_retries
 from core.errors import ModelError, RateLimited
+from core.llm.connections import Limits
 from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage
 from core.runs import RoleModel, RunSettings
 
@@ -279,12 +280,16 @@ class ModelCaller:
         return on_delta
 
     def _limiter(self, role_model: RoleModel) -> ServerLimiter:
+        """Return the limiter of the role model's server, with the limits of all connections of the run to it."""
         limiter = self._limiters.get(role_model.base_url)
         if limiter is None:
             handling = self.settings.handling
-            limits = self.dependencies.models.limits(role_model).and_also(
-                handling.requests_per_minute, handling.tokens_per_minute
+            limits = Limits(
+                requests_per_minute=handling.requests_per_minute, tokens_per_minute=handling.tokens_per_minute
             )
+            for other in self.settings.role_models.values():
+                if other.base_url == role_model.base_url:
+                    limits = limits.and_also(self.dependencies.models.limits(other))
             limiter = self._limiters[role_model.base_url] = ServerLimiter(
                 limits, self.settings.concurrency, lambda now: self.on_limit(role_model, now)
             )

@@ -173,12 +173,12 @@ class Limits(_Frozen):
     at_once: int | None = Field(default=None, ge=1)
     """Number of calls in flight."""
 
-    def and_also(self, requests_per_minute: int | None, tokens_per_minute: int | None) -> Limits:
-        """Return these limits combined with those of a run: the lower of each."""
+    def and_also(self, other: Limits) -> Limits:
+        """Return these limits combined with others: the lower of each."""
         return Limits(
-            requests_per_minute=_tighter(self.requests_per_minute, requests_per_minute),
-            tokens_per_minute=_tighter(self.tokens_per_minute, tokens_per_minute),
-            at_once=self.at_once,
+            requests_per_minute=_tighter(self.requests_per_minute, other.requests_per_minute),
+            tokens_per_minute=_tighter(self.tokens_per_minute, other.tokens_per_minute),
+            at_once=_tighter(self.at_once, other.at_once),
         )
 
     @property

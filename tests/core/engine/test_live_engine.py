@@ -16,8 +16,9 @@ from core.engine import base_engine, limits, model_calls
 from core.engine.base_engine import LOADED_AT_ONCE, OUT_OF_BUDGET
 from core.engine.debate_runner import Debate
 from core.errors import EmptyReply, StorageFull
+from core.llm.connections import Limits
 from core.runs import NOT_STOPPED, RoleModel, StopReason
-from tests.core.engine.fakes import World, find_service, settings
+from tests.core.engine.fakes import ROLE_MODEL, World, find_service, settings
 
 NOW = StopReason("user", "now")
 
@@ -87,6 +88,17 @@ def test_concurrency_limits_calls_in_flight() -> None:
     world = World(delay=0.01)
     drive(world, count=20, settings=settings(concurrency=4))
     assert world.max_concurrent == 4
+
+
+def test_connections_at_one_address_share_their_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(delay=0.001)
+    own_limits = {"second": Limits(at_once=1)}
+    monkeypatch.setattr(world, "limits", lambda role_model: own_limits.get(role_model.connection, Limits()))
+    run_settings = settings()
+    second = ROLE_MODEL.model_copy(update={"connection": "second"})
+    role_models = {**run_settings.role_models, "judge": second}
+    drive(world, count=8, settings=run_settings.model_copy(update={"role_models": role_models}))
+    assert world.max_concurrent == 1
 
 
 def test_identical_documents_share_one_call() -> None:
