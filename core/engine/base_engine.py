@@ -21,7 +21,7 @@ from core.engine.limits import Budget, FailuresInARow
 from core.engine.model_calls import ModelCaller, PaidCall
 from core.errors import ContextTooLong, ModelError, ProjectError, Refused
 from core.formatting import format_count
-from core.runs import NOT_STOPPED, RoleModel, State, StopReason
+from core.runs import NOT_STOPPED, State, StopReason
 
 STATUS_SECONDS = 0.25
 TIME_SECONDS = 10.0
@@ -118,6 +118,8 @@ class Engine(ABC):
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
         self.note = ""
         """Reason for a wait, shown with the status of the run."""
+        self._limited: dict[str, int] = {}
+        """Calls at once by connection, for those whose server has reduced them."""
         self.run_id = work.run.run_id
         self._todo = deque(work.todo)
         self._loaded: deque[Document] = deque()
@@ -216,11 +218,13 @@ class Engine(ABC):
             on_limit=self._note_limit,
         )
 
-    def _note_limit(self, role_model: RoleModel, at_once: int) -> None:
-        """Show how far a server's rate limit has slowed the run."""
-        limited = at_once < self.settings.concurrency
-        self.note = (
-            f"{role_model.connection} is rate limited: {format_count(at_once, 'call')} at once" if limited else ""
+    def _note_limit(self, connection: str, at_once: int | None) -> None:
+        """Show how far the rate limits of servers have slowed the run."""
+        self._limited.pop(connection, None)
+        if at_once is not None:
+            self._limited[connection] = at_once
+        self.note = "; ".join(
+            f"{name} is rate limited: {format_count(count, 'call')} at once" for name, count in self._limited.items()
         )
 
     def _record_turn(self, pending: PendingTurn, reply: Reply, *, cached: bool) -> None:

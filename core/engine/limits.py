@@ -51,10 +51,11 @@ _SLICES = 10
 class ServerLimiter:
     """Limiter of the calls to one server.
 
-    ``most`` is the run's concurrency. ``on_change`` is called with the number of concurrent calls when it changes.
+    ``most`` is the run's concurrency. ``on_change`` is called with the number of concurrent calls when it changes, and
+    with None when it is back at its highest.
     """
 
-    def __init__(self, limits: Limits, most: int, on_change: Callable[[int], None] = lambda _now: None) -> None:
+    def __init__(self, limits: Limits, most: int, on_change: Callable[[int | None], None] = lambda _now: None) -> None:
         self._most = most if limits.at_once is None else min(most, limits.at_once)
         self._allowed = self._slow_from = float(self._most)
         self._on_change = on_change
@@ -120,7 +121,7 @@ class ServerLimiter:
 
     def _changed(self, before: int) -> None:
         if self.at_once != before:
-            self._on_change(self.at_once)
+            self._on_change(self.at_once if self.at_once < self._most else None)
 
     async def _wait_for_slot(self) -> None:
         if not self._queue and self._in_flight < self.at_once:

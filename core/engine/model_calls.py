@@ -116,7 +116,8 @@ class ModelCaller:
     """Caller of the models of one run.
 
     ``on_paid`` is called with every new reply, ``on_lost`` with the tokens and dollars of every attempt without a
-    reply, ``on_limit`` with the number of concurrent calls of a server when it changes.
+    reply. ``on_limit`` is called with a connection and the number of concurrent calls to its server when that changes,
+    and with None instead of the number when it is back at its highest.
     """
 
     run_id: str
@@ -125,7 +126,7 @@ class ModelCaller:
     budget: Budget
     on_paid: Callable[[Reply], None]
     on_lost: Callable[[Usage, float | None], None]
-    on_limit: Callable[[RoleModel, int], None]
+    on_limit: Callable[[str, int | None], None]
     _calls: dict[str, asyncio.Future[Reply]] = field(default_factory=dict)
     _limiters: dict[str, ServerLimiter] = field(default_factory=dict)
     _waiting: set[asyncio.Task[object]] = field(default_factory=set)
@@ -291,6 +292,6 @@ class ModelCaller:
                 if other.base_url == role_model.base_url:
                     limits = limits.and_also(self.dependencies.models.limits(other))
             limiter = self._limiters[role_model.base_url] = ServerLimiter(
-                limits, self.settings.concurrency, lambda now: self.on_limit(role_model, now)
+                limits, self.settings.concurrency, lambda now: self.on_limit(role_model.connection, now)
             )
         return limiter

@@ -15,7 +15,7 @@ from core.engine import base_engine, limits
 from core.engine.limits import Budget, BudgetSpent, ServerLimiter
 from core.errors import CutStream, EmptyReply, ModelError, RateLimited
 from core.llm.connections import Limits
-from tests.core.engine.fakes import World, find_service, settings
+from tests.core.engine.fakes import ROLE_MODEL, World, find_service, settings
 
 
 def test_limit_of_concurrent_calls_is_kept_in_order_of_arrival() -> None:
@@ -55,7 +55,7 @@ def test_cancelled_waiting_call_frees_its_slot() -> None:
 
 
 def test_many_429s_reduce_concurrency_and_successes_restore_it() -> None:
-    received: list[int] = []
+    received: list[int | None] = []
 
     async def go() -> tuple[int, int]:
         limiter = ServerLimiter(Limits(), 64, received.append)
@@ -72,8 +72,33 @@ def test_many_429s_reduce_concurrency_and_successes_restore_it() -> None:
     reduced, restored = asyncio.run(go())
     assert reduced <= 6
     assert restored == 64
+    assert received[0] is not None
     assert received[0] < 64
-    assert received[-1] == 64
+    assert received[-2:] == [63, None]
+
+
+def test_note_is_cleared_at_the_highest_concurrency_of_each_connection() -> None:
+    world = World(limited=Limits(at_once=2))
+    other = ROLE_MODEL.model_copy(update={"connection": "other", "base_url": "http://other"})
+    run_settings = settings(concurrency=8)
+    run_settings.role_models["judge"] = other
+    live = world.run(world.work(run_settings))
+    caller = live._make_caller()
+    first, second = caller._limiter(ROLE_MODEL), caller._limiter(other)
+
+    async def slow_down(limiter: ServerLimiter) -> None:
+        for _ in range(limits.MIN_CALLS):
+            limiter.limited(None)
+
+    asyncio.run(slow_down(first))
+    asyncio.run(slow_down(second))
+    assert live.note == "fake is rate limited: 1 call at once; other is rate limited: 1 call at once"
+    for _ in range(100):
+        second.succeeded()
+    assert live.note == "fake is rate limited: 1 call at once"
+    for _ in range(100):
+        first.succeeded()
+    assert live.note == ""
 
 
 def test_occasional_429_does_not_reduce_concurrency() -> None:
