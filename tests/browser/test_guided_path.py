@@ -90,4 +90,4 @@ def test_a_new_user_reaches_an_accuracy_estimate(
         review_all(page, key or "Shift", "All steps done")
     else:
         page.get_by_test_id("stSidebar").get_by_role("link", name="Review", exact=True).click()
-    expect(page.get_by_text(re.compile("of labels are correct"))).to_be_visible()
+    expect(page.get_by_text(re.compile("of (labels|ratings) are correct"))).to_be_visible()
