@@ -50,7 +50,7 @@ def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> Non
     page.get_by_role("radio", name="Location", exact=True).click(force=True)
     expect(description).not_to_have_value(previous)  # the field of the previous label
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-    description.fill("The teapots.")
+    description.fill("The room.")
     description.press("Tab")
     wait_for_result(page, "Test no. 1: draft against v1 on 20 documents")
     clear = page.get_by_role("button", name="Clear all").first
