@@ -213,7 +213,7 @@ class _DocumentBuilder:
         id, texts, position = self._ids[index], self._texts[index], len(self._documents)
         fields = dict(zip(self._field_names, texts, strict=True))
         source = dict(zip(self._table.columns, row, strict=True))
-        gold = self._gold.of(index, self._table.line_numbers[index])
+        gold = self._gold.read(index, self._table.line_numbers[index])
         self._documents.append(Document(id, fields, position, source, gold, *self._groups[index]))
         self._document_of_id[id] = position
         self._rows.append(index)
@@ -222,12 +222,12 @@ class _DocumentBuilder:
         self._row_of_texts.setdefault(texts, index)
 
     def _merge_gold(self, position: int, index: int, *, is_first: bool) -> bool:
-        """Add the gold of a row to a document; return False if the row is none of it.
+        """Add the gold of a row to a document. Return True if the row is part of the document, else nothing is added.
 
-        The row is part of the document if it is the first one of a rater, if it lists labels, which are united, also in
+        A row is part of the document if it is the first one of a rater, if it lists labels, which are united, also in
         the columns of the file, or if it has gold for other labels and contradicts none.
         """
-        document, gold = self._documents[position], self._gold.of(index, self._table.line_numbers[index])
+        document, gold = self._documents[position], self._gold.read(index, self._table.line_numbers[index])
         source = dict(document.source)
         raters = dict.fromkeys([*document.gold, *gold])
         merged = {rater: {**document.gold.get(rater, {}), **gold.get(rater, {})} for rater in raters}
@@ -383,8 +383,11 @@ class _Gold:
             if labels.kind != "multilabel" or "" in mapping.value_map:
                 self._conclusive.add(source.column)
 
-    def of(self, index: int, line: int) -> Mapping[str, Mapping[str, Value]]:
-        """Return the gold values of a row by rater; raters without a value are left out."""
+    def read(self, index: int, line: int) -> Mapping[str, Mapping[str, Value]]:
+        """Return the gold values of a row by rater, and count those that are not understood.
+
+        Raters without a value are left out.
+        """
         if self._statuses and self._statuses[index] == "Rejected":
             self.rejected += 1
             return {}
