@@ -11,8 +11,8 @@ from core.debate.turns import Request
 from core.engine.debate_runner import request_hash
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, total_cost
+from core.services import prompt_templates
 from core.services.project_session import ProjectSession
-from core.services.prompt_templates import simulate_asks
 from core.services.runs import planning
 from core.services.runs.cost_estimate import CostEstimate, estimate_run
 from core.services.runs.planning import PLAN, Plan, project_settings
@@ -101,16 +101,20 @@ def prepare(session: ProjectSession, documents: int) -> PlannedComparison:
 def create_runs(session: ProjectSession, comparison: PlannedComparison, document_ids: Sequence[str]) -> list[RunRow]:
     """Create and queue the runs of all members on these documents, then clear the comparison.
 
-    Raises UsageError if the comparison is not ready.
+    Raises UsageError if the comparison is not ready, and PromptError for a template that cannot be rendered on some of
+    the documents; no run is then created.
     """
     if not comparison.ready:
         raise UsageError(
             "A comparison needs at least two members that can run.", "Fix or remove the members with problems."
         )
+    able = [(member.settings, member.plan.iterations) for member in comparison.members if member.settings is not None]
+    documents = prompt_templates.sample_documents(session, document_ids)
+    for settings, _ in able:
+        prompt_templates.check_templates(settings, documents)
     runs = []
-    for member in comparison.members:
-        if member.settings is not None:
-            runs += planning.create_runs(session, member.settings, document_ids, iterations=member.plan.iterations)
+    for settings, iterations in able:
+        runs += planning.create_runs(session, settings, document_ids, iterations=iterations)
     clear(session)
     return runs
 
@@ -137,7 +141,8 @@ def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan]
     repeated = 0
     for document in sample:
         hashes_by_member = [
-            Counter(_hash(session, settings, ask) for ask in simulate_asks(settings, document)) for settings, _ in able
+            Counter(_hash(session, settings, ask) for ask in prompt_templates.simulate_asks(settings, document))
+            for settings, _ in able
         ]
         for iteration in range(max(iterations for _, iterations in able)):
             seen: Counter[str] = Counter()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UsageError
+from core.documents import Document
+from core.errors import PromptError, UsageError
 from core.runs import RoleModel
 from core.services.project_session import ProjectSession
 from core.services.runs import planned_comparison, planning
@@ -64,6 +65,16 @@ def test_calls_are_shared_in_each_iteration_that_two_members_have(session: Proje
     runs = planned_comparison.create_runs(session, shown, [f"d{n}" for n in range(4)])
     assert all(session.start_or_resume(run.run_id).result(60).state == "done" for run in runs)
     assert sum(session.run(run.run_id).cached_calls for run in runs) == shown.shared
+
+
+def test_no_run_is_created_if_a_prompt_of_one_member_fails(session: ProjectSession) -> None:
+    fails = "## user\n{% if 'A new text' in document %}{{ unknown }}{% endif %}{{ document }}"
+    shown = compare_plans(session, planning.Plan(), planning.Plan(prompts={"judge": fails}))
+    session.store.documents.add([Document("new", {"text": "A new text."})])
+    with pytest.raises(PromptError, match="unknown"):
+        planned_comparison.create_runs(session, shown, ["d0", "new"])
+    assert session.runs() == []
+    assert len(planned_comparison.load_plans(session)) == 2
 
 
 def test_member_that_cannot_run_gives_a_reason(session: ProjectSession) -> None:
