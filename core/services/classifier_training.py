@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import Counter
@@ -32,6 +33,8 @@ from core.store.classifiers import StoredClassifier, TrainingExample
 from core.store.project import Store
 from core.store.saved_versions import CodebookVersion
 
+logger = logging.getLogger(__name__)
+
 MIN_DOCUMENTS = 5
 """Reviewed documents that a first training needs."""
 DEBOUNCE_SECONDS = 0.6
@@ -60,6 +63,10 @@ class Vectors:
 
     spec: str
     embed: Embed
+
+
+class _NotStored(Exception):
+    """Raised for a classifier that the project does not have."""
 
 
 class ClassifierTrainer:
@@ -128,7 +135,10 @@ class ClassifierTrainer:
 
     def find(self, hash: str) -> ClassifierModel | None:
         """Return the classifier with this hash; None when this project does not have it."""
-        return self._load_model(hash)
+        try:
+            return self._load_model(hash)
+        except _NotStored:
+            return None
 
     def predict(self, hash: str, codebook: Codebook, texts: Sequence[str]) -> classifier.Predictions | None:
         """Return predictions of the classifier with this hash as ``[text, item]`` of the codebook.
@@ -176,9 +186,12 @@ class ClassifierTrainer:
         return np.array([cache[embedder.spec, text] for text in texts])
 
     @lru_cache(maxsize=4)  # noqa: B019 - a trainer lives as long as its project is open
-    def _load_model(self, hash: str) -> ClassifierModel | None:
+    def _load_model(self, hash: str) -> ClassifierModel:
+        """Return a classifier. Raises _NotStored, which is not cached: the classifier may be stored later."""
         loaded = self._load(hash)
-        return callable_model(*loaded, self._read) if loaded else None
+        if loaded is None:
+            raise _NotStored
+        return callable_model(*loaded, self._read)
 
     def _load(self, hash: str) -> tuple[classifier.Classifier, dict[str, Any]] | None:
         """Return a classifier and its facts; None if it was deleted or an earlier version of Moot trained it."""
@@ -197,8 +210,11 @@ class ClassifierTrainer:
             try:
                 self._train_once()
                 self.error = ""
-            except Exception as error:  # the page shows it; the next decision tries again
+            except MootError as error:  # the page shows it; the next decision tries again
                 self.error = str(error)
+            except Exception as error:
+                logger.exception("training the classifier failed")
+                self.error = f"{type(error).__name__}: {error}"
 
     def _train_once(self) -> None:
         latest = self._store.codebooks.latest()

@@ -161,6 +161,25 @@ def test_classifier_of_an_earlier_version_is_trained_again(session: ProjectSessi
     assert session.trainer.find(status(session).hash) is not None
 
 
+def test_classifier_is_found_after_it_was_asked_for_too_early(session: ProjectSession) -> None:
+    _review(session, _run(session), [f"d{n:02}" for n in range(6)])
+    stored = session.store.classifiers.load(status(session).hash)
+    assert stored is not None
+    assert session.trainer.find("1ater") is None
+    session.store.classifiers.save(replace(stored, hash="1ater", origin="other.skops"))
+    assert session.trainer.find("1ater") is not None
+
+
+def test_unexpected_error_of_a_training_is_named_and_logged(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(session.trainer, "_train_once", lambda: {}["x"])
+    session.trainer.schedule()
+    session.trainer.wait(60)
+    assert status(session).error == "KeyError: 'x'"
+    assert "Traceback" in caplog.text
+
+
 def test_annotates_as_a_free_run_that_can_be_evaluated(session: ProjectSession) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(40)])
