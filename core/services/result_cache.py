@@ -5,50 +5,53 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future
 from functools import wraps
 from inspect import signature
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from core.documents import VERDICT, Reference
+from core.runs import RunRow
 from core.services.project_session import ProjectSession
+from core.store.project import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
 MAX_ENTRIES = 100
+"""Results kept for each project."""
 
+_Entries: TypeAlias = OrderedDict[Hashable, tuple[Hashable, Future[Any]]]
 _guard = threading.Lock()
-_locks: dict[Hashable, threading.Lock] = {}
-"""Locks of the entries that are being computed. A result may be computed from others; never the reverse."""
-_entries: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
-"""Key to (version, result). Keys contain the store, so a project opened later never gets another one's results."""
+_projects: WeakKeyDictionary[Store, _Entries] = WeakKeyDictionary()
+"""For each project in use, key to (basis, result). A result may be computed from others; never the reverse."""
 
 
 def cached(session: ProjectSession, make: Callable[[], T], *key: Hashable, basis: Hashable = None) -> T:
     """Return the cached result of ``make`` while ``basis`` is equal, and compute it again once ``basis`` changes.
 
-    ``key`` names the result completely: function and arguments. Thread-safe: of two calls at once, one computes.
+    ``key`` names the result completely: function and arguments. Thread-safe: of two calls at once, one computes, and
+    both return its result or raise its error. An error is not cached.
     """
-    key = (session.store, *key)
     with _guard:
-        if (entry := _entries.get(key)) is not None and entry[0] == basis:
-            _entries.move_to_end(key)
-            return cast(T, entry[1])
-        turn = _locks.setdefault(key, threading.Lock())
-    with turn:
-        with _guard:
-            if (entry := _entries.get(key)) is not None and entry[0] == basis:
-                return cast(T, entry[1])
+        entries = _projects.setdefault(session.store, OrderedDict())
+        entry = entries.get(key)
+        first = entry is None or entry[0] != basis
+        if entry is None or first:
+            entry = entries[key] = basis, Future()
+        entries.move_to_end(key)
+        while len(entries) > MAX_ENTRIES:
+            entries.popitem(last=False)
+    future = entry[1]
+    if first:
         try:
-            result = make()
+            future.set_result(make())
+        except BaseException as error:
             with _guard:
-                _entries[key] = basis, result
-                _entries.move_to_end(key)
-                while len(_entries) > MAX_ENTRIES:
-                    _entries.popitem(last=False)
-        finally:
-            with _guard:
-                _locks.pop(key, None)
-    return result
+                if entries.get(key) is entry:
+                    del entries[key]
+            future.set_exception(error)
+    return cast(T, future.result())
 
 
 def cached_while(
@@ -80,7 +83,7 @@ def _identity(value: Any) -> Hashable:
     """Return a hashable argument; of a run its id."""
     if isinstance(value, tuple | list):
         return tuple(map(_identity, value))
-    return cast(Hashable, getattr(value, "run_id", value))
+    return value.run_id if isinstance(value, RunRow) else cast(Hashable, value)
 
 
 cached_until_commit = cached_while(lambda session, **_: session.saved_at())

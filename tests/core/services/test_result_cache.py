@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 
-from core.services import result_cache
+from core.services import guided_path, result_cache
 from core.services.result_cache import cached, cached_scores, cached_until_commit
 from core.store.project import Project
+from core.store.review_pages import Viewpoint
 from tests.core.store.helpers import make_documents, record_review, set_gold
 
 
@@ -86,3 +90,48 @@ def test_least_recently_used_entry_is_evicted(session, monkeypatch):
 def test_entry_is_replaced_if_its_basis_changed(session):
     compute = counting([])
     assert [cached(session, compute, "sum", basis=basis) for basis in (1, 1, 2, 2, 1)] == [0, 0, 1, 1, 2]
+
+
+def test_call_that_arrives_while_a_later_basis_is_computed_waits_for_it(session):
+    started = {basis: threading.Event() for basis in (1, 2)}
+    release = {basis: threading.Event() for basis in (1, 2)}
+    computed = []
+
+    def slow(basis):
+        computed.append(basis)
+        started[basis].set()
+        assert release[basis].wait(10)
+        return basis
+
+    with ThreadPoolExecutor(3) as pool:
+        results = [pool.submit(cached, session, lambda: slow(1), "slow", basis=1)]
+        assert started[1].wait(10)
+        results.append(pool.submit(cached, session, lambda: slow(2), "slow", basis=2))
+        time.sleep(0.1)
+        release[1].set()
+        assert started[2].wait(10)
+        results.append(pool.submit(cached, session, lambda: slow(2), "slow", basis=2))
+        time.sleep(0.1)
+        release[2].set()
+        assert [result.result(10) for result in results] == [1, 2, 2]
+    assert computed == [1, 2]
+    assert cached(session, lambda: 3, "slow", basis=2) == 2
+
+
+def test_arguments_that_belong_to_one_run_have_their_own_results(session):
+    @cached_until_commit
+    def actor(_session, view):
+        return view.actor
+
+    assert [actor(session, Viewpoint("r0001", name)) for name in ("ann", "bo")] == ["ann", "bo"]
+
+
+def test_results_of_a_closed_project_are_dropped(workspace, tmp_path):
+    path = tmp_path / "closed.duckdb"
+    store = workspace.open(path).store
+    assert guided_path.overview(workspace.open(path)).steps
+    stores, store = len(result_cache._projects), weakref.ref(store)
+    workspace.close_project(path)
+    gc.collect()
+    assert store() is None
+    assert len(result_cache._projects) == stores - 1
