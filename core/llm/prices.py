@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from typing import Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -85,7 +86,7 @@ class Prices:
 
 def provider_of(connection: Connection) -> str | None:
     """Return the genai-prices name of the provider at an address, None if unknown."""
-    return next((name for host, name in _PROVIDERS.items() if f"//{host}" in connection.base_url), None)
+    return _PROVIDERS.get(urlsplit(connection.base_url).hostname or "")
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
+from core.llm.connections import Connection
+from core.llm.prices import provider_of
 from core.runs import RoleModel
 from core.services import models, preferences
 from core.services.models import Limits, Price, priced
@@ -65,6 +67,13 @@ def test_star_price_applies_to_models_without_their_own_price(opened: tuple[Work
 def test_invalid_price_is_rejected(text: str) -> None:
     with pytest.raises(UsageError, match="not a price"):
         Price.parse(text)
+
+
+def test_published_prices_are_only_for_the_host_of_the_provider() -> None:
+    known = ("https://api.openai.com/v1", "https://API.OpenAI.com:443/v1")
+    other = ("https://api.openai.com.example.net/v1", "https://example.net/v1//api.openai.com", "")
+    providers = [provider_of(Connection(name="c", base_url=url)) for url in (*known, *other)]
+    assert providers == ["openai", "openai", None, None, None]
 
 
 def test_price_formats_are_parsed() -> None:
