@@ -33,6 +33,8 @@ LOOK_AGAIN = 40
 """Number of ticks between two checks for a replaced live state of the run."""
 LONGEST_MESSAGE = 65_536
 PAGE = 50
+MOST_ROWS = 2**63 - 1
+"""Largest offset that the database accepts."""
 
 
 FindRun: TypeAlias = Callable[[str], tuple[ProjectSession | None, str]]
@@ -88,12 +90,12 @@ class _Connection:
 
     async def _receive(self) -> None:
         while True:
-            text = await self._socket.receive_text()
             try:
+                text = await self._socket.receive_text()  # KeyError for a binary message
                 if len(text) > LONGEST_MESSAGE:
                     raise ValueError("too long")
                 self._take(json.loads(text))
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
                 await self._socket.close(POLICY_VIOLATION, "not a message of this protocol")
                 return
             self._asked.set()
@@ -110,7 +112,7 @@ class _Connection:
                 self._search = {
                     "query": str(message.get("query", ""))[:200],
                     "status": str(message.get("status", ""))[:20],
-                    "offset": max(0, int(message.get("offset", 0))),
+                    "offset": min(max(0, int(message.get("offset", 0))), MOST_ROWS),
                 }
             case _:
                 raise ValueError("type")

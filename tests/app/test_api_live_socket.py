@@ -128,6 +128,8 @@ def test_finished_debates_are_requested_by_page(client: TestClient) -> None:
         page = receive(socket, "finished")
         assert page["total"] == 1
         assert page["rows"][0]["text_start"] == "tub/verdict/50/50"
+        socket.send_json({"type": "finished", "offset": 10**30})
+        assert receive(socket, "finished")["offset"] == live_socket.MOST_ROWS
 
 
 def test_unknown_run_is_reported_as_gone(client: TestClient) -> None:
@@ -152,7 +154,9 @@ def test_lone_surrogates_do_not_break_the_connection(client: TestClient, source:
         '{"type": "watch", "run": "r1", "focus": {}}',
         '{"type": "watch", "run": "r1", "focus": "d1", "cursors": [1]}',
         '{"type": "watch", "run": "r1", "focus": "d1", "cursors": {"d1/x": 1}}',
+        '{"type": "watch", "run": "r1", "focus": "d1", "cursors": {"d1/0": 1e999}}',
         '{"type": "finished", "offset": "many"}',
+        '{"type": "finished", "offset": 1e999}',
         json.dumps({"type": "finished", "query": "x" * 70_000}),
         "[" * 50_000,
     ],
@@ -160,6 +164,14 @@ def test_lone_surrogates_do_not_break_the_connection(client: TestClient, source:
 def test_invalid_message_closes_the_socket(client: TestClient, message: str) -> None:
     with connect(client) as socket:
         socket.send_text(message)
+        with pytest.raises(WebSocketDisconnect) as closed:
+            socket.receive_text()
+        assert closed.value.code == POLICY_VIOLATION
+
+
+def test_binary_message_closes_the_socket(client: TestClient) -> None:
+    with connect(client) as socket:
+        socket.send_bytes(b"{}")
         with pytest.raises(WebSocketDisconnect) as closed:
             socket.receive_text()
         assert closed.value.code == POLICY_VIOLATION
