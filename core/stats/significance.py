@@ -114,17 +114,21 @@ def mcnemar_of(
 def sign_flip(gains: Codes) -> float:
     """Return p of the hypothesis that the sign of each independent gain is random, two-sided and exact.
 
-    The distribution of the sum of gains with random signs is computed by convolution. With gains of 1 and -1 it is
-    McNemar's exact test. This is the cluster permutation test of a paired difference (Fisher 1935).
+    The distribution of the sum of gains with random signs is the inverse Fourier transform of a product of cosines,
+    which takes little time for many gains, too. p has 12 decimal places. With gains of 1 and -1 it is McNemar's exact
+    test. This is the cluster permutation test of a paired difference (Fisher 1935).
     """
-    sizes = np.abs(gains[gains != 0])
-    reach = int(sizes.sum())
-    chances = np.zeros(2 * reach + 1)
-    chances[reach] = 1.0
-    for size in sizes.tolist():
-        chances = 0.5 * (np.roll(chances, size) + np.roll(chances, -size))
-    distance = np.abs(np.arange(-reach, reach + 1))
-    return min(1.0, float(chances[distance >= abs(int(gains.sum()))].sum()))
+    sizes, counts = np.unique(np.abs(gains[gains != 0]), return_counts=True)
+    reach = int(sizes @ counts)
+    sums = 2 * reach + 1
+    frequencies = np.arange(reach + 1)
+    spectrum = np.ones(reach + 1)
+    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
+        spectrum *= np.cos(2 * np.pi / sums * (frequencies * size % sums)) ** count
+    chances = np.fft.irfft(spectrum, sums)  # of the sums 0, 1, ..., reach, -reach, ..., -1
+    distance = np.minimum(np.arange(sums), sums - np.arange(sums))
+    p = float(chances[distance >= abs(int(gains.sum()))].sum())
+    return min(1.0, max(0.0, round(p, 12)))
 
 
 @dataclass(frozen=True, slots=True)

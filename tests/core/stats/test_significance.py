@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import time
 from unittest.mock import Mock, patch
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import bdtr, ndtr
 from statsmodels.stats.contingency_tables import cochrans_q as theirs
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_theirs
 from statsmodels.stats.multitest import multipletests
@@ -124,6 +128,24 @@ def test_sign_flip_test_of_groups_by_hand() -> None:
 def test_sign_flip_of_single_cases_is_the_exact_mcnemar_test(gains: list[int]) -> None:
     first, second = gains.count(-1), gains.count(1)
     assert sign_flip(np.array(gains)) == pytest.approx(mcnemar(first, second, len(gains)).p)
+
+
+@given(st.lists(st.integers(-9, 9), max_size=12))
+def test_sign_flip_equals_the_share_of_all_signs(gains: list[int]) -> None:
+    signed = [abs(sum(sign * gain for sign, gain in zip(signs, gains, strict=True)))
+              for signs in itertools.product((1, -1), repeat=len(gains))]  # fmt: skip
+    share = sum(size >= abs(sum(gains)) for size in signed) / len(signed)
+    assert sign_flip(np.array(gains, dtype=np.int64)) == pytest.approx(share)
+
+
+def test_sign_flip_of_many_groups_is_exact_and_quick() -> None:
+    gains = np.repeat([1, -1, 2, -2], [25_300, 24_700, 10, 10])
+    began = time.process_time()
+    p = sign_flip(gains)
+    assert time.process_time() - began < 2
+    # The gains sum to 600. With random signs the sum is even and its variance is that of 50,000 ones and 20 twos.
+    assert p == pytest.approx(2 * ndtr(-(600 - 1) / math.sqrt(50_000 + 20 * 4)), rel=1e-3)
+    assert sign_flip(gains[gains % 2 != 0]) == pytest.approx(2 * bdtr(24_700, 50_000, 0.5), rel=1e-9)
 
 
 def test_sign_flip_of_clusters_keeps_its_level() -> None:
