@@ -99,14 +99,17 @@ async def drive(
         on_progress(spent.requests, requested)
         return reply
 
+    clock = asyncio.timeout(seconds)
     try:
         requests = next(step)
-        async with asyncio.timeout(seconds):
+        async with clock:
             while True:
                 requested += len(requests)
                 on_progress(spent.requests, requested)
                 requests = step.send(tuple(await gather_all(map(answer, requests))))
     except TimeoutError:
+        if not clock.expired():
+            raise
         models_used = join_names(sorted({settings.role_models[request.role].spec for request in requests}))
         raise TimedOut(
             f"{models_used} did not answer within {seconds:,g} seconds.",
@@ -115,6 +118,8 @@ async def drive(
     except StopIteration as end:
         result: T = end.value
         return result, spent
+    finally:
+        step.close()
 
 
 PROBE_ATTEMPTS = 3

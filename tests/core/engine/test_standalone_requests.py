@@ -61,6 +61,21 @@ def test_time_limit_ends_the_requests() -> None:
     assert world.cancelled == 2, "nothing more is paid for"
 
 
+def test_other_timeout_error_passes_through_and_the_generator_is_closed() -> None:
+    closed: list[bool] = []
+
+    def watched() -> Generator[tuple[Request, ...], tuple[Reply, ...], str]:
+        try:
+            return (yield from steps())
+        finally:
+            closed.append(True)
+
+    requests, world = watched(), World(lambda *_: TimeoutError("of the store"))
+    with pytest.raises(TimeoutError, match="of the store"):
+        asyncio.run(standalone_requests.drive(requests, settings(), world, world, seconds=60.0))
+    assert closed == [True]
+
+
 def test_preflight_timeout_does_not_stop_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
