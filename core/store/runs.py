@@ -146,8 +146,12 @@ class Runs(Repository):
         """Return a run's frozen settings without its counts, which are slower to read; None for an unknown run."""
         if run_id not in self._frozen:
             text = self._connection.value("SELECT settings FROM runs WHERE run_id = ?", [run_id])
-            if text is None:
-                return None
+            return None if text is None else self._parse_settings(run_id, text)
+        return self._frozen[run_id]
+
+    def _parse_settings(self, run_id: str, text: str) -> RunSettings:
+        """Return the settings in their stored form, parsed once per run."""
+        if run_id not in self._frozen:
             self._frozen[run_id] = RunSettings.model_validate(load(text))
         return self._frozen[run_id]
 
@@ -264,9 +268,19 @@ class Runs(Repository):
         committed_at = self._writer.committed_at
         cached = self._latest.get(run_id)
         if cached is None or cached[0] != committed_at:
-            rows = tuple(_run_of(stored) for stored in self._connection.records(_COUNTED, {"run": run_id}))
+            rows = tuple(self._run_of(stored) for stored in self._connection.records(_COUNTED, {"run": run_id}))
             cached = self._latest[run_id] = committed_at, rows
         return list(cached[1])
+
+    def _run_of(self, stored: Mapping[str, Any]) -> RunRow:
+        settings = self._parse_settings(stored["run_id"], stored["settings"])
+        budget = stored["budget_usd"]
+        converted = {
+            "settings": settings,
+            "budget_usd": settings.budget_usd if budget is None else load(budget),
+            "details": _details(stored["details"]),
+        }
+        return RunRow(**{**stored, **converted})
 
 
 class PrecedentPools(Repository):
@@ -337,17 +351,6 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     cursor.execute(
         "UPDATE runs SET retry = retry + ?, finished_at = NULL WHERE run_id = ?", [int("unresolved" in moved), run_id]
     )
-
-
-def _run_of(stored: Mapping[str, Any]) -> RunRow:
-    settings = RunSettings.model_validate(load(stored["settings"]))
-    budget = stored["budget_usd"]
-    converted = {
-        "settings": settings,
-        "budget_usd": settings.budget_usd if budget is None else load(budget),
-        "details": _details(stored["details"]),
-    }
-    return RunRow(**{**stored, **converted})
 
 
 def _details(text: str | None) -> RunDetails:

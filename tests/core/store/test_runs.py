@@ -55,6 +55,14 @@ def test_new_run_is_queued_with_its_documents_in_order(project):
     assert (runs.get("r9"), runs.document_ids("r9")) == (None, [])
 
 
+def test_settings_of_a_run_are_parsed_once(project, run_id):
+    runs = project.store.runs
+    settings = runs.require(run_id).settings
+    debate(project, run_id, "d0")
+    assert runs.require(run_id).verdicts == 1
+    assert runs.require(run_id).settings is runs.all()[0].settings is runs.settings(run_id) is settings
+
+
 def test_identity_of_a_run_does_not_count_again(project, run_id):
     runs = project.store.runs
     debate(project, run_id, "d0")
