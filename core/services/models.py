@@ -207,7 +207,8 @@ def likely_connections(workspace: Workspace) -> list[str]:
 def connection_entries(workspace: Workspace) -> tuple[ConnectionEntry, ...]:
     """Return all connections for the Models page: the built-in, the user's own, then the presets."""
     own_names = {connection.name for connection in preferences.load().connections}
-    shown = [_entry(connection, connection.name in own_names) for connection in workspace.models.connections.values()]
+    all_connections = workspace.models.connections.values()
+    shown = [_entry(workspace, connection, connection.name in own_names) for connection in all_connections]
     return tuple(sorted(shown, key=lambda connection: (connection.name != BUILTIN, not connection.is_own)))
 
 
@@ -221,18 +222,18 @@ def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
         return Listing()
     if connection.name == BUILTIN:
         return Listing(list_models(connection))
-    return _lists.get(connection, wait)
+    return workspace.shared(_Lists).get(connection, wait)
 
 
 def fresh_listing(workspace: Workspace, name: str) -> Listing:
     """Request the models of a connection and wait for them."""
-    forget_listing(name)
+    forget_listing(workspace, name)
     return listing(workspace, name, wait=60.0)
 
 
-def forget_listing(name: str) -> None:
+def forget_listing(workspace: Workspace, name: str) -> None:
     """Drop the cached models of a connection."""
-    _lists.forget(name)
+    workspace.shared(_Lists).forget(name)
 
 
 def model_to_try(workspace: Workspace, name: str, plan: planning.Plan, listed: Listing) -> str | None:
@@ -268,7 +269,7 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
         )
     preferences.change(connections=tuple((own_connections | {connection.name: connection}).values()))
     workspace.models.add(connection)
-    forget_listing(name.strip())
+    forget_listing(workspace, name.strip())
 
 
 def remove(workspace: Workspace, name: str) -> None:
@@ -281,7 +282,7 @@ def remove(workspace: Workspace, name: str) -> None:
         workspace.models.add(preset)
     else:
         workspace.models.remove(name)
-    forget_listing(name)
+    forget_listing(workspace, name)
 
 
 def why_no_key_can_be_stored(workspace: Workspace, name: str) -> UsageError | None:
@@ -298,8 +299,8 @@ def remember_key(workspace: Workspace, name: str, key: str) -> None:
     if find_key(connection) is None:
         raise connections.no_keyring(connection)
     workspace.models.forget_keys()
-    _keyring.pop(name, None)
-    forget_listing(name)
+    workspace.shared(_Keyring).forget()
+    forget_listing(workspace, name)
 
 
 def priced(workspace: Workspace, role_model: RoleModel) -> tuple[float, float] | None:
@@ -315,14 +316,14 @@ def _set_variable(connection: Connection) -> str | None:
     return next((name for name in connection.environment_variables if os.environ.get(name, "").strip()), None)
 
 
-def _entry(connection: Connection, is_own: bool) -> ConnectionEntry:
+def _entry(workspace: Workspace, connection: Connection, is_own: bool) -> ConnectionEntry:
     name = connection.environment_variables[-1]
     source: KeyFrom = "none"
     if connection.dialect == "builtin":
         source = "needless"
     elif (key_variable := _set_variable(connection)) is not None:
         source, name = "environment", key_variable
-    elif _is_in_keyring(connection):
+    elif workspace.shared(_Keyring).has_key(connection):
         source = "keyring"
     elif connection.local:
         source = "needless"
@@ -363,17 +364,21 @@ class _Lists:
             return Listing(error=ModelError(f"{connection.name}: {error}."))
 
 
-_lists = _Lists()
-_keyring: dict[str, tuple[float, bool]] = {}
-"""By connection, the time of the last look into the keyring, which may be slow, and True if it has the key."""
+class _Keyring:
+    """The system keyring, which may be slow: it is looked into once in a while for each connection."""
 
+    def __init__(self) -> None:
+        self._looks: dict[Connection, tuple[float, bool]] = {}
 
-def _is_in_keyring(connection: Connection) -> bool:
-    looked_at, has_key = _keyring.get(connection.name, (-LISTED_SECONDS, False))
-    if time.monotonic() - looked_at > LISTED_SECONDS:
-        has_key = find_key(connection) is not None
-        _keyring[connection.name] = (time.monotonic(), has_key)
-    return has_key
+    def has_key(self, connection: Connection) -> bool:
+        looked_at, has_key = self._looks.get(connection, (-LISTED_SECONDS, False))
+        if time.monotonic() - looked_at > LISTED_SECONDS:
+            has_key = find_key(connection) is not None
+            self._looks[connection] = (time.monotonic(), has_key)
+        return has_key
+
+    def forget(self) -> None:
+        self._looks.clear()
 
 
 def own_prices(workspace: Workspace) -> dict[str, Price]:

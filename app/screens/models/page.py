@@ -35,7 +35,7 @@ def main() -> None:
 
     def refresh() -> None:
         for name in in_use:
-            models.forget_listing(name)
+            models.forget_listing(workspace, name)
             state.models.set_test(name, None)
 
     with header("Models", "models per role, and connections to model servers"):

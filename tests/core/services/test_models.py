@@ -27,8 +27,6 @@ def workspace() -> Iterator[Workspace]:
     workspace = Workspace()
     yield workspace
     workspace.close()
-    for name in ("local", "mine"):
-        models.forget_listing(name)
 
 
 def test_slow_server_does_not_block_the_page() -> None:
@@ -84,6 +82,20 @@ def test_connections_show_the_source_of_their_key(workspace: Workspace, monkeypa
     assert "s3cret" not in repr(by_name)
     models.remove(workspace, "mine")
     assert "mine" not in {connection.name for connection in models.connection_entries(workspace)}
+
+
+def test_key_in_the_keyring_belongs_to_one_address(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = "https://models.example/v1", "https://other.example/v1"
+    monkeypatch.setattr(models, "find_key", lambda connection: "s3cret" if connection.base_url == first else None)
+
+    def key() -> str:
+        return next(entry.key for entry in models.connection_entries(workspace) if entry.name == "mine")
+
+    keys = []
+    for address in (first, second, first):
+        models.add(workspace, "mine", address)
+        keys.append(key())
+    assert keys == ["keyring", "none", "keyring"]
 
 
 def test_address_of_a_connection_with_a_key_cannot_change(
