@@ -51,7 +51,9 @@ class Workspace:
     def shared(self, kind: type[T]) -> T:
         """Return the workspace's one instance of ``kind``, created on first use: process-wide state of a service."""
         with self._guard:
-            return cast(T, self._shared.setdefault(kind, kind()))
+            if kind not in self._shared:
+                self._shared[kind] = kind()
+            return cast(T, self._shared[kind])
 
     def sessions(self) -> tuple[ProjectSession, ...]:
         """Return the open projects in the order in which they were opened."""

@@ -17,6 +17,7 @@ from core.runs import RunDetails
 from core.services.live_state import ClientCursor, status_of
 from core.services.project_session import KEPT_LIVE_RUNS, PAUSED, ProjectSession
 from core.services.runs import planning
+from core.services.workspace import Workspace
 from tests.core.services.sessions import BOOK, queue_runs, studio, until
 
 
@@ -178,3 +179,14 @@ def test_ended_runs_are_released_from_memory(tmp_path: Path) -> None:
         assert list(session._live_runs) == ids[1:-1]
         assert [session.state(run_id) for run_id in ids] == ["done"] * len(ids)
         assert all(session.live_run(run_id) is not None for run_id in ids)
+
+
+def test_workspace_creates_shared_state_once(workspace: Workspace) -> None:
+    created: list[object] = []
+
+    class Counted:
+        def __init__(self) -> None:
+            created.append(self)
+
+    assert workspace.shared(Counted) is workspace.shared(Counted)
+    assert len(created) == 1
