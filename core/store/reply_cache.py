@@ -12,6 +12,7 @@ import errno
 import logging
 import os
 import threading
+from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -48,7 +49,7 @@ class Replies(Repository):
             path.unlink(missing_ok=True)
         self._keys = set(connection.column("SELECT key FROM replies"))
         self._log = ReplyLog(path)
-        self._refused: list[Reply] = []
+        self._refused: deque[Reply] = deque()
         """Replies that the full disk refused: in the log, not in the table."""
         missing = [reply for reply in self._log.recovered if reply.key not in self._keys]
         if missing:
@@ -83,7 +84,7 @@ class Replies(Repository):
             return
         self._log.append(reply)
         self._keys.add(reply.key)
-        again, self._refused = self._refused, []
+        again = [self._refused.popleft() for _ in range(len(self._refused))]  # the writer's thread may append more
         for unwritten in (*again, reply):
             self._writer.insert(_insert_replies, [unwritten]).add_done_callback(self._on_written(unwritten))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from dataclasses import replace
 
 import pytest
@@ -101,21 +102,49 @@ def test_full_disk_leaves_the_log_unchanged(path, monkeypatch):
     assert [reply.key for reply in ReplyLog(path).recovered] == ["k1", "k3"]
 
 
-def test_reply_whose_insert_failed_is_inserted_later(project, monkeypatch):
-    insert = project._writer.insert
-
+@pytest.fixture
+def full_disk(project, monkeypatch):
     def failing_insert(_insert, rows):
         def full(_cursor):
             raise StorageFull("The disk is full.", "Free some space.")
 
         return project._writer.call(full)
 
-    monkeypatch.setattr(project._writer, "insert", failing_insert)
+    with monkeypatch.context() as patched:
+        patched.setattr(project._writer, "insert", failing_insert)
+        yield patched
+
+
+def test_reply_whose_insert_failed_is_inserted_later(project, full_disk):
     commit_replies(project, "k1")
     flush(project)
     assert project.turn_store.contains("k1")
     assert stored_keys(project) == set()
-    monkeypatch.setattr(project._writer, "insert", insert)
+    full_disk.undo()
     commit_replies(project, "k2")
     flush(project)
     assert stored_keys(project) == {"k1", "k2"}
+
+
+def test_reply_refused_during_a_commit_is_inserted_later(project, full_disk):
+    reached, released = threading.Event(), threading.Event()
+
+    class SlowAppend(type(project.turn_store._refused)):
+        def append(self, reply):
+            reached.set()
+            assert released.wait(30)
+            super().append(reply)
+
+    gate = threading.Event()
+    project._writer.call(lambda _cursor: gate.wait(30))
+    commit_replies(project, "k1")
+    project.turn_store._refused = SlowAppend()
+    gate.set()
+    assert reached.wait(30)
+    full_disk.undo()
+    commit_replies(project, "k2")
+    released.set()
+    flush(project)
+    commit_replies(project, "k3")
+    flush(project)
+    assert stored_keys(project) == {"k1", "k2", "k3"}
