@@ -403,6 +403,7 @@ def _check_whole(reply: Reply, request: ModelRequest, body: Mapping[str, Any], c
             f"because {request.role_model.model} has a context of {capabilities.context} tokens and may write {limit}."
         )
         error.billed = usage.prompt_tokens, usage.completion_tokens
+        error.partial = reply.text  # the prompt may have fitted by chance, so the paid text is kept with the attempt
         raise error
 
 
