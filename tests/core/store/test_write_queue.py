@@ -194,4 +194,4 @@ def test_closing_writes_queued_rows_and_ends_the_thread(connection):
     assert len(pairs(connection)) == 20
     with pytest.raises(ProjectError, match="is closed"):
         writer.insert(insert_pairs, [(99, "late")])
-    assert "moot-writer" not in {thread.name for thread in threading.enumerate()}
+    assert not writer._thread.is_alive()
