@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from core.codebook import Codebook, Label
 from core.engine.standalone_requests import Probe as Probe
@@ -32,6 +32,7 @@ from core.services.workspace import Workspace
 LISTED_SECONDS = 60.0
 """Seconds for which a list of models, and the source of a key, stay cached."""
 
+Stored = TypeVar("Stored")
 KeyFrom: TypeAlias = Literal["environment", "keyring", "none", "needless"]
 
 
@@ -259,7 +260,6 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
     environment: the key was given for the first address.
     """
     connection = connections.parse_connection(name.strip(), url, dialect)
-    own_connections = {stored.name: stored for stored in preferences.load().connections}
     earlier = workspace.models.connections.get(connection.name)
     key_variable = _set_variable(connection)
     if earlier is not None and key_variable is not None and earlier.origin != connection.origin:
@@ -267,16 +267,16 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
             f"{key_variable} is the key for {earlier.base_url}, so {connection.name} keeps this address.",
             "Choose another name for the new address.",
         )
-    preferences.change(connections=tuple((own_connections | {connection.name: connection}).values()))
+    preferences.update(
+        lambda saved: saved.with_connections({own.name: own for own in (*saved.connections, connection)}.values())
+    )
     workspace.models.add(connection)
     forget_listing(workspace, name.strip())
 
 
 def remove(workspace: Workspace, name: str) -> None:
     """Remove a connection of the user; a preset with that name is restored."""
-    preferences.change(
-        connections=tuple(connection for connection in preferences.load().connections if connection.name != name)
-    )
+    preferences.update(lambda saved: saved.with_connections(own for own in saved.connections if own.name != name))
     preset = next((preset for preset in connections.PRESETS if preset.name == name), None)
     if preset is not None:
         workspace.models.add(preset)
@@ -394,9 +394,9 @@ def set_price(workspace: Workspace, connection: str, model: str, price: Price | 
     if not model.strip():
         raise UsageError("A price needs a model.", f"Enter a name, or {ANY_MODEL} for all models of the connection.")
     spec = f"{connection}/{model.strip()}"
-    prices = {other: stored for other, stored in workspace.models.prices.user_prices.items() if other != spec}
-    workspace.models.prices.user_prices = prices if price is None else {**prices, spec: price}
-    preferences.change(prices=workspace.models.prices.user_prices)
+    prices = workspace.models.prices
+    prices.user_prices = _with_entry(prices.user_prices, spec, price)
+    preferences.update(lambda saved: saved.model_copy(update={"prices": _with_entry(saved.prices, spec, price)}))
 
 
 def connection_limits(workspace: Workspace, connection: str) -> Limits:
@@ -406,9 +406,15 @@ def connection_limits(workspace: Workspace, connection: str) -> Limits:
 
 def set_connection_limits(workspace: Workspace, connection: str, limits: Limits) -> None:
     """Store the rate limits of a connection for runs that start from now on."""
-    own_limits = {name: stored for name, stored in workspace.models.own_limits.items() if name != connection}
-    workspace.models.own_limits = own_limits if limits.empty else {**own_limits, connection: limits}
-    preferences.change(limits=workspace.models.own_limits)
+    kept = None if limits.empty else limits
+    workspace.models.own_limits = _with_entry(workspace.models.own_limits, connection, kept)
+    preferences.update(lambda saved: saved.model_copy(update={"limits": _with_entry(saved.limits, connection, kept)}))
+
+
+def _with_entry(entries: Mapping[str, Stored], name: str, value: Stored | None) -> dict[str, Stored]:
+    """Return entries in which a name has this value, or (None) is missing."""
+    others = {other: stored for other, stored in entries.items() if other != name}
+    return others if value is None else {**others, name: value}
 
 
 def affordable_models(
@@ -436,14 +442,15 @@ def save_preset(name: str, plan: planning.Plan) -> str:
     if not name:
         raise UsageError("A preset needs a name.", "Enter one, for example: cheap, local or final.")
     role_models = preferences.RoleModels(default_model=plan.default_model, role_models=dict(plan.role_models))
-    preferences.change(presets={**preferences.load().presets, name: role_models})
+    preferences.update(
+        lambda saved: saved.model_copy(update={"presets": _with_entry(saved.presets, name, role_models)})
+    )
     return name
 
 
 def delete_preset(name: str) -> None:
     """Delete a preset."""
-    presets = preferences.load().presets
-    preferences.change(presets={other: role_models for other, role_models in presets.items() if other != name})
+    preferences.update(lambda saved: saved.model_copy(update={"presets": _with_entry(saved.presets, name, None)}))
 
 
 def apply_preset(plan: planning.Plan, role_models: preferences.RoleModels) -> planning.Plan:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import platformdirs
+from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
@@ -28,6 +29,9 @@ RECENT = 12
 FILE = "preferences.json"
 UNREADABLE = f"{FILE}.unreadable"
 """Name of a file that could not be read completely, after it was replaced."""
+LOCK = f"{FILE}.lock"
+LOCK_SECONDS = 5.0
+"""Time after which a lock that another process holds is ignored."""
 
 
 class RoleModels(BaseModel):
@@ -40,7 +44,7 @@ class RoleModels(BaseModel):
 
 
 class Preferences(BaseModel):
-    """Preferences of the user. Frozen: change with ``model_copy`` and ``save``."""
+    """Preferences of the user. Frozen: change them with ``update``."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -74,6 +78,10 @@ class Preferences(BaseModel):
         others = tuple(other for other in self.archived if other != str(path))
         return self.model_copy(update={"archived": (*others, str(path)) if archived else others})
 
+    def with_connections(self, connections: Iterable[Connection]) -> Preferences:
+        """Return a copy with other connections of the user."""
+        return self.model_copy(update={"connections": tuple(connections)})
+
     def with_moved(self, path: Path, target: Path | None) -> Preferences:
         """Return a copy in which a project has another path, or (None) is not listed."""
         recent = {
@@ -94,16 +102,34 @@ def load() -> Preferences:
     return _read()[0]
 
 
-def save(preferences: Preferences) -> None:
-    """Save the preferences. An unwritable folder is ignored: they are a convenience.
+def update(change: Callable[[Preferences], Preferences]) -> None:
+    """Save what ``change`` makes of the saved preferences; changes by other tabs and processes are kept.
 
-    A file that cannot be read completely is renamed before it is replaced.
+    An unwritable folder is ignored: preferences are a convenience. A file that cannot be read completely is renamed
+    before it is replaced.
     """
-    if not _read()[1]:
-        with contextlib.suppress(OSError):
-            replace_shared(folder() / FILE, folder() / UNREADABLE)
-            logger.warning("Part of %s cannot be read. It is kept as %s.", folder() / FILE, UNREADABLE)
-    write(FILE, preferences.model_dump_json(indent=1).encode())
+    with _locked():
+        saved, complete = _read()
+        if not complete:
+            with contextlib.suppress(OSError):
+                replace_shared(folder() / FILE, folder() / UNREADABLE)
+                logger.warning("Part of %s cannot be read. It is kept as %s.", folder() / FILE, UNREADABLE)
+        write(FILE, change(saved).model_dump_json(indent=1).encode())
+
+
+def change(**fields: Any) -> None:
+    """Save the preferences with other values in some fields."""
+    update(lambda saved: saved.model_copy(update=fields))
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[None]:
+    """Let one thread of one process at a time change files in the preferences folder."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError, NotImplementedError):  # an unwritable folder, or one without locks
+            folder().mkdir(parents=True, exist_ok=True)
+            stack.enter_context(FileLock(folder() / LOCK, timeout=LOCK_SECONDS))
+        yield
 
 
 def _read() -> tuple[Preferences, bool]:
@@ -132,11 +158,6 @@ def _readable_part(content: bytes, unreadable: Set[tuple[int | str, ...]]) -> Pr
     return Preferences.model_validate(data)
 
 
-def change(**fields: Any) -> None:
-    """Save the preferences with other values in some fields."""
-    save(load().model_copy(update=fields))
-
-
 def write(name: str, content: bytes) -> None:
     """Write a file into the preferences folder atomically; an unwritable folder is ignored."""
     with contextlib.suppress(OSError):
@@ -163,8 +184,9 @@ def keep_capabilities(models: ModelLibrary) -> None:
     """Save the known capabilities, merged with those of other processes."""
     learned = models.capabilities.to_json()
     ours = {(row["base_url"], row["model"]) for row in learned}
-    others = [row for row in _capability_rows() if (row.get("base_url"), row.get("model")) not in ours]
-    write(CAPABILITIES_FILE, orjson.dumps([*others, *learned], option=orjson.OPT_INDENT_2))
+    with _locked():
+        others = [row for row in _capability_rows() if (row.get("base_url"), row.get("model")) not in ours]
+        write(CAPABILITIES_FILE, orjson.dumps([*others, *learned], option=orjson.OPT_INDENT_2))
 
 
 def _capability_rows() -> list[dict[str, Any]]:

@@ -147,7 +147,7 @@ def set_archived(workspace: Workspace, path: Path, archived: bool) -> None:
     """Archive a project, which closes it, or offer it again. Raises UsageError while one of its runs is active."""
     if archived:
         _release(workspace, path)
-    preferences.save(preferences.load().with_archived(path, archived))
+    preferences.update(lambda saved: saved.with_archived(path, archived))
 
 
 def _recent(path: Path, sessions: Mapping[Path, ProjectSession]) -> Recent | None:
@@ -191,7 +191,7 @@ def rename_project(workspace: Workspace, path: Path, name: str) -> Path:
         return path
     was_open = _release(workspace, path)
     _move(path, target)
-    preferences.save(preferences.load().with_moved(path, target))
+    preferences.update(lambda saved: saved.with_moved(path, target))
     if was_open:
         workspace.open(target, create=False)
     return target
@@ -206,7 +206,7 @@ def duplicate_project(workspace: Workspace, path: Path) -> Path:
     was_open = _release(workspace, path)
     try:
         copy_files(path, target)
-        preferences.save(preferences.load().with_recent(target).with_recent(path))
+        preferences.update(lambda saved: saved.with_recent(target).with_recent(path))
     finally:
         if was_open:
             workspace.open(path, create=False)
@@ -226,7 +226,7 @@ def delete_project(workspace: Workspace, path: Path) -> DeletedProject:
             (folder / ORIGIN).unlink(missing_ok=True)
             folder.rmdir()
         raise translate_error(error, folder) from error
-    preferences.save(preferences.load().with_moved(path, None))
+    preferences.update(lambda saved: saved.with_moved(path, None))
     return _deleted(folder)
 
 
@@ -243,7 +243,7 @@ def restore_project(deleted: DeletedProject) -> Path:
     target = project_path(free_name(origin.name, folder), folder)
     _move(deleted.folder / origin.name, target)
     shutil.rmtree(deleted.folder)
-    preferences.save(preferences.load().with_recent(target))
+    preferences.update(lambda saved: saved.with_recent(target))
     return target
 
 

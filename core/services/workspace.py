@@ -45,7 +45,7 @@ class Workspace:
             if session is None:
                 session = ProjectSession(Project(path, url=self.url, create=create), self.engine, self.models)
                 self._sessions[path] = session
-        preferences.save(preferences.load().with_recent(path))
+        preferences.update(lambda saved: saved.with_recent(path))
         return session
 
     def shared(self, kind: type[T]) -> T:

@@ -111,7 +111,7 @@ def test_recent_projects_are_listed(workspace: Workspace, tmp_path: Path) -> Non
     sample_projects.ensure_sample(workspace)
     broken = tmp_path / "<b>broken.duckdb"
     broken.write_bytes(b"no database at all " * 500)
-    preferences.save(preferences.load().with_recent(broken))
+    preferences.update(lambda saved: saved.with_recent(broken))
     at = open_page("home")
     shown = html(at)
     assert "not open" in shown

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -35,14 +37,27 @@ def _kept() -> Path:
 
 def test_saved_preferences_are_read_back() -> None:
     assert preferences.load() == Preferences()
-    preferences.save(SAVED)
-    preferences.save(SAVED)
+    preferences.update(lambda _: SAVED)
+    preferences.update(lambda _: SAVED)
     assert preferences.load() == SAVED
     assert not _kept().exists()
 
 
+def test_changes_at_the_same_time_are_all_saved() -> None:
+    def add(number: int) -> None:
+        def change(saved: Preferences) -> Preferences:
+            time.sleep(0.01)
+            return saved.with_recent(Path(f"/{number}.duckdb"))
+
+        preferences.update(change)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, range(4)))
+    assert sorted(preferences.load().recent) == [f"/{number}.duckdb" for number in range(4)]
+
+
 def test_entries_that_cannot_be_read_are_left_out_and_all_others_stay(caplog: pytest.LogCaptureFixture) -> None:
-    preferences.save(SAVED)
+    preferences.update(lambda _: SAVED)
     edited = json.loads(_path().read_bytes())
     edited["ceiling"] = "cheap"
     edited["archived"] = {"a": 1}

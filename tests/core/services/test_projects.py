@@ -101,7 +101,7 @@ def test_listing_projects_does_not_open_them(workspace: Workspace, tmp_path: Pat
     other = tmp_path / "other.duckdb"
     other.write_bytes(b"never read")
     missing = tmp_path / "gone.duckdb"
-    preferences.save(preferences.load().with_recent(missing).with_recent(other))
+    preferences.update(lambda saved: saved.with_recent(missing).with_recent(other))
     rows = projects.recent(workspace)
     assert [(row.name, row.open, row.documents) for row in rows] == [("other", False, None), ("here", True, 1)]
     assert rows[0].size == 10
@@ -112,7 +112,7 @@ def test_last_project_is_reopened_unless_it_is_broken(workspace: Workspace, tmp_
     Project(good).close()
     bad = tmp_path / "bad.duckdb"
     bad.write_bytes(b"this is no database " * 1000)
-    preferences.save(preferences.load().with_recent(good).with_recent(bad))
+    preferences.update(lambda saved: saved.with_recent(good).with_recent(bad))
     assert projects.open_last(workspace).path == good
 
 
@@ -125,7 +125,7 @@ def test_project_open_in_another_process_is_not_skipped(
 ) -> None:
     locked_project = tmp_path / "held.duckdb"
     locked_project.touch()
-    preferences.save(preferences.load().with_recent(locked_project))
+    preferences.update(lambda saved: saved.with_recent(locked_project))
 
     def locked(path: Path, **_: object) -> None:
         raise ProjectLocked(str(path), 4127, "http://127.0.0.1:8501")
