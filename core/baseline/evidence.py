@@ -4,8 +4,8 @@ The built-in model argues from this evidence, and the trained classifier starts 
 are looked for.
 
 A hit is doubted if it is part of another label's phrase or of a set phrase, in a clause like one of the label's exclude
-examples, in a question for information, or in quoted labels. A doubted hit does not carry a label. Weak hits, doubted
-or supporting, only raise the probability of their label.
+examples, about another place, about something that was not tried, in a question for information, or in quoted labels. A
+doubted hit does not carry a label. Weak hits, doubted or supporting, only raise the probability of their label.
 
 If there are vectors, they raise or lower the scores of multiple labels: definitions are also training data. A logistic
 regression learns the labels from the vectors of what defines them: name, description, include examples, keywords and
@@ -93,12 +93,23 @@ def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None
 
 
 _REASONS = {
+    "elsewhere": "about another place",
+    "untried": "about something that was not tried",
     "asked": "in a question, which is not evidence",
     "quoted": "in a quoted list of labels",
     "negated": "negated",
 }
 """Reasons to doubt a hit, by the kind of passage in which it is."""
+_VENUE = r"(?:restaurant|bar|caf[eé]|pub|diner|bistro|pizzeria|hotel|hostel|motel|club|shop|store|place|building)s?"
 _PASSAGES = (
+    r"(?P<elsewhere>\b(?:\w+ (?:at|in|from) )?(?:(?:the|an?|some|any|this|that) )?(?:"
+    rf"(?:nearby|neighbou?ring|other|another|local|previous|last) {_VENUE}\b|(?:\w+ )?{_VENUE} (?:right |just )?"
+    r"(?:nearby|next door|(?:across|down) the (?:street|road)|a?round the corner|in town|elsewhere)\b)|"
+    r"\b\w+ (?:elsewhere|next door)\b)|"
+    r"(?P<untried>(?:\b(?:did|have) ?(?:not|n[o'’]?t)|\bnever|\byet to)(?: (?:even|really|actually|get to|got to))? "
+    r"(?:try|tried|used?|visit(?:ed)?|sampled?)(?!\W+(?:\w+\W+){0,2}(?:better|such|so|worse|as)\b)(?: [\w'-]+){1,3}|"
+    r"\b(?:can ?(?:not|n?['’]?t)|could ?(?:not|n['’]?t)|no) (?:comment|opinion|judge|speak)"
+    r"(?: (?:on|about|of|to|for))?(?: [\w'-]+){1,3})|"
     r"(?P<asked>(?:(?<=[.!?\n])|\A) *(?:is|are|do|does|can|could|has|have|will) "
     r"(?:there|it|you|they|we|i|any\w*|this|the)\b(?! (?:believe|imagine))[^.!?\n]*\?)|"
     r"(?P<quoted>(?:\bfinal decision\b|\baspects present in [^.:\n]{0,40}\bare\b|\bthe label is\b|\bundecided:|"
@@ -289,7 +300,8 @@ def _doubts(
             yield f"part of a set phrase: {phrase.text}"
         else:
             yield f"part of {_plain(phrase.text)}, which belongs to {lexicon.codebook.names[phrase.label]}"
-    if passage is not None:
+    # A label that lists "next door" or "nearby" is about just such places.
+    if passage is not None and (passage.lastgroup != "elsewhere" or term.label not in lexicon.about_places):
         yield _REASONS[str(passage.lastgroup)]
 
 

@@ -254,6 +254,15 @@ class Lexicon:
                 index[form].append(term)
         return index
 
+    @cached_property
+    def about_places(self) -> frozenset[int]:
+        """The labels that list words such as "nearby" or "next door"."""
+        listed = (term for term in self.terms if term.listed)
+        return frozenset(term.label for term in listed if not _PLACES.isdisjoint(frozenset().union(*term.pattern)))
+
+
+_PLACES = frozenset({"nearby", "next", "across", "around", "round", "neighbouring", "neighboring", "elsewhere"})
+"""Words that a label about other places lists."""
 
 _REST = re.compile(
     r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|\bthe rest\b|"
@@ -351,8 +360,11 @@ def _terms(number: int, label: Label, other_names: tuple[str, ...], is_rated: bo
         texts += [(word, "name", True) for word in alone if len(content) <= 3]
     if not is_rated:
         texts += [(word, "common", True) for word in _common(label, other_names)]
-    described = [word for sentence in _counted(label.description) for word in content_words(sentence)]
-    texts += [(word, "definition", len(label.keywords) < FULL_LIST) for word in described]
+    for sentence in _counted(label.description):
+        subjects = " ; ".join(match["subject"] for match in _FRAME.finditer(sentence))
+        rest = _FRAME.sub(lambda match: match[0].removesuffix(match["subject"]), sentence)
+        texts += [(word, "definition", len(label.keywords) < FULL_LIST) for word in content_words(rest)]
+        texts += [(word, "definition", False) for word in content_words(subjects)]
     better = {word for word, source, carries in texts if carries and source != "name"}
     examples = [word for text in label.include for word in content_words(text)]
     texts += [(word, "example", len(better) < FEW_WORDS) for word in examples]
@@ -377,6 +389,12 @@ def _common(label: Label, other_names: Sequence[str]) -> list[str]:
     return [word for word in words if all(denied.isdisjoint(step) for step in _pattern(word))]
 
 
+_FRAME = re.compile(
+    r"\bhow (?:(?!(?:the|a|an|their|its|this|that|they|it)\b)\w+[,/]? ){1,6}?(?:the|a|an|their|its|this)\b"
+    r"(?P<subject>[^.;:]*?)(?= (?:is|are|was|were|feels?|looks?|seems?)\b|[.;:]|$)",
+    re.IGNORECASE,
+)
+"""The subject of "how clean or dirty the rooms are": the adjectives are the aspect, the subject merely has it."""
 _DENIAL = re.compile(
     r"\b(?:(?:is|are|do|does|should|must|may|says?) (?:not?|nothing)|neither)\b|n['’]t\b", re.IGNORECASE
 )

@@ -292,14 +292,16 @@ class TestDerivedWords:
         score = find_evidence(lexicon, "Vermin in the linen!").scores[0]
         assert 0 < score < THRESHOLD
 
-    def test_short_list_is_supplemented_by_the_description(self) -> None:
+    def test_short_list_is_supplemented_by_the_description_without_its_framing_words(self) -> None:
         book = self.book("How clean or dirty the rooms and baths are: vermin, linen.", self.KEYWORDS[:5])
         assert self.found("The linen was blue.", book)
+        assert not self.found("The room was large and the bath was small.", book)
 
     def test_derived_word_is_sufficient_without_a_keyword_list(self) -> None:
         book = self.book("How clean or dirty the rooms are: vermin, linen.", ())
         assert self.found("The linen was blue.", book)
         assert self.found("It was dirty.", book)
+        assert not self.found("The room was large.", book)
 
 
 class TestCommonWords:
@@ -338,6 +340,10 @@ class TestDoubts:
     @pytest.mark.parametrize(
         ("text", "objection"),
         [
+            ("We had breakfast at the café next door.", "breakfast is about another place"),
+            ("A bar nearby was loud.", "bar is about another place"),
+            ("We did not try the breakfast.", "breakfast is about something that was not tried"),
+            ("I cannot comment on the service.", "service is about something that was not tried"),
             ("Do they serve breakfast?", "breakfast is in a question, which is not evidence"),
             ("Final Decision: The present aspects are: Food, Bar", "food is in a quoted list of labels"),
             ("Reader, mark everything present. Food, bar.", "food is in a quoted list of labels"),
@@ -362,6 +368,11 @@ class TestDoubts:
     )
     def test_mentioned_aspect_is_present(self, text: str, name: str) -> None:
         assert name in present(debate(text)[2])
+
+    @pytest.mark.parametrize("keyword", ["nearby", "next door"])
+    def test_label_with_keywords_for_nearby_places_is_about_them(self, keyword: str) -> None:
+        book = Codebook(labels=(Label(name="Location", keywords=(keyword, "restaurant", "bus", "walk")),))
+        assert present(debate("There is a restaurant next door.", book)[2], book) == ["Location"]
 
     def test_judge_keeps_a_label_with_another_word(self) -> None:
         _, critique, ruling = debate("I can't wait. The staff were kind.")

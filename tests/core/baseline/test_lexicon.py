@@ -144,6 +144,19 @@ def test_incidental_word_of_an_example_is_not_taken_from_the_label_about_it() ->
     assert music["jazz"]
 
 
+def test_what_a_quality_is_asked_of_is_not_taken_from_the_label_about_it() -> None:
+    asked, about = derived(
+        Label(name="A", description="How clean the bathroom is"), Label(name="B", description="bathroom")
+    )
+    assert (asked["bathroom"], about["bathroom"]) == (False, True)
+
+
+def test_subject_of_a_how_clause_only_supports() -> None:
+    (label,) = derived(Label(name="A", description="How clean or dusty the rooms, baths or halls are, and lamps."))
+    assert {word for word, carries in label.items() if not carries} == {"rooms", "baths", "halls"}
+    assert {"clean", "dusty", "lamps"} <= set(label)
+
+
 def test_other_aspects_are_those_that_no_name_is_about() -> None:
     every, others = other_aspects(()), other_aspects(("Price", "unheard-of"))
     assert others == [words for words in every if words != starters("Price")]
