@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -505,15 +505,15 @@ class PendingImport:
         self.project = project
         self.read_at = time.time()
         self.job: Job[tuple[ProjectSession, Import]] | None = None
-        self._built: tuple[ImportDraft, tuple[str, int], ImportPreview | MootError] | None = None
+        self._built: tuple[ImportDraft, Hashable, ImportPreview | MootError] | None = None
 
     def preview(self, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:
-        """Return the preview, built once until draft, codebook or project change.
+        """Return the preview, built once until draft, codebook, project, or its documents or gold change.
 
         ``session`` is the project to add to, None for a new project. Raises the MootError that prevents the import.
         """
         draft, built = self.draft, self._built
-        stored = session.store.documents.count() if session is not None else 0
+        stored = (session.path, session.store.documents.state()) if session is not None else None
         basis = (codebook.hash if codebook is not None else "", stored)
         if built is not None and built[0] is draft and built[1] == basis:
             result = built[2]

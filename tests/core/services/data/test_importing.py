@@ -390,3 +390,14 @@ def test_preview_is_cached_until_draft_or_codebook_changes():
     assert one.preview(load_yaml("labels: [{name: Food}]"), None) is not first
     one.draft = soup_draft("b.csv")
     assert one.preview(None, None).draft.name == "b.csv"
+
+
+def test_preview_counts_documents_that_replaced_others(session: ProjectSession) -> None:
+    draft = with_id(read_files([("soup.csv", CSV)], CODEBOOK))
+    pending = PendingImports().add(draft, session.path)
+    documents = pending.preview(CODEBOOK, None).built.documents
+    session.store.documents.add([replace(document, id=f"other {document.id}") for document in documents])
+    assert pending.preview(CODEBOOK, session).existing == 0
+    session.store.documents.add(documents, replace=True)
+    assert session.store.documents.count() == len(documents)
+    assert pending.preview(CODEBOOK, session).existing == len(documents)
