@@ -17,7 +17,7 @@ from core.documents import Document, Value
 from core.store.annotators import AUTHOR
 from core.store.database import Cursor, Reader
 from core.store.documents import insert_documents
-from core.store.row_conversion import add_row, append, clean, dump, insert, load, value_of, value_text
+from core.store.row_conversion import add_row, append, clean, dump, insert, load, scalar, value_of, value_text
 from core.store.write_queue import Repository
 
 COLUMNS = (
@@ -155,18 +155,37 @@ class AuthorLog(Repository):
 
         A label replaces the author's earlier one for the item. An existing document stays as it is.
         """
+        self._writer.do(lambda cursor: _append(cursor, entries, documents, gold or {}))
 
-        def run(cursor: Cursor) -> None:
-            insert_documents(cursor, documents)
-            for actor, actor_entries in groupby(entries, _actor):
-                record(cursor, actor, [_event(entry) for entry in actor_entries])
-            for (document_id, item), value in (gold or {}).items():
-                cursor.execute(
-                    "DELETE FROM gold WHERE document_id = ? AND rater = ? AND item = ?", [document_id, AUTHOR, item]
-                )
-                add_row(cursor, "gold", document_id, AUTHOR, item, value_text(value))
+    def answer(self, answer: Answer, gold: Mapping[tuple[str, str], Value]) -> bool:
+        """Append an answer with the author's labels, like ``append``.
 
-        self._writer.do(run)
+        False, and nothing is stored, if this annotator has already answered the question.
+        """
+
+        def run(cursor: Cursor) -> bool:
+            earlier = scalar(
+                cursor,
+                "SELECT count(*) FROM events WHERE kind = ? AND json_extract_string(payload, '$.question_id') = ? "
+                "AND json_extract_string(payload, '$.group') = ? AND json_extract_string(payload, '$.by') = ?",
+                [f"{PREFIX}{answer.kind}", answer.question_id, answer.group, answer.by],
+            )
+            if not earlier:
+                _append(cursor, [answer], (), gold)
+            return not earlier
+
+        return self._writer.do(run)
+
+
+def _append(
+    cursor: Cursor, entries: Sequence[Entry], documents: Sequence[Document], gold: Mapping[tuple[str, str], Value]
+) -> None:
+    insert_documents(cursor, documents)
+    for actor, actor_entries in groupby(entries, _actor):
+        record(cursor, actor, [_event(entry) for entry in actor_entries])
+    for (document_id, item), value in gold.items():
+        cursor.execute("DELETE FROM gold WHERE document_id = ? AND rater = ? AND item = ?", [document_id, AUTHOR, item])
+        add_row(cursor, "gold", document_id, AUTHOR, item, value_text(value))
 
 
 def _actor(entry: Entry) -> str:

@@ -257,7 +257,7 @@ def answer(
         asked_question.author is not None if group == AUTHOR else by in asked_question.annotators.get(group, {})
     )
     if is_answered:
-        raise UsageError("This question is already answered.", "Go on with the next one.")
+        raise _already_answered()
     if not declined and seconds < settings.reading_seconds:
         raise UsageError("The reading time is not over.", f"Read for {settings.reading_seconds:g} seconds first.")
     if choice is not None:
@@ -268,8 +268,13 @@ def answer(
     feature = current.feature(question.item)
     value = value_of(feature, entry) if feature and group == AUTHOR else None
     gold = {} if value is None else {(submission.document_id, question.item): value}
-    session.store.author_log.append([entry], gold=gold)
+    if not session.store.author_log.answer(entry, gold):  # by another click or tab since the check above
+        raise _already_answered()
     return load_labelling(session).learned.effects[question_id] if group == AUTHOR else None
+
+
+def _already_answered() -> UsageError:
+    return UsageError("This question is already answered.", "Go on with the next one.")
 
 
 def _checked_choice(question: Question, choice: str, settings: LabellingSettings) -> str:

@@ -42,6 +42,23 @@ def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
     return opened
 
 
+def test_two_clicks_store_one_answer(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    author = labelling.give_consent(session, "ada")
+    question = next(question for question in labelling.submit(session, author, TEXT).questions if question.options)
+    before = labelling.load_labelling(session)
+    labelling.answer(session, question.id, author, choice=question.options[0], seconds=6)
+    labelling.answer(session, question.id, "bo", choice=question.options[0], seconds=6, group="people")
+    stored = labelling.load_labelling(session).log
+    monkeypatch.setattr(labelling, "load_labelling", lambda _: before)  # the other click saw no answer
+    for by, group in ((author, "author"), ("bo", "people")):
+        with pytest.raises(UsageError, match="already answered"):
+            labelling.answer(session, question.id, by, choice=question.options[1], seconds=6, group=group)
+    monkeypatch.undo()
+    assert labelling.load_labelling(session).log == stored
+    labelling.answer(session, question.id, "bo", choice=question.options[0], seconds=6, group="others")
+    assert len(labelling.load_labelling(session).log) == len(stored) + 1
+
+
 def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
     with pytest.raises(UsageError, match="not agreed"):
         labelling.submit(session, "ada", TEXT)
