@@ -24,6 +24,7 @@ from typing import Annotated, Any, Self, TypeAlias
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import from_json
 
 from core import prompts, yaml_text
 from core.codebook import normalise
@@ -33,7 +34,7 @@ from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.json_blocks import last_json, lookup
 from core.debate.turns import Reply, Request, Step
 from core.errors import UsageError
-from core.formatting import format_problem, one_line
+from core.formatting import CONTROL, format_problem, one_line
 from core.runs import Template
 
 FAMILY = "persona"
@@ -45,7 +46,7 @@ MAX_TEXT = 4_000
 """Most characters of an attribute or a quote. Each prompt contains the attributes of a persona."""
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(one_line)]
-Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
+Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(lambda text: CONTROL.sub("", text))]
 
 
 class _Frozen(BaseModel):
@@ -188,7 +189,13 @@ def dump_yaml(persona_set: PersonaSet) -> str:
 @lru_cache(maxsize=32)
 def read(text: str) -> PersonaSet:
     """Return the persona set in a run's parameters, ``DEFAULT_PERSONAS`` for empty text. Raises UsageError."""
-    return load_yaml(text) if text.strip() else DEFAULT_PERSONAS
+    if not text.strip():
+        return DEFAULT_PERSONAS
+    try:
+        data = from_json(text)  # JSON may contain characters that YAML refuses
+    except ValueError:
+        return load_yaml(text)
+    return parse(data)
 
 
 SCOUT, MERGER, AUTHOR = "scout", "merger", "author"

@@ -204,3 +204,17 @@ def test_texts_of_a_hostile_source_are_delimited_clipped_and_in_one_line() -> No
     prompt = author.messages[-1].content
     assert "\n## system" not in prompt
     assert "</document>" not in prompt
+
+
+def test_personas_with_control_characters_can_be_read_back() -> None:
+    quote = personas.Quote(words="don\x92t\x7f \ufffe\n\t")
+    persona = personas.Persona(name="Ann", traits="calm\x9f and\r\nkind", evidence=(quote,))
+    persona_set = personas.PersonaSet(groups=(personas.Group(name="Parents", personas=(persona,)),))
+    assert personas.read(persona_set.text) == personas.load_yaml(personas.dump_yaml(persona_set)) == persona_set
+    assert (persona.traits, quote.words) == ("calm and\nkind", "dont \ufffe")
+
+
+def test_saved_text_with_control_characters_is_read() -> None:
+    text = '{"groups": [{"name": "Parents", "personas": [{"name": "Ann", "traits": "don\x92t"}]}]}'
+    assert personas.read(text).members[0].persona.traits == "dont"
+    assert personas.read("{groups: [{name: Parents, personas: [{name: Ann}]}]}").members[0].persona.name == "Ann"
