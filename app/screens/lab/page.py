@@ -106,7 +106,7 @@ def run_test(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly:
         change = trials.draft_change(session, slot, plan)
         size = state.lab.sample_size or results.USUAL
         sample = document_samples.project_sample(session, size)
-        is_new = state.lab.is_new_trial(f"{change.asks} {size}")
+        is_new = state.lab.is_new_trial(f"{change.request_hashes} {size}")
         if quietly and (change.unchanged or not is_new):
             return  # keep the current view (one document, the held-out score, or an error)
         LabState.problem.reset()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -39,7 +40,7 @@ EXCERPT = 200
 TrialState: TypeAlias = Literal["running", "done", "stopped", "failed", "paused"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SettingsChange:
     """A change to test: the settings ``before`` and ``after`` it, with a name for each side."""
 
@@ -49,15 +50,15 @@ class SettingsChange:
     before_name: str
     after_name: str
 
-    @property
-    def asks(self) -> tuple[str, str]:
+    @cached_property
+    def request_hashes(self) -> tuple[str, str]:
         """Hashes of the requests before and after the change."""
-        return _ask_hash(self.before), _ask_hash(self.after)
+        return _hash_requests(self.before), _hash_requests(self.after)
 
     @property
     def unchanged(self) -> bool:
         """True if both sides send the same requests."""
-        before, after = self.asks
+        before, after = self.request_hashes
         return before == after
 
 
@@ -174,11 +175,10 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
     for settings in (change.before, change.after):
         prompt_templates.check_templates(settings, documents)
     earlier_trials = _trials_on(session, sample)
-    asks = change.asks
     before, after = (
-        _find_run(ask_hash, earlier_trials)
+        _find_run(request_hash, earlier_trials)
         or session.store.runs.create(settings.model_copy(update={"pace": pace}), sample.ids, purpose="lab").run_id
-        for settings, ask_hash in zip((change.before, change.after), asks, strict=True)
+        for settings, request_hash in zip((change.before, change.after), change.request_hashes, strict=True)
     )
     few_shot_examples.copy_pool(session.store, before, after)  # labels may have changed since an earlier trial
     few_shot_examples.copy_pool(session.store, after, before)
@@ -189,7 +189,7 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
     )
     trial = None if sample.held_out else next(same, None)
     if trial is None:
-        before_asks, after_asks = asks
+        before_asks, after_asks = change.request_hashes
         new = Trial(
             trial=0,
             at=time.time(),
@@ -211,11 +211,11 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
     return trial
 
 
-def _find_run(asks: str, earlier_trials: Sequence[Trial]) -> str | None:
+def _find_run(wanted: str, earlier_trials: Sequence[Trial]) -> str | None:
     """Return the latest run of known trials that sends these requests."""
     for trial in reversed(earlier_trials):
-        for run_id, ask_hash in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks)):
-            if ask_hash == asks:
+        for run_id, request_hash in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks)):
+            if request_hash == wanted:
                 return run_id
     return None
 
@@ -225,7 +225,7 @@ def _trials_on(session: ProjectSession, sample: Sample) -> list[Trial]:
     return [trial for trial in session.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
 
 
-def _ask_hash(settings: RunSettings) -> str:
+def _hash_requests(settings: RunSettings) -> str:
     """Return a hash of the requests of a run; names, versions, budget and pace do not count."""
     excluded = {"codebook_version", "budget_usd", "pace", "concurrency", "templates"}
     plain = settings.model_dump(mode="json", exclude=excluded)
@@ -273,9 +273,9 @@ def _trial_runs(session: ProjectSession, trial: Trial) -> tuple[RunRow, RunRow]:
 
 def was_tried(session: ProjectSession, change: SettingsChange, sample: Sample) -> bool:
     """Return True if the same change was already tested on the sample."""
-    asks = change.asks
     return any(
-        (trial.before_asks, trial.after_asks) == asks and list(trial.sample["strata"]) == list(sample.ids)
+        (trial.before_asks, trial.after_asks) == change.request_hashes
+        and list(trial.sample["strata"]) == list(sample.ids)
         for trial in session.store.lab.trials(change.subject)
     )
 
@@ -353,12 +353,14 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Samp
 
     def look() -> CostForecast:
         earlier_trials = _trials_on(session, sample)
-        runs = [_find_run(asks, earlier_trials) for asks in change.asks]
+        runs = [_find_run(request_hash, earlier_trials) for request_hash in change.request_hashes]
         before = forecast_run(session, change.before, sample.ids, runs)
         after = forecast_run(session, change.after, sample.ids, runs[::-1])
         return before + (_without_shared(after, change) if before.calls else after)
 
-    return result_cache.cached(session, look, "forecast", change.asks, tuple(sample.ids), basis=session.saved_at())
+    return result_cache.cached(
+        session, look, "forecast", change.request_hashes, tuple(sample.ids), basis=session.saved_at()
+    )
 
 
 def forecast_run(

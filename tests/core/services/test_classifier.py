@@ -241,7 +241,8 @@ def test_settings_name_the_latest_training_of_the_same_project(session: ProjectS
     for ids in (range(24), [30]):
         _review(session, run, [f"d{n:02}" for n in ids])
         settings = trials.base_settings(session, plan)
-        specs.append((settings.specs["annotator"], trials.SettingsChange("", settings, settings, "", "").asks))
+        change = trials.SettingsChange("", settings, settings, "", "")
+        specs.append((settings.specs["annotator"], change.request_hashes))
         assert specs[-1][0] == f"builtin/classifier@{status(session).hash}"
     assert specs[0][1] != specs[1][1], "a trial with another training is another trial"
 

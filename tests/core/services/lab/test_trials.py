@@ -103,8 +103,10 @@ def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
 def test_invalid_or_unchanged_draft_is_refused_without_calls(tmp_path):
     with studio(tmp_path) as (_, session):
         slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
+        change = trials.prompt_change(session, slot)
         with pytest.raises(NothingChanged, match="Nothing has changed"):
-            trials.start_trial(session, trials.prompt_change(session, slot), draws.project_sample(session, 2))
+            trials.start_trial(session, change, draws.project_sample(session, 2))
+        assert change.request_hashes is change.request_hashes, "requests are hashed once"
         now = prompt_templates.template_status(session, slot, "ecj")
         prompt_templates.save_draft(session, slot, now.text + "{{ nobody }}", now.base)
         with pytest.raises(PromptError, match="nobody"):
