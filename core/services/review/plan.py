@@ -396,7 +396,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
     return needed if needed <= MAX_REVIEWS else None
 
 
-@cached_while(lambda _, run, **__: (run.documents, run.verdicts, run.turns))
+@cached_while(lambda session, run, **_: (run.documents, run.verdicts, run.turns, *session.store.documents.state()))
 def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) -> _World:
     """Return the verdicts and the signals of the run."""
     session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.codebook import Codebook, Label, Scale
@@ -18,7 +19,7 @@ from core.services.review.queue import QueueFilter
 from core.services.workspace import Workspace
 from core.stats.intervals import Estimate, Interval
 from tests.core.services.sessions import annotate, copy_project
-from tests.core.store.helpers import make_settings, store_debate, store_debates
+from tests.core.store.helpers import make_settings, set_gold, store_debate, store_debates
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
 CLEAN, STAFF = (label.id for label in BOOK.labels)
@@ -63,6 +64,13 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
         actions.edit(session, run.run_id, records, CLEAN, False, actions.Attribution("ada"))
     for document, draw in listed.draws.items():
         actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
+
+
+def test_simulated_reviews_favour_documents_that_differ_from_later_gold(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    before = plan._world(session, run).signals.reason
+    set_gold(session.store, {"d000": {"ann": {CLEAN: False}}})
+    assert list(np.flatnonzero(plan._world(session, run).signals.reason != before)) == [0]
 
 
 def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow]) -> None:
