@@ -142,9 +142,10 @@ class ModelCapabilities:
         """
         match = _CONTEXT_SIZE.search(message)
         context = int(match[match.lastindex or 0]) if match else 0
-        if not context or (self.context is not None and self.context <= context):
+        if not context:
             return False
-        self.context, self.at = context, time.time()
+        if self.context is None or context < self.context:
+            self.context, self.at = context, time.time()
         return any(self.limited(params[name]) < params[name] for name in _LIMIT_NAMES if name in params)
 
     def without_schema(self) -> None:

@@ -119,6 +119,18 @@ def test_output_limit_is_lowered_to_half_of_a_stated_context(words: str) -> None
     assert [body["max_tokens"] for body in sent] == [4000, 2048, 2048]
 
 
+def test_output_limit_is_lowered_although_another_request_in_flight_learned_the_context_first() -> None:
+    known: list[ModelCapabilities] = []
+
+    def too_long(body: dict[str, Any]) -> bool:
+        known[0].context = 8192  # another request was refused while this one was on its way
+        return bool(body["max_tokens"] + 3000 > 8192)
+
+    words = error_body("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.")
+    sent = ask(refusing(FINE, (too_long, 400, words)), max_tokens=6000, before=known.append).sent
+    assert [body["max_tokens"] for body in sent] == [6000, 4096]
+
+
 def test_prompt_that_exceeds_the_stated_context_alone_is_refused_after_one_repetition() -> None:
     sent: list[int] = []
 
