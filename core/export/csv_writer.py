@@ -15,7 +15,7 @@ from core.export.export_row import ExportRow, cell_text, peek_columns, result_ce
 def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
     """Write source columns, document id, the run, and per label gold, verdict, review, roles and evidence (JSON).
 
-    The source columns are those of the first row; ExportError if a later row has others. Formulas are escaped as in
+    The source columns are those that the first row names; ExportError if a row has others. Formulas are escaped as in
     ``core.csv_text``, and import unescapes them. Text columns are always escaped, other columns unless they hold a
     plain number. Values are 1, 0 or empty, a label's name, or a number. Returns the number of rows; without rows only
     the header is written.

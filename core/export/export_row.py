@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, BinaryIO, TypeAlias
 
 import orjson
@@ -63,6 +63,10 @@ class ExportRow:
     """The name that the user gave to the run."""
     role_columns: tuple[str, ...] = ()
     """The roles that have columns in a table: those of all exported runs, the same in each row."""
+    source_columns: tuple[str, ...] = ()
+    """The source columns of all exported documents, the same in each row; empty for those of this document."""
+    field_names: tuple[str, ...] = ()
+    """The text fields after the first one of all exported documents, the same in each row."""
     review_status: str = "Pending"
 
 
@@ -127,14 +131,15 @@ def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
 def result_cells(row: ExportRow, plan: ResultColumns) -> list[Any]:
     """Return the cells of a row: source, document, values and quotes of each item, and ``ABOUT``.
 
-    Labels of a choice have their names; an unknown one stays an id. ExportError if the row has another source column.
+    A source column that the document lacks is None. Labels of a choice have their names; an unknown one stays an id.
+    ExportError if the document has a source column that is not in the plan.
     """
     source = source_columns(row.document)
     if len(source) > len(plan.source) or not source.keys() <= set(plan.source):
         extra = ", ".join(sorted(map(str, source.keys() - set(plan.source)))[:5])
         raise ExportError(
-            f"Document '{row.document.id}' has columns that the first document does not have: {extra}.",
-            "Export the datasets one by one.",
+            f"Document '{row.document.id}' has columns that the table does not have: {extra}.",
+            "Export again: documents were added meanwhile.",
         )
     cells = [*(source.get(name) for name in plan.source), row.document.id]
     models = {annotator.name: annotator.values for annotator in row.models}
@@ -151,16 +156,17 @@ def result_cells(row: ExportRow, plan: ResultColumns) -> list[Any]:
 def _peek(rows: Iterable[ExportRow]) -> tuple[ExportRow | None, Iterator[ExportRow]]:
     """Return the first row, None without rows, and all rows."""
     iterator = iter(rows)
-    ahead = list(itertools.islice(iterator, 1))
-    return next(iter(ahead), None), itertools.chain(ahead, iterator)
+    ahead = list(islice(iterator, 1))
+    return next(iter(ahead), None), chain(ahead, iterator)
 
 
 def peek_columns(rows: Iterable[ExportRow], codebook: Codebook) -> tuple[ResultColumns, Iterator[ExportRow]]:
-    """Return the columns for rows like the first one (no source columns and roles without rows), and all rows."""
+    """Return the columns that the first row names (no source columns and roles without rows), and all rows."""
     first, rows = _peek(rows)
     if first is None:
         return result_columns((), codebook), rows
-    return result_columns(source_columns(first.document), codebook, first.role_columns), rows
+    source = first.source_columns or source_columns(first.document)
+    return result_columns(source, codebook, first.role_columns), rows
 
 
 TEXT = "text"
@@ -170,16 +176,29 @@ NamedValues: TypeAlias = "list[str] | str | dict[str, int | float]"
 """Names of the labels that are present, the name of the one label, or a rating by the dimension's name."""
 
 
+def _further_fields(row: ExportRow) -> dict[str, str]:
+    """Return the exported names of the text fields after the first one of all exported documents."""
+    names = dict.fromkeys((*row.field_names, *islice(row.document.fields, 1, None)))
+    (renamed,) = unique_names([TEXT], (TEXT, *names))
+    return {name: renamed if name == TEXT else name for name in names}
+
+
+def text_field_names(row: ExportRow) -> tuple[str, ...]:
+    """Return the exported names of the text fields of all exported documents."""
+    return TEXT, *_further_fields(row).values()
+
+
 def text_fields(row: ExportRow) -> dict[str, str]:
     """Return the text fields by name, the first one as ``text``; a further field of that name becomes ``text_2``."""
-    first, *further = row.document.fields.items() or [(TEXT, "")]
-    return {TEXT: first[1]} | {f"{TEXT}_2" if name == TEXT else name: text for name, text in further}
+    exported = _further_fields(row)
+    further = islice(row.document.fields.items(), 1, None)
+    return {TEXT: row.document.text} | {exported[name]: text for name, text in further}
 
 
 def peek_text_fields(rows: Iterable[ExportRow]) -> tuple[tuple[str, ...], Iterator[ExportRow]]:
-    """Return the names of the text fields of the first row (``text`` without rows), and all rows."""
+    """Return the names of the text fields that the first row names (``text`` without rows), and all rows."""
     first, rows = _peek(rows)
-    return (TEXT,) if first is None else tuple(text_fields(first)), rows
+    return (TEXT,) if first is None else text_field_names(first), rows
 
 
 def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> NamedValues | None:

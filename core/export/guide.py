@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from core.codebook import CHOICE_ITEM, Codebook, label_noun
-from core.export.export_row import REVIEW, TEXT, ExportRow, text_fields
+from core.export.export_row import REVIEW, TEXT, ExportRow, text_field_names
 from core.formatting import escape_markdown, format_count, plural
 
 
@@ -33,7 +33,7 @@ def observed(rows: Iterable[ExportRow], summary: Summary, codebook: Codebook) ->
     """Yield the rows, and count them in the summary."""
     for row in rows:
         if not summary.rows:
-            summary.fields = tuple(text_fields(row))
+            summary.fields = text_field_names(row)
             summary.role_columns = row.role_columns
         summary.rows += 1
         summary.reviewed += REVIEW in row.sources.values()

@@ -33,7 +33,7 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
     ``reviewed`` has the names of the items that a person decided, ``unresolved`` those of the items without a value.
 
     Multilabel: ``labels``, a list of class numbers. Choice: ``label``, a class number or null. Rating: a column of
-    numbers per dimension. The text fields are those of the first row. Returns the number of rows.
+    numbers per dimension. The text fields are those that the first row names. Returns the number of rows.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

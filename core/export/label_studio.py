@@ -43,11 +43,12 @@ def _controls(codebook: Codebook, fields: Iterable[str]) -> _Controls:
 def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
     """Write tasks with ``data``, ``annotations`` (of reviewers) and ``predictions`` (the verdict and every role).
 
-    ``data.text`` is the first text field; further fields keep their names. The task id is the row number; the document
-    id is in ``data.document_id``, because converters overwrite ``data.id`` with the task id. Annotations of submitted
-    documents are marked as ground truth, those of discarded documents as cancelled. They have no ``completed_by``,
-    because Label Studio refuses users that it does not know; ``meta.reviewers`` names the reviewers in the order of the
-    annotations. Returns the number of tasks.
+    ``data.text`` is the first text field; further fields keep their names. Fields that a document lacks are empty,
+    because Label Studio refuses tasks without them. The task id is the row number; the document id is in
+    ``data.document_id``, because converters overwrite ``data.id`` with the task id. Annotations of submitted documents
+    are marked as ground truth, those of discarded documents as cancelled. They have no ``completed_by``, because Label
+    Studio refuses users that it does not know; ``meta.reviewers`` names the reviewers in the order of the annotations.
+    Returns the number of tasks.
     """
     count = 0
     fields, rows = peek_text_fields(rows)
@@ -57,7 +58,7 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
     for count, row in enumerate(rows, 1):
         task = {
             "id": count,
-            "data": {**text_fields(row), id_name: row.document.id},
+            "data": {**dict.fromkeys(fields, ""), **text_fields(row), id_name: row.document.id},
             "meta": {
                 "run": row.run_id,
                 "status": row.status,

@@ -28,7 +28,7 @@ def write_parquet(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO,
 
     Values are bool in a multilabel codebook, double in a rating, string in a choice. Source columns are bool, int64,
     double or string; lists and dicts are JSON text. A column that mixes whole numbers and fractions is double, any
-    other mixture is text. The source columns are those of the first row; ExportError if a later row has others.
+    other mixture is text. The source columns are those that the first row names; ExportError if a row has others.
     ``file`` must be readable too. Returns the number of rows.
     """
     plan, rows = peek_columns(rows, codebook)

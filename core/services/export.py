@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.debate.turns import Turn
 from core.documents import VERDICT, Evidence
@@ -47,7 +47,7 @@ def export(session: ProjectSession, run_id: str, format: str, path: Path, *, oth
     runs, file_format = _runs(session, run_id, other_runs), find_format(format)
     if file_format.one_run and len(runs) > 1:
         raise UsageError(f"The format {file_format.title} takes one run.", "Export these runs one by one.")
-    with closing(_items(session, runs, file_format, _role_names(runs))) as items:
+    with closing(_items(session, runs, file_format, _columns(session, runs))) as items:
         check_output_path(session.path, path)
         write(format, items, runs[0].settings.codebook, path)
     return path
@@ -70,7 +70,7 @@ def guide(session: ProjectSession, run_id: str, format: str, *, other_runs: Sequ
     runs = _runs(session, run_id, other_runs)
     summary = Summary()
     codebook = runs[0].settings.codebook
-    with closing(_items(session, runs, file_format, _role_names(runs))) as items:
+    with closing(_items(session, runs, file_format, _columns(session, runs))) as items:
         for _ in observed(items, summary, codebook):
             pass
     return file_format.guide(codebook, summary)
@@ -85,6 +85,19 @@ def column_meanings(session: ProjectSession, run_id: str, *, other_runs: Sequenc
 def _role_names(runs: Sequence[RunRow]) -> tuple[str, ...]:
     """Return the roles of all runs, in speaking order."""
     return tuple(dict.fromkeys(role for run in runs for role in role_titles(run.settings)))
+
+
+class _Columns(NamedTuple):
+    """The columns that the exported runs share: roles, source columns, and text fields after the first one."""
+
+    roles: tuple[str, ...]
+    source: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+def _columns(session: ProjectSession, runs: Sequence[RunRow]) -> _Columns:
+    source, fields = session.store.documents.column_names([run.run_id for run in runs])
+    return _Columns(_role_names(runs), source, fields)
 
 
 def _runs(session: ProjectSession, run_id: str, other_runs: Sequence[str]) -> list[RunRow]:
@@ -136,9 +149,10 @@ def preview(
     runs = _runs(session, run_id, other_runs)
     file_format = find_format(format)
     per_run = math.ceil(rows / len(runs))
+    columns = _columns(session, runs)
     first: list[Any] = []
     for run in runs:
-        with closing(_items(session, [run], file_format, _role_names(runs), batch=per_run)) as items:
+        with closing(_items(session, [run], file_format, columns, batch=per_run)) as items:
             first += islice(items, per_run)
     file = io.BytesIO()
     file_format.write(first, runs[0].settings.codebook, file)
@@ -174,23 +188,23 @@ def count_reviews(session: ProjectSession, run: RunRow, status: ReviewStatus) ->
 
 
 def _items(
-    session: ProjectSession, runs: Sequence[RunRow], format: Format, roles: tuple[str, ...], *, batch: int = 1000
+    session: ProjectSession, runs: Sequence[RunRow], format: Format, columns: _Columns, *, batch: int = 1000
 ) -> Generator[Any, None, None]:
     for run in runs:
         if format.takes == "turns":
             yield from _turns(session, run, min(batch, BATCH))
         else:
-            yield from _rows(session, run, batch, roles)
+            yield from _rows(session, run, batch, columns)
 
 
-def _rows(session: ProjectSession, run: RunRow, batch: int, roles: tuple[str, ...]) -> Generator[ExportRow, None, None]:
+def _rows(session: ProjectSession, run: RunRow, batch: int, columns: _Columns) -> Generator[ExportRow, None, None]:
     # an open generator would hold its cursor
     with closing(session.store.document_records.stream(run.run_id, batch=batch)) as stream:
         for records in stream:
-            yield from (_row(record, run, roles) for record in records)
+            yield from (_row(record, run, columns) for record in records)
 
 
-def _row(record: DocumentRecord, run: RunRow, role_columns: tuple[str, ...]) -> ExportRow:
+def _row(record: DocumentRecord, run: RunRow, columns: _Columns) -> ExportRow:
     items = run.settings.codebook.items
     decided = [item for item in items if item in record.reviews]
     return ExportRow(
@@ -205,7 +219,9 @@ def _row(record: DocumentRecord, run: RunRow, role_columns: tuple[str, ...]) -> 
         sources=dict.fromkeys(record.values, VERDICT) | dict.fromkeys(decided, REVIEW),
         evidence=_evidence(record),
         roles=run.settings.specs,
-        role_columns=role_columns,
+        role_columns=columns.roles,
+        source_columns=columns.source,
+        field_names=columns.fields,
         reasons={item: reason for item, reason in record.unresolved.items() if item not in record.reviews},
         models=_models(record),
         reviewers=_reviewers(record, items),

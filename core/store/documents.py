@@ -248,6 +248,22 @@ class Documents(Repository):
         )
         return [Rejected(*row) for row in rows]
 
+    def column_names(self, run_ids: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the source columns of the documents of these runs, and their text fields after the first one.
+
+        Both are in order of appearance. The source columns of a document that was not read from a table are its fields.
+        """
+        rows = self._connection.rows(
+            "SELECT json_keys(source), field, json_keys(context) FROM documents WHERE id IN "
+            "(SELECT document_id FROM run_documents WHERE list_contains($runs::VARCHAR[], run_id)) "
+            "GROUP BY ALL ORDER BY min(position)",
+            {"runs": list(run_ids)},
+        )
+        source = dict.fromkeys(
+            name for columns, field, context in rows for name in columns or ((field, *context) if field else ())
+        )
+        return tuple(source), tuple(dict.fromkeys(name for _, _, context in rows for name in context))
+
     def _select(
         self, tail: str, params: list[Any] | dict[str, Any] | None = None, *, gold: bool = False
     ) -> list[Document]:

@@ -109,6 +109,11 @@ def test_label_studio_control_names_differ_from_text_fields() -> None:
         assert len(set(names)) == len(names)
 
 
+def test_text_fields_have_unique_names() -> None:
+    (task,) = lines(write_prodigy, [row(document=Document("d1", {"review": "a", "text": "b", "text_2": "c"}))])
+    assert {name: task[name] for name in ("text", "text_2", "text_3")} == {"text": "a", "text_2": "c", "text_3": "b"}
+
+
 def test_quotes_of_a_choice_belong_to_the_chosen_label() -> None:
     # Offsets count code points: the family emoji has five, and the accent of "cafe" is a separate one.
     text = "👩‍👩‍👧 at the cafe\u0301\r\nis cheap"

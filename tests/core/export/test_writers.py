@@ -146,9 +146,19 @@ def test_export_without_rows_has_a_header() -> None:
     assert data.startswith(b'\xef\xbb\xbf"document_id","gold_Price"')
 
 
-def test_rows_with_new_columns_are_refused(tmp_path: Path) -> None:
+def test_tables_have_the_source_columns_that_the_rows_name(tmp_path: Path) -> None:
+    named = {"source_columns": ("text", "x", "y")}
+    rows = [row({"text": "a", "y": 2}, **named), row({"text": "b", "x": 1}, 2, **named)]
+    assert [(line["x"], line["y"]) for line in csv_rows(rows)[1]] == [("", "2"), ("1", "")]
+    write("parquet", rows, ASPECTS, tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").select(["x", "y"]).to_pylist() == [
+        {"x": None, "y": 2}, {"x": 1, "y": None},
+    ]  # fmt: skip
+
+
+def test_rows_with_columns_that_the_table_lacks_are_refused(tmp_path: Path) -> None:
     for format in ("csv", "parquet"):
-        with pytest.raises(ExportError, match="Document '2' has columns that the first document does not have: x"):
+        with pytest.raises(ExportError, match="Document '2' has columns that the table does not have: x"):
             write(format, [row({"text": "a"}), row({"text": "b", "x": 1}, 2)], ASPECTS, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 

@@ -8,9 +8,10 @@ import zipfile
 import pyarrow.parquet as pq
 import pytest
 
+from core.documents import Document
 from core.errors import ExportError, UsageError
 from core.runs import RunDetails
-from core.services import export
+from core.services import bundle, export
 from core.services.review import actions, agreement
 
 ANNOTATORS = ("gold", "pred", "reviewed", "extractor", "critic")
@@ -199,6 +200,33 @@ def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     assert export.zipped_files(session, run_id, "argilla") == ["small-r0001.jsonl", "small-r0001.settings.json"]
     assert export.zipped_files(session, run_id, "huggingface") == ["data/train.parquet", "README.md"]
     assert f"- Run {other}: Two only, ecj (".encode() in guide
+
+
+def test_run_over_imports_with_different_columns_is_exported_and_bundled(session, run_id, tmp_path):
+    one = Document("a1", {"text": "Clean."}, source={"id": "a1", "text": "Clean.", "date": "May"})
+    two = Document("b1", {"review": "Loud.", "comment": "!"}, source={"id": "b1", "review": "Loud.", "comment": "!"})
+    bare = Document("c1", {"text": "Far.", "note": "?"})
+    for document in (one, two, bare):
+        session.store.documents.add([document])
+    mixed = session.store.runs.create(session.store.runs.settings(run_id), ["a1", "b1", "c1"]).run_id
+    rows = list(csv.DictReader(io.StringIO(export.export_bytes(session, mixed, "csv").decode("utf-8-sig"))))
+    assert list(rows[0])[:7] == ["id", "text", "date", "review", "comment", "note", "document_id"]
+    assert [(row["date"], row["comment"], row["note"]) for row in rows] == [
+        ("May", "", ""),
+        ("", "!", ""),
+        ("", "", "?"),
+    ]
+    assert len(export.preview(session, mixed, "parquet")) == 3
+    assert len(export.preview(session, run_id, "csv", other_runs=[mixed])) == 6
+    folder = export.export(session, mixed, "huggingface", tmp_path / "out")
+    assert pq.read_table(folder / "data" / "train.parquet").column("comment").to_pylist() == ["", "!", ""]
+    tasks = json.loads(export.export(session, mixed, "label-studio", tmp_path / "tasks.json").read_bytes())
+    assert [task["data"]["comment"] for task in tasks] == ["", "!", ""]
+    assert 'name="comment"' in (tmp_path / "tasks.xml").read_text()
+    export.export(session, mixed, "argilla", tmp_path / "records.jsonl")
+    described = json.loads((tmp_path / "records.settings.json").read_bytes())
+    assert [field["name"] for field in described["fields"]] == ["text", "comment", "note"]
+    bundle.bundle_bytes(session)
 
 
 @pytest.mark.parametrize("format", ["label-studio", "argilla", "prodigy"])
