@@ -4,7 +4,8 @@ Successive halving (Jamieson and Talwalkar 2016, Non-stochastic Best Arm Identif
 AISTATS, algorithm 1): all cells get a few documents, the better half gets twice as many, and so on until the last two
 have all. Deviation: the documents of a rung include those of the rung before, so that no request is repeated.
 
-Progress is stored in the project, so that a sweep resumes after a pause, a crash or a raised budget.
+Progress is stored in the project, so that a sweep resumes after a pause, a crash or a raised budget. The first runs of
+all cells are created before one of them starts: a codebook that is saved later changes none of them.
 """
 
 from __future__ import annotations
@@ -215,7 +216,12 @@ class _SweepRunner:
         drawn = document_samples.project_sample(self.session, self.spec.size, self.spec.seed)
         ids = document_samples.shuffled(drawn.ids, self.spec.seed)
         remaining = tuple(range(len(grid)))
-        for rung, size in enumerate(rung_sizes(len(grid), self.spec.size)):
+        sizes = rung_sizes(len(grid), self.spec.size)
+        for cell in grid:
+            with suppress(MootError):  # raised again and noted when the cell runs
+                self._find_or_create_run(0, cell, ids, sizes[0])
+        self._save_progress()
+        for rung, size in enumerate(sizes):
             scores: dict[int, float | None] = {}
             for number in remaining:
                 run = self._run_cell(rung, grid[number], ids, size)
@@ -229,21 +235,13 @@ class _SweepRunner:
         if self.stop_event.is_set():
             raise _Paused("paused by the user")
         store = self.session.store.runs
-        key = f"{rung}/{cell.number}"
-        run_ids: dict[str, str] = self.progress.setdefault("runs", {})
-        row = store.get(run_ids[key]) if key in run_ids else None
+        self.progress.get("problems", {}).pop(str(cell.number), None)
         try:
-            if row is None:
-                settings = cell_settings(self.session, self.spec, cell).model_copy(
-                    update={"budget_usd": self._remaining_budget()}
-                )
-                row = store.create(settings, ids[:size], purpose="lab")
-                self._freeze_examples(row, run_ids.values(), ids)
-                run_ids[key] = row.run_id
-            elif row.state != "done" and (remaining := self._remaining_budget()) is not None:
-                store.raise_budget(row.run_id, (row.cost_usd or 0.0) + remaining)
+            row = self._find_or_create_run(rung, cell, ids, size)
             if row.state == "done":
                 return row
+            if (remaining := self._remaining_budget()) is not None:
+                store.raise_budget(row.run_id, (row.cost_usd or 0.0) + remaining)
             self.progress["now"] = row.run_id
             self._save_progress()
             future = self.session.start_or_resume(row.run_id, retry_failed=True)
@@ -264,6 +262,21 @@ class _SweepRunner:
                 raise _BudgetSpent(self._describe_cost())
             raise _Paused(ended.message or ended.state)
         return ended
+
+    def _find_or_create_run(self, rung: int, cell: Cell, ids: list[str], size: int) -> RunRow:
+        """Return the run of a cell on the first documents; on later rungs with the settings of the cell's first run."""
+        store = self.session.store.runs
+        run_ids: dict[str, str] = self.progress.setdefault("runs", {})
+        key, first_key = f"{rung}/{cell.number}", f"0/{cell.number}"
+        if key in run_ids and (row := store.get(run_ids[key])) is not None:
+            return row
+        first = store.get(run_ids[first_key]) if first_key in run_ids else None
+        settings = first.settings if first else cell_settings(self.session, self.spec, cell)
+        budget = sweep_budget(self.spec, self.progress)
+        row = store.create(settings.model_copy(update={"budget_usd": budget}), ids[:size], purpose="lab")
+        self._freeze_examples(row, run_ids.values(), ids)
+        run_ids[key] = row.run_id
+        return row
 
     def _freeze_examples(self, run: RunRow, earlier: Iterable[str], ids: Sequence[str]) -> None:
         """Let all runs of the sweep show the same examples, none of the documents with these ids."""

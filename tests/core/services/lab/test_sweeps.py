@@ -119,6 +119,41 @@ def test_all_runs_of_a_sweep_show_the_same_examples(tmp_path):
         assert [set(example_pool(session.store, run)) for run in runs] == [pool] * 5
 
 
+def test_codebook_saved_while_a_sweep_runs_changes_none_of_its_runs(session, monkeypatch):
+    start, book = session.start_or_resume, codebooks.current(session)
+
+    def start_after_edit(run_id, **options):
+        latest = codebooks.current(session)
+        codebooks.save(session, codebooks.change(latest, guideline=f"{latest.guideline} Read twice."))
+        return start(run_id, **options)
+
+    monkeypatch.setattr(session, "start_or_resume", start_after_edit)
+    slot, names = two_judges(session)
+    row = sweeps.start_sweep(session, spec(versions={slot: names}, params={"extra_rounds": [0, 1]}, size=8))
+    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+    done = sweeps.find_sweep(session, row.sweep)
+    assert done.state == "done"
+    runs = [session.run(run_id) for run_id in done.progress["runs"].values()]
+    assert [run.documents for run in runs] == [4, 4, 4, 4, 8, 8]
+    assert {run.settings.codebook for run in runs} == {book}
+    assert codebooks.current(session) != book
+
+
+def test_problem_of_a_cell_is_removed_when_the_cell_succeeds(session, monkeypatch):
+    slot, names = two_judges(session)
+    row = session.store.lab.begin_sweep(SPEC.dump_python(spec(versions={slot: names}, size=5), mode="json"))
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "start_or_resume", Mock(side_effect=UsageError("The model is missing.")))
+        sweeps.resume_sweep(session, row)
+        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+    failed = sweeps.find_sweep(session, row.sweep)
+    assert [ranked.problem for ranked in sweeps.rank_cells(session, failed)] == ["The model is missing."] * 2
+    sweeps.resume_sweep(session, failed)
+    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+    ranking = sweeps.rank_cells(session, sweeps.find_sweep(session, row.sweep))
+    assert [(ranked.documents, ranked.problem) for ranked in ranking] == [(5, "")] * 2
+
+
 def test_sweep_over_an_unknown_parameter_does_not_start(session):
     with pytest.raises(UsageError, match="ecj has no parameter 'round'"):
         sweeps.start_sweep(session, spec(params={"round": [1, 2]}))
