@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.scriptrunner import StopException
 
+from app import context
 from app.screens.runs import table
 from app.widgets.run_picker import selected_run
 from core.services.evaluation import run_data
@@ -142,7 +144,28 @@ def test_new_table_has_the_current_selection_after_an_interrupted_run_without_a_
         patch.setattr("app.widgets.elements.line", interrupt)
         at.text_input(key="runs_filter").set_value("no such run").run()
     at.text_input(key="runs_filter").set_value("").run()
+    assert json.loads(leaderboard_proto(at).json)[0]["selected"] == [run.run_id]
+
+
+def leaderboard_proto(at):
     (element,) = (
         component for component in at.get("bidi_component") if component.proto.component_name == "moot_leaderboard"
     )
-    assert json.loads(element.proto.json)[0]["selected"] == [run.run_id]
+    return element.proto
+
+
+def test_changes_of_a_project_are_not_applied_to_the_runs_of_another(session):
+    other = context.workspace().open(session.path.with_name("letters.duckdb"))
+    fill(other)
+    run_id = finished(session).run_id
+    assert finished(other).run_id == run_id
+    at = open_page("runs")
+    at.selectbox(key="project_switcher").set_value(session.path).run()
+    changes = [{"number": 1, "id": run_id, "name": "Best"}]
+    sent = WidgetState(id=leaderboard_proto(at).id, json_value=json.dumps({"changes": changes}))
+    for shown in (session, other):  # the browser sends the state of the table again with each request
+        at.selectbox(key="project_switcher").set_value(shown.path).run()
+        states = at._tree.get_widget_states()
+        states.widgets.append(sent)
+        at._run(states)
+    assert [project.run(run_id).details.name == "Best" for project in (session, other)] == [True, False]

@@ -29,7 +29,6 @@ from core.services.runs import configuration as configurations
 from core.services.runs import rerun
 
 _LEADERBOARD = component("leaderboard")
-KEY = "runs-table"
 MOST_COMPARED = 6
 
 
@@ -91,12 +90,13 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
             return shown
         columns = table.headings(shown, all_of_them=extent == "all")
         selection = {"selected": state.runs.selected, "cleared": state.runs.cleared}
+        key = f"runs-table-{session.path}"  # another project may have runs with the same ids
         _LEADERBOARD(
-            key=KEY,
+            key=key,
             data=table.table_data(shown, columns, figures) | selection,
-            on_selected_change=_selected,
-            on_open_change=_opened,
-            on_changes_change=lambda: _changed(session),
+            on_selected_change=lambda: _selected(key),
+            on_open_change=lambda: _opened(key),
+            on_changes_change=lambda: _changed(session, key),
         )
     return shown
 
@@ -107,21 +107,21 @@ def _matches(row: LeaderboardRow, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _selected() -> None:
-    selected = reported(KEY, "selected") or {}
+def _selected(key: str) -> None:
+    selected = reported(key, "selected") or {}
     if selected.get("cleared") == state.runs.cleared:  # else the table had not emptied its selection yet
         state.runs.selected = tuple(map(str, selected["ids"]))
 
 
-def _opened() -> None:
-    if run_id := reported(KEY, "open"):
+def _opened(key: str) -> None:
+    if run_id := reported(key, "open"):
         state.run_id = str(run_id)
         state.next_page = "evaluate"
 
 
-def _changed(session: ProjectSession) -> None:
+def _changed(session: ProjectSession, key: str) -> None:
     """Apply the changes of names and pins that the table has sent since the last time."""
-    for change in reported(KEY, "changes") or ():
+    for change in reported(key, "changes") or ():
         if change["number"] <= state.runs.applied:
             continue
         changed = {name: change[name] for name in ("name", "pinned") if name in change}
