@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import Any
+
+import numpy as np
 
 from core.documents import Document, Rejected, Value
 from core.store.database import Cursor
@@ -53,6 +56,12 @@ that exchange their gold would then go unnoticed.
 """
 STATE = f"""(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_MARK} FROM gold)"""
 """Columns that differ whenever the documents or their gold may."""
+_TEXT_DIGESTS = """
+SELECT document_id, coalesce(sha256(text), digest, '') AS digest
+FROM (SELECT document_id FROM events WHERE document_id IS NOT NULL
+      UNION SELECT document_id FROM run_documents UNION SELECT document_id FROM run_precedents)
+LEFT JOIN documents ON id = document_id LEFT JOIN replaced_texts USING (document_id)"""
+"""SQL of the ids with runs or reviews, with the digest of the text that they are about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +91,38 @@ class Documents(Repository):
 
         A document that already exists stays as it is and counts as ``repeated``; gold that it lacks is added. Gold
         values that differ from the stored ones are ignored and count as ``gold_conflicts``. With ``replace``, all
-        stored documents and gold are deleted in the same transaction; runs and reviews stay. ``counts`` of the returned
-        import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``; with ``replace`` also
-        ``replaced``. ``progress`` is called with the number of documents read so far. Nothing is stored if the iterable
+        stored documents and gold are deleted in the same transaction. Runs and reviews stay, but never apply to another
+        text: documents whose id has some of another text get one of ``new_ids``. ``counts`` of the returned import has
+        ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``; with ``replace`` also ``replaced`` and
+        ``new_ids``. ``progress`` is called with the number of documents read so far. Nothing is stored if the iterable
         raises.
         """
         at = time.time()
         chunks, read = _read_chunks(documents, progress)
 
         def run(cursor: Cursor) -> Import:
+            tables = chunks
+            new_ids: Mapping[str, str] = {}
             if replace:
+                cursor.execute(f"INSERT OR REPLACE INTO replaced_texts {_TEXT_DIGESTS}")
+                known = dict(cursor.execute("SELECT document_id, digest FROM replaced_texts").fetchall())
+                texts = {id: text for table, _ in chunks for id, text in zip(table["id"], table["text"], strict=True)}
+                new_ids = _new_ids(known, texts)
+                tables = [
+                    (_with_new_ids(rows, "id", new_ids), _with_new_ids(gold, "document_id", new_ids))
+                    for rows, gold in chunks
+                ]
                 cursor.execute("DELETE FROM gold")
                 cursor.execute("DELETE FROM documents")
             number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
-            added = sum(_add_chunk(cursor, number, *chunk) for chunk in chunks)
-            conflicts = sum(_complete_gold(cursor, gold) for _, gold in chunks) if added < read else 0
+            added = sum(_add_chunk(cursor, number, *table) for table in tables)
+            conflicts = sum(_complete_gold(cursor, gold) for _, gold in tables) if added < read else 0
             counts = {
                 "documents": added,
                 "repeated": read - added,
                 "gold_conflicts": conflicts,
                 "rejected": len(rejected),
-            } | ({"replaced": True} if replace else {})
+            } | ({"replaced": True, "new_ids": len(new_ids)} if replace else {})
             add_row(cursor, "imports", number, file_name, at, dump(options or {}), dump(counts))
             insert(
                 cursor,
@@ -212,6 +232,15 @@ class Documents(Repository):
         known = set(self._connection.column("SELECT id FROM documents WHERE id IN (SELECT unnest(?))", [list(ids)]))
         return [id for id in ids if id not in known]
 
+    def new_ids(self, documents: Iterable[Document]) -> dict[str, str]:
+        """Return a new id for each of these documents whose id has runs or reviews of another text.
+
+        It is the first of ``id (2)``, ``id (3)`` and so on that does not belong to another text. A text that is
+        imported again thus gets its earlier id.
+        """
+        known = dict(self._connection.rows(_TEXT_DIGESTS))
+        return _new_ids(known, {clean(document.id): clean(document.text) for document in documents}) if known else {}
+
     def get(self, document_id: str) -> Document | None:
         """Return one document with its gold, or None."""
         return next(iter(self.load([document_id])), None)
@@ -289,6 +318,25 @@ def document_of(row: Sequence[Any], gold: Mapping[str, Mapping[str, Value]]) -> 
 def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> int:
     """Add documents inside a transaction of the writer, without an import; return how many did not exist before."""
     return _add_chunk(cursor, None, *_tables(documents)) if documents else 0
+
+
+def _new_ids(digests: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
+    """Return a new id for each document whose id has another digest than its text."""
+    taken = set(texts)
+    new_ids: dict[str, str] = {}
+    for id, text in texts.items():
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if digests.get(id, digest) == digest:
+            continue
+        candidates = (f"{id} ({number})" for number in count(2))
+        new_ids[id] = next(new for new in candidates if new not in taken and digests.get(new, digest) == digest)
+        taken.add(new_ids[id])
+    return new_ids
+
+
+def _with_new_ids(table: Columns, column: str, new_ids: Mapping[str, str]) -> Columns:
+    ids = np.array([new_ids.get(id, id) for id in table[column]], dtype=np.object_)
+    return {**table, column: ids}
 
 
 def _search_text(search: str | None) -> str | None:

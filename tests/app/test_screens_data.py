@@ -16,6 +16,7 @@ from core.codebook import load_yaml
 from core.documents import Document
 from core.services import projects
 from core.services.project_session import ProjectSession
+from core.store.reviews import Decision
 from tests.app.studio import HOSTILE, NAVIGATION, button, html, open_page, studio, until_shown
 
 CSV = f"""id,text,Food,Service
@@ -244,11 +245,14 @@ def test_file_is_read_by_path(session: ProjectSession, tmp_path: Path) -> None:
 def test_import_into_a_project_with_documents(session: ProjectSession) -> None:
     button(upload(b"id,text\n1,one\n2,two\n"), "Import 2")
     at = upload(b"id,text\n2,zwei\n3,drei\n")
-    assert "already has a document &#x27;2&#x27; with a different text" in html(at)
+    assert "has or had a document &#x27;2&#x27; with a different text" in html(at)
     assert next(button for button in at.button if button.key == "data-import").disabled
+    session.store.reviews.record([Decision("2", status="Submitted")], actor="me")
     at.segmented_control(key="data-destination").set_value("replace").run()
+    assert "1 document gets a new id, such as 7 (2)" in html(at)
     button(at, "Import 2")
-    assert [document.text for document in session.store.documents.page()] == ["zwei", "drei"]
+    assert "1 document got a new id" in html(at)
+    assert {document.id: document.text for document in session.store.documents.page()} == {"2 (2)": "zwei", "3": "drei"}
     assert html(at).count("moot-line") >= 2  # both imports are listed
 
 

@@ -188,7 +188,7 @@ class ImportPage:
         preview, error = None, None
         with st.spinner("Building the preview", show_time=True):
             try:
-                preview = self.pending.preview(self.codebook, self.session if self.draft.destination == "add" else None)
+                preview = self.pending.preview(self.codebook, self.session if self.draft.destination != "new" else None)
             except MootError as problem:
                 error = problem
         with slot:
@@ -214,7 +214,7 @@ class ImportPage:
                     self.new_codebook(preview)
                 line(" ".join(self.draft.mapping.reasons), "q xs")
         with right:
-            self.destination()
+            self.destination(preview)
             if preview is not None:
                 gold = gold_counts(preview.profile.gold, preview.codebook)
                 overview.distribution_charts(gold, preview.profile.words, preview.built.with_gold)
@@ -255,7 +255,7 @@ class ImportPage:
             self.row_options(preview.built.duplicate_texts, preview.built.empty_texts)
             if preview.conflicts:
                 words = "Replace its documents, choose another id column, or create a new project."
-                conflict = f"The project already has a document '{preview.conflicts[0]}' with a different text"
+                conflict = f"The project has or had a document '{preview.conflicts[0]}' with a different text"
                 notice("error", conflict, words)
             elif preview.existing:
                 existing = f"{format_count(preview.existing, 'document')} {plural(preview.existing, 'is', 'are')}"
@@ -330,7 +330,7 @@ class ImportPage:
         tags(codebook.labels)
         line(preview.keyword_note, "q xs")
 
-    def destination(self) -> None:
+    def destination(self, preview: ImportPreview | None) -> None:
         """Ask where to import the documents, if there is a choice."""
         session = self.session
         count = count_documents(session) if session is not None else 0
@@ -352,8 +352,14 @@ class ImportPage:
                 if not state.data.new_project:
                     state.data.new_project = projects.free_name(self.draft.files[0][0])
                 st.text_input("Project name", key=DataState.new_project.key)
-            elif self.draft.destination == "replace" and session is not None and session.latest_run():
-                notice("warn", "Runs and reviews stay", "Those of documents that no longer exist are hidden.")
+            elif self.draft.destination == "replace" and session is not None:
+                renamed = preview.new_ids if preview is not None else 0
+                words = "Those of documents that no longer exist are hidden."
+                if renamed:
+                    words += f" {format_count(renamed, 'document')} {plural(renamed, 'gets', 'get')} a new id, such as "
+                    words += "7 (2), because the id has runs or reviews of a different text."
+                if renamed or session.latest_run():
+                    notice("warn", "Runs and reviews stay", words)
 
     def start(self, preview: ImportPreview) -> None:
         """Start the import job. Raises UsageError for an impossible project name."""
@@ -401,6 +407,9 @@ def show_job(pending: PendingImport, job: Job[Any]) -> None:
         sentences.append(f"{format_count(rejected, 'row')} rejected.")
     if repeated := counts["repeated"]:
         sentences.append(f"{format_count(repeated, 'document')} existed already; missing gold labels were added.")
+    if renamed := counts.get("new_ids"):
+        because = "because runs or reviews of a different text have the id"
+        sentences.append(f"{format_count(renamed, 'document')} got a new id, {because}.")
     if conflicts := counts["gold_conflicts"]:
         differ = f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')}"
         sentences.append(f"{differ} from the project's gold, which stays.")

@@ -91,7 +91,9 @@ class ImportPreview:
     """Documents that the project already has, by id. They stay as they are and gain the gold that they lack, unless
     all documents are replaced."""
     conflicts: tuple[str, ...] = ()
-    """Ids of existing documents whose text differs, at most ``MAX_CONFLICTS``."""
+    """Ids that the project has or had for a different text, at most ``MAX_CONFLICTS``."""
+    new_ids: int = 0
+    """Documents that get a new id when they replace all documents: their id has runs or reviews of another text."""
     keyword_note: str = ""
     """The origin of the keywords of a new codebook."""
 
@@ -332,20 +334,20 @@ def preview_import(
             used, note = codebooks.prefill(codebook_from_gold(draft.table, draft.mapping, name=draft.stem))
         new_codebook = used is not None
     built = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
-    existing = 0
+    existing = new_ids = 0
     conflicts: tuple[str, ...] = ()
     if session is not None and draft.destination == "add":
         existing, conflicts = _compare_with_stored(session, built.documents)
-    return ImportPreview(draft, built, used, new_codebook, existing, conflicts, note)
+    elif session is not None and draft.destination == "replace":
+        new_ids = len(session.store.documents.new_ids(built.documents))
+    return ImportPreview(draft, built, used, new_codebook, existing, conflicts, new_ids, note)
 
 
 def _compare_with_stored(session: ProjectSession, documents: Sequence[Document]) -> tuple[int, tuple[str, ...]]:
-    """Return how many documents the project already has, and the ids of those whose text differs."""
-    if not session.store.documents.count():
-        return 0, ()
+    """Return how many documents the project already has, and the ids that it has or had for a different text."""
     stored_ids = set(session.store.documents.ids())
     shared = [document for document in documents if document.id in stored_ids]
-    conflicts: list[str] = []
+    conflicts = [id for id in session.store.documents.new_ids(documents) if id not in stored_ids]
     for start in range(0, len(shared), CHUNK):
         chunk = shared[start : start + CHUNK]
         stored = {
@@ -367,7 +369,8 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
     """Write the documents of a preview to the project, with its rejected rows; return what was stored.
 
     A codebook that was made from the gold columns is saved as a version. Raises InputError if no row can be used, and
-    if the project has one of the documents with a different text (unless all documents are replaced).
+    if the project has or had one of the documents with a different text. If all documents are replaced, those with
+    runs or reviews of a different text get new ids instead.
     """
     report = progress or (lambda _share, _step: None)
     report(0.0, "Checking")
@@ -377,7 +380,7 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
         _, conflicts = _compare_with_stored(session, documents)
         if conflicts:
             raise InputError(
-                f"{session.path.name} already has a document '{conflicts[0]}' with a different text.",
+                f"{session.path.name} has or had a document '{conflicts[0]}' with a different text.",
                 "Replace all documents, use another id column, or use another project.",
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.documents import Document, Rejected
-from tests.core.store.helpers import fill_randomly, make_documents
+from tests.core.store.helpers import fill_randomly, make_documents, make_settings, record_review, set_status
 
 
 def test_document_round_trip_keeps_every_field(project):
@@ -114,6 +114,34 @@ def test_replacing_removes_the_earlier_documents(project):
     project.store.documents.add([], replace=True)
     assert project.store.documents.count() == 0
     assert len(project.store.documents.imports()) == 3
+
+
+def test_reviews_never_apply_to_a_replacing_document_with_another_text(project):
+    def replace(*texts):
+        gold = {"gold": {"a": True}}
+        rows = [Document(str(n), {"text": text}, gold=gold) for n, text in enumerate(texts, 1)]
+        new_ids = project.store.documents.new_ids(rows)
+        assert project.store.documents.add(rows, replace=True).counts["new_ids"] == len(new_ids)
+        assert project.store.documents.with_gold() == len(rows)
+        return {document.id: document.text for document in project.store.documents.page()}
+
+    def examples():
+        return [(example.document_id, example.text) for example in project.store.classifiers.training_examples()]
+
+    first = replace("old", "same", "run only", "untouched")
+    assert first == {"1": "old", "2": "same", "3": "run only", "4": "untouched"}
+    project.store.runs.create(make_settings(), ["3"])
+    for id in "12":
+        record_review(project.store.reviews, id, "a", None, True, actor="me")
+        set_status(project.store.reviews, id, "Submitted", actor="me")
+    changed = replace("new", "same", "other", "other")
+    assert changed == {"1 (2)": "new", "2": "same", "3 (2)": "other", "4": "other"}
+    assert examples() == [("2", "same")]
+    record_review(project.store.reviews, "1 (2)", "a", None, False, actor="me")
+    assert replace("newest") == {"1 (3)": "newest"}
+    assert replace("new") == {"1 (2)": "new"}, "A text gets the id of its reviews again."
+    assert list(replace("old", "same")) == ["1", "2"]
+    assert examples() == [("1", "old"), ("2", "same")]
 
 
 def test_pages_and_search_return_the_expected_documents(project):

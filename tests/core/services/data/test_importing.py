@@ -20,6 +20,7 @@ from core.services.data import importing, overview
 from core.services.data.importing import MAX_PENDING, ImportDraft, ImportOptions, PendingImports, read_files
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
+from core.store.reviews import Decision
 from tests.core.ingest.conftest import make_xlsx
 
 CODEBOOK = load_yaml("labels: [{name: Food}, {name: Service}]")
@@ -162,10 +163,27 @@ def test_new_documents_are_added_and_changed_documents_are_refused(session: Proj
 
     other = importing.read_files([("c.csv", b"id,text\n3,drei\n")])
     assert importing.preview_import(other, None, session).conflicts == ("3",)
-    with pytest.raises(InputError, match="already has a document '3' with a different text"):
+    with pytest.raises(InputError, match="has or had a document '3' with a different text"):
         importing.store_documents(session, preview(session, other))
     importing.store_documents(session, preview(session, replace(other, destination="replace")))
     assert [document.text for document in overview.document_page(session)[1]] == ["drei"]
+
+
+def test_removed_document_with_reviews_keeps_its_id(session: ProjectSession) -> None:
+    def texts(*rows: str) -> ImportDraft:
+        draft = importing.read_files([("a.csv", "\n".join(["text", *rows]).encode())])
+        return replace(draft, mapping=ColumnMapping("text"))
+
+    importing.store_documents(session, preview(session, texts("first text", "second text")))
+    session.store.reviews.record([Decision("2", status="Submitted")], actor="me")
+    importing.store_documents(session, preview(session, replace(texts("first text"), destination="replace")))
+    other = texts("first text", "other text")
+    assert preview(session, other).conflicts == ("2",)
+    with pytest.raises(InputError, match="has or had a document '2' with a different text"):
+        importing.store_documents(session, preview(session, other))
+    assert preview(session, replace(other, destination="replace")).new_ids == 1
+    importing.store_documents(session, preview(session, texts("first text", "second text")))
+    assert session.store.documents.ids() == ["1", "2"]
 
 
 def test_import_without_usable_rows_is_an_error(session: ProjectSession) -> None:

@@ -383,10 +383,15 @@ def test_scores_of_a_choice(project):
     assert report["labels"]["Politics"]["f1"] is None
 
 
+STORY = "a b c d"
+
+
 def rating_run(project):
     """Store a rating run on four documents with one rating a point too high."""
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
-    project.store.documents.add(Document(f"r{n}", {"text": "t"}, gold={"gold": {"c": n}}) for n in range(1, 5))
+    project.store.documents.add(
+        Document(f"r{n}", {"text": STORY[: 2 * n - 1]}, gold={"gold": {"c": n}}) for n in range(1, 5)
+    )
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, [f"r{n}" for n in range(1, 5)])
 
@@ -405,9 +410,8 @@ def test_scores_of_a_rating(project):
 
 def test_overlap_with_another_field_survives_replaced_documents(project):
     run_id = rating_run(project)
-    story = "a b c d"
     kept = [
-        Document(f"r{n}", {"text": story[: 2 * n - 1], "story": story}, gold={"gold": {"c": n}}) for n in range(2, 5)
+        Document(f"r{n}", {"text": STORY[: 2 * n - 1], "story": STORY}, gold={"gold": {"c": n}}) for n in range(2, 5)
     ]
     project.store.documents.add(kept, replace=True)
     result = report_of(sample_world.session_on(project), run_id)["overlap"]["story"]["labels"]["Clarity"]
