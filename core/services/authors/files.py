@@ -137,7 +137,11 @@ def import_chats(session: ProjectSession, path: Path) -> int:
 
 
 def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: list[str]) -> list[Entry]:
-    """Return the entries of one line. Raises ValueError for unknown labels, answers and annotators."""
+    """Return the entries of one line.
+
+    Raises ValueError for unknown labels, answers and annotators, for a second question about a label, and for empty or
+    repeated options.
+    """
     messages = [Message(message.role, mask(message.text, names).text) for message in row.messages]
     if messages[-1].role != "author":
         raise ValueError("the last message is not the author's")
@@ -153,6 +157,11 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
         )
         if feature is None:
             raise ValueError(f"the codebook has no label '{question_row.label}'")
+        if feature.item in predictions:
+            raise ValueError(f"the label '{question_row.label}' has two questions")
+        names_of_options = [normalise(option) for option in question_row.options]
+        if "" in names_of_options or len({*names_of_options}) < len(names_of_options):
+            raise ValueError(f"'{question_row.question}' has an empty or repeated option")
         question = Question(
             f"{id}/{feature.item}", id, feature.item, question_row.question, question_row.options,
             question_row.predicted,

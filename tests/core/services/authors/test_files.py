@@ -61,6 +61,20 @@ def test_number_of_answers_is_limited(session: ProjectSession) -> None:
         import_one(session, questions=[YES_NO | {"annotators": {f"g{n}": "A" for n in range(101)}}])
 
 
+@pytest.mark.parametrize("options", [["Good", "good"], ["Yes", " yes "], ["Good", ""], ["Good", "#"]])
+def test_empty_or_repeated_option_is_refused(session: ProjectSession, options: list[str]) -> None:
+    with pytest.raises(InputError, match="has an empty or repeated option"):
+        import_one(session, questions=[YES_NO | {"options": options, "predicted": None}])
+    assert session.store.documents.ids() == []
+
+
+def test_second_question_about_a_label_is_refused(session: ProjectSession) -> None:
+    second = YES_NO | {"label": YES_NO["label"].upper()}
+    with pytest.raises(InputError, match="has two questions"):
+        import_one(session, questions=[YES_NO, second])
+    assert session.store.documents.ids() == []
+
+
 def test_formulas_are_escaped_in_the_export(session: ProjectSession) -> None:
     question = YES_NO | {"annotators": {"=1+1": "A"}}
     import_one(session, author='=HYPERLINK("http://evil")', conversation="@SUM(1)", questions=[question])
