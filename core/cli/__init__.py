@@ -15,7 +15,7 @@ import click
 from core import __version__
 from core.cli import console
 from core.cli.studio import Shown, launch, write_desktop_entry
-from core.errors import MootError
+from core.errors import MootError, UsageError
 from core.formatting import format_number
 
 COMMANDS = {
@@ -82,15 +82,20 @@ def main(context: click.Context, project: Path | None, port: int | None, shown: 
     Without a command, open the studio.
     """
     os.umask(0o077)  # everything that Moot creates is for this user alone
-    if context.invoked_subcommand is None:
+    command = context.invoked_subcommand
+    context.obj = {"project": project, "port": port, "shown": shown}
+    if command is None:
         launch(project, port, shown or "browser")
+    elif command != "studio" and any(context.obj.values()):
+        raise UsageError(f"Options before {command} are for the studio.", f"Write them after {command}.")
 
 
 @main.command("studio", epilog=console.help_examples("moot studio --project reviews.duckdb", "moot studio --window"))
 @_studio_options
-def studio(project: Path | None, port: int | None, shown: Shown | None) -> None:
-    """Open the studio in the browser."""
-    launch(project, port, shown or "browser")
+@click.pass_obj
+def studio(before: dict[str, Any], project: Path | None, port: int | None, shown: Shown | None) -> None:
+    """Open the studio in the browser. Options may also stand before the command."""
+    launch(project or before["project"], port or before["port"], shown or before["shown"] or "browser")
 
 
 @main.command("desktop-entry")

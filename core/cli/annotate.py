@@ -191,14 +191,16 @@ def warn_ignored_options(
     workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given_options: set[str]
 ) -> None:
     """Warn about ``given_options`` that do not apply to a resumed run, whose settings are frozen."""
-    before = console.known_run(workspace.open(path, create=False), run_id).settings
+    run = console.known_run(workspace.open(path, create=False), run_id)
     try:
         new_settings = planning.build_settings(
             plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models
         )
     except MootError:
         return  # the options are not used, so their errors do not matter
-    ignored = [option for option in rerun.differing_options(before, new_settings) if option in given_options]
+    ignored = [option for option in rerun.differing_options(run.settings, new_settings) if option in given_options]
+    if options["limit"] is not None and options["limit"] < run.documents and not options["extend"]:
+        ignored.append("--limit")
     if ignored:
         console.print_message(
             f"{run_id} resumes with its original settings; {join_names(ignored)} {plural(len(ignored), 'is', 'are')} "

@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from core.cli import console
+from core.documents import VERDICT
+from core.errors import UsageError
 from core.formatting import format_count, format_money, format_number, format_tokens, join_names, plural
 
 SHOWN = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", "bias", "alpha")
@@ -78,12 +80,16 @@ def evaluate_command(
     with console.open_session(project) as session:
         rows = [console.known_run(session, run) for run in runs] if runs else session.store.runs.all()
         annotator = check_annotator(session, rows, annotator)
+        if page is not None and not rows:
+            raise UsageError("The project has no run to report.", "Start one with moot annotate.")
+        if page is not None and annotator != VERDICT:
+            raise UsageError("The report of --html is about the verdicts.", "Leave out --annotator or --html.")
         reports = [full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon) for row in rows]
         for report in reports if prepass is not None else ():
             parts = ambiguity.scores_by_ambiguity(session, report["run_id"], str(prepass), theta, annotator, reference)
             report["ambiguity"] = {"prepass": prepass, "theta": theta, **ambiguity.to_json(parts)}
         recommended = role_models(session, rows, reference)
-        if page is not None and rows:
+        if page is not None:
             save_html_report(session, rows[-1], page, reference)
             console.print_message(f"report written to {page}")
     if as_json:

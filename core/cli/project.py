@@ -58,12 +58,13 @@ def runs_command(project: Path, as_json: bool) -> None:
 def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path) -> None:
     """Export runs, a project, a codebook or a classifier.
 
-    The format bundle contains the whole project.
+    The format bundle contains the whole project, so --run does not limit it.
     """
     from core.services import bundle, classifier, export
     from core.services.codebooks import codebook
 
     with console.open_session(project) as session:
+        run_ids = [console.known_run(session, run).run_id for run in runs]
         if form.strip().lower() == bundle.NAME:
             bundle.write_bundle(session, output)
         elif form.strip().lower() == codebook.EXPORT_FORMAT:
@@ -71,7 +72,7 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
         elif form.strip().lower() == classifier.EXPORT_FORMAT:
             classifier.save(session, output)
         else:
-            first, *others = [console.known_run(session, run).run_id for run in runs or (None,)]
+            first, *others = run_ids or [console.known_run(session, None).run_id]
             export.export(session, first, form, output, other_runs=others)
     console.print_message(f"exported to {output}")
 

@@ -73,6 +73,7 @@ def differing_options(before: RunSettings, wanted: RunSettings) -> list[str]:
             "--model": (before.specs, wanted.specs),
             "--param": (_parameters(before), _parameters(wanted)),
             "--seed": (before.seed, wanted.seed),
+            "--prompt": (before.templates, wanted.templates),
         }
     pairs["--engine"] = (before.engine.name, wanted.engine.name)
     pairs["--concurrency"] = (before.concurrency, wanted.concurrency)

@@ -20,6 +20,7 @@ def test_exported_bundle_can_be_imported(tmp_path: Path) -> None:
     assert moot("runs", "--project", again, "--json").json == moot("runs", "--project", project, "--json").json
     resumed = annotate(tmp_path, "--resume", run_id, project="again.duckdb").json
     assert (resumed["calls"], resumed["status"]) == (6, "done")
+    moot("export", "--project", project, "--format", "bundle", "--run", "r9", "--output", packed, code=2)
     moot("import", packed, "--project", again, code=2)
     moot("import", tmp_path / "texts.jsonl", "--project", tmp_path / "other.duckdb", code=2)
     assert not (tmp_path / "other.duckdb").exists()
@@ -40,5 +41,7 @@ def test_export_does_not_overwrite_the_project(tmp_path: Path) -> None:
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert moot("runs", *project, "--json").json["runs"][0]["verdicts"] == 1
+    critic = moot("evaluate", *project, "--annotator", "critic", "--html", tmp_path / "critic.html", code=2)
+    assert "about the verdicts" in critic.stderr
     moot("evaluate", *project, "--html", tmp_path / "p.duckdb.html")
     assert "Hotel aspects" in (tmp_path / "p.duckdb.html").read_text("utf-8")

@@ -161,6 +161,16 @@ def test_resume_reports_options_that_it_ignores(tmp_path: Path) -> None:
     assert "r0001 resumes with its original settings; --codebook, --model and --seed are ignored" in other.stderr
 
 
+def test_resume_reports_a_limit_and_a_prompt_that_it_ignores(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS[:3])
+    (tmp_path / "judge.md").write_text("## user\n{{ document }} {{ extraction }} {{ critique }}", encoding="utf-8")
+    annotate(tmp_path, "--limit", 2)
+    assert "ignored" not in annotate(tmp_path, "--resume", "r0001", "--limit", 2).stderr
+    other = annotate(tmp_path, "--resume", "r0001", "--limit", 1, "--prompt", f"judge={tmp_path / 'judge.md'}")
+    assert "--prompt and --limit are ignored" in other.stderr
+    assert "ignored" not in annotate(tmp_path, "--resume", "r0001", "--extend", "--limit", 1).stderr
+
+
 def test_run_keeps_its_address_and_says_how_to_use_another(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS[:2])
     with mock_llm() as old, mock_llm() as new:

@@ -31,6 +31,24 @@ from tests.servers.running import free_port, wait_for
 ROOT = Path(__file__).resolve().parents[3]
 
 
+def test_options_of_the_studio_may_stand_before_it_but_not_before_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    launched: list[tuple[object, ...]] = []
+    monkeypatch.setattr("core.cli.launch", lambda *options: launched.append(options))
+    moot("--port", "9000", "--no-browser", "studio")
+    moot("--port", "9000", "studio", "--port", "9001")
+    moot("--project", "p.duckdb")
+    moot("studio")
+    project = Path("p.duckdb")
+    assert launched == [
+        (None, 9000, "address"),
+        (None, 9001, "browser"),
+        (project, None, "browser"),
+        (None, None, "browser"),
+    ]
+    refused = moot("--project", "p.duckdb", "doctor", code=2)
+    assert "Write them after doctor." in refused.stderr
+
+
 def test_second_studio_shows_the_open_url_and_ctrl_c_exits_cleanly(tmp_path: Path) -> None:
     project, port = tmp_path / "p.duckdb", free_port()
     url = f"http://127.0.0.1:{port}"
