@@ -262,7 +262,7 @@ def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
     estimate = estimate_accuracy(session, run)
     if estimate.has_interval or estimate.reviewed >= estimate.documents:
         return 0
-    return max(1, min(REVIEWS - estimate.drawn, estimate.documents - estimate.reviewed))
+    return max(1, min(estimate.missing or 1, estimate.documents - estimate.reviewed))
 
 
 def _run_words(run: RunRow | None, state: State | None) -> str:

@@ -174,8 +174,9 @@ def _key_numbers(evaluation: EvaluationReport) -> None:
         notes.append(f"not counted: {format_count(without, 'document')} without {missing}")
     excluded = sum(counted.left_out.values()) - without
     main = main_metric(scores.kind)
-    if excluded and (strict := evaluation.strict.get(main.key)) is not None and strict.value is not None:
-        notes.append(f"{main.name} {format_estimate(strict)} with these as wrong")
+    if evaluation.excluded and (strict := evaluation.strict.get(main.key)) is not None and strict.value is not None:
+        wrong = "these" if evaluation.excluded == excluded else f"the {evaluation.excluded:,} without a verdict"
+        notes.append(f"{main.name} {format_estimate(strict)} with {wrong} as wrong")
     share = f" ({format_percent(excluded / (evaluation.n + excluded))})" if excluded else ""
     notes = notes or ["All documents are scored."]
     metric_strip([*numbers, Metric("Left out", text=f"{excluded:,}{share}", notes=tuple(notes))])

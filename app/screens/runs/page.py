@@ -23,7 +23,6 @@ from core.formatting import format_count
 from core.runs import RunDetails, RunRow
 from core.services.evaluation import compare
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard, leaderboard_references
-from core.services.evaluation.scores import cost_unit
 from core.services.project_session import ProjectSession
 from core.services.runs import configuration as configurations
 from core.services.runs import rerun
@@ -219,7 +218,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
         if not scored:
             line("No run has been scored against this reference.")
             return
-        unit = cost_unit([row.cost for row in scored])
+        unit = scored[0].unit
         points = [
             {
                 "name": row.run.title,

@@ -36,6 +36,8 @@ class LeaderboardRow:
     """number of the group of runs with the same labels and documents, in which costs are compared"""
     efficient: bool = False
     """no other run of the group is as good at a lower cost, nor better at the same cost"""
+    unit: str = "usd"
+    """unit in which costs are compared, as in ``cost_unit``"""
 
     @property
     def main(self) -> Estimate | None:
@@ -64,7 +66,7 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
         groups.setdefault((label_key(run.settings.codebook), document_sets.get(run.run_id)), []).append(index)
     for group, indices in enumerate(groups.values(), start=1):
         for index, best in zip(indices, efficient([points[index] for index in indices]), strict=True):
-            rows[index] = replace(rows[index], group=group, efficient=best)
+            rows[index] = replace(rows[index], group=group, efficient=best, unit=unit)
     return tuple(sorted(rows, key=_rank))
 
 
