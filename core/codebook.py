@@ -194,6 +194,17 @@ class Codebook(_Frozen):
         elif self.scale is None:
             object.__setattr__(self, "scale", Scale())
 
+    def allows(self, item: str, value: object) -> bool:
+        """Return True if an item can have a value; codebooks of another kind or with another scale differ in that."""
+        if item not in self.items:
+            return False
+        if self.kind == "choice":
+            return value in self.label_names
+        if self.kind == "multilabel" or isinstance(value, bool):
+            return self.kind == "multilabel" and isinstance(value, bool)
+        scale = self.scale_of(item)
+        return isinstance(value, int | float) and scale.min <= value <= scale.max
+
     def scale_of(self, item: str) -> Scale:
         """Return the scale of a dimension: its own, else that of the codebook."""
         scale = next((label.scale for label in self.labels if label.id == item), None)

@@ -82,18 +82,20 @@ def example_pool(store: Store, run: RunRow, without: Collection[str] = ()) -> di
 def _unused(store: Store, settings: RunSettings, used: Collection[str]) -> dict[str, dict[str, Value]]:
     """Return the known labels of documents that are neither used nor in the held-out split."""
     labels = store.precedents.labels(settings.codebook.items)
-    for left_out in (*_held_out_ids(store), *used):
-        labels.pop(left_out, None)
-    return labels
+    unused = _of_codebook(labels, settings, {*_held_out_ids(store), *used})
+    return {document: values for document, values in unused.items() if values}
 
 
 def _of_codebook(
     pool: Mapping[str, Mapping[str, Value]], settings: RunSettings, debated: Collection[str]
 ) -> dict[str, dict[str, Value]]:
-    """Return a pool without debated documents and, as a copied one may have others, only with items of the codebook."""
-    items = set(settings.codebook.items)
+    """Return a pool without debated documents and only with values that the codebook allows.
+
+    A copied pool, and labels from before the kind or a scale changed, may have others.
+    """
+    allows = settings.codebook.allows
     return {
-        document: {item: value for item, value in labels.items() if item in items}
+        document: {item: value for item, value in labels.items() if allows(item, value)}
         for document, labels in pool.items()
         if document not in debated
     }

@@ -6,7 +6,7 @@ import getpass
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Evidence, Value, storable
@@ -250,16 +250,7 @@ def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
     """Raise UsageError when an item cannot have a value; None is always valid."""
     if item not in codebook.items:
         raise UsageError(f"The codebook of this run does not have the item '{item}'.", "Open the run's own grid.")
-    if value is None:
-        return
-    fits: dict[Literal["multilabel", "choice", "rating"], bool] = {
-        "multilabel": isinstance(value, bool),
-        "choice": isinstance(value, str) and any(label.id == value for label in codebook.labels),
-        "rating": isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and codebook.scale_of(item).min <= value <= codebook.scale_of(item).max,
-    }
-    if not fits[codebook.kind]:
+    if value is not None and not codebook.allows(item, value):
         raise UsageError(f"{codebook.item_title(item)} cannot have the value {value!r}.", "Choose one of its values.")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.codebook import Scale
 from core.documents import Document
 from core.engine.interfaces import no_examples
 from core.runs import RunRow
@@ -45,6 +46,19 @@ def test_example_pool_contains_labelled_documents_outside_the_run(session: Proje
     run = run_of(session, "g0", "g1")
     assert few_shot_examples.example_pool(session.store, run) == {f"g{n}": {SERVICE: n % 2 == 0} for n in range(2, 6)}
     assert few_shot_examples.example_pool(session.store, run_of(session, *(f"g{n}" for n in range(6)))) == {}
+
+
+def test_values_of_an_earlier_kind_or_scale_are_no_examples(session: ProjectSession) -> None:
+    labels = tuple(label.model_copy(update={"scale": Scale(min=0, max=3)}) for label in BOOK.labels)
+    ratings = BOOK.model_copy(update={"kind": "rating", "labels": labels})
+    settings = run_of(session, "g0").settings.model_copy(update={"codebook": ratings})
+    assert "shows no examples" in few_shot_examples.example_warnings(session.store, settings, ["g0"])[0]
+    set_gold(session.store, {"g1": {"gold": {SERVICE: 4}}, "g2": {"gold": {SERVICE: 3}}, "g3": {"gold": {SERVICE: 0}}})
+    run = session.store.runs.create(settings, ["g0"])
+    assert few_shot_examples.example_pool(session.store, run) == {"g2": {SERVICE: 3}, "g3": {SERVICE: 0}}
+    copied = session.store.runs.create(settings, ["g0"])
+    session.store.precedents.freeze(copied.run_id, {"g4": {SERVICE: True}})
+    assert few_shot_examples.example_pool(session.store, copied) == {"g4": {}}
 
 
 def test_example_pool_is_frozen_with_the_run(session: ProjectSession) -> None:
