@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
+from app.screens.evaluate import confusion
 from app.widgets.metric_tables import undefined_agreement
 from core.codebook import Codebook, Label
 from core.documents import Document
@@ -502,6 +504,65 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     charts.frontier(rows, key="k", unit="usd", quality="q")
     marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
     assert len(set(marks)) == 4
+
+
+def chart_selection(app, key, select, **fields):
+    """Return what the browser sends after a click on a point of a chart."""
+    (chart,) = (element.proto for element in app.get("vega_lite_chart") if element.proto.id.endswith(key))
+    return WidgetState(id=chart.id, string_value=json.dumps({"selection": {select: [fields]}}))
+
+
+def send(app, *sent):
+    """Run the page with these states of widgets, besides those that the page shows."""
+    states = app._tree.get_widget_states()
+    states.widgets.extend(sent)
+    app._run(states)
+    assert not app.exception, [error.value for error in app.exception]
+
+
+def choice_run(project, *names):
+    """Create a run of labels with these names, on documents that are all wrong, with two documents per cell."""
+    labels = tuple(Label(name=name, id=name[0].lower()) for name in names)
+    pairs = [(label.id, other.id) for label in labels for other in labels if label != other] * 2
+    gold = {f"d{n}": {"label": true} for n, (true, _) in enumerate(pairs)}
+    answers = {f"d{n}": both_steps({"label": predicted}) for n, (_, predicted) in enumerate(pairs)}
+    return debates(project, Codebook(kind="choice", labels=labels), gold, answers)
+
+
+def both_steps(values):
+    return values, values
+
+
+def listed_cell(app):
+    (data,) = (
+        json.loads(element.proto.json)[0]
+        for element in app.get("bidi_component")
+        if element.proto.component_name == "moot_document_list"
+    )
+    return data["title"]
+
+
+def test_clicked_cell_of_a_run_is_not_selected_in_a_run_with_other_labels(session, project):
+    first, second = choice_run(project, "Sport", "Politics"), choice_run(project, "Sports", "Politics")
+    app = draw(session, "evaluate", run_id=first)
+    clicked = chart_selection(app, f"evaluate-matrix-{first}", "cell", row="Sport", column="Politics")
+    send(app, clicked)
+    assert listed_cell(app) == "Sport as Politics"
+    app.selectbox(key="evaluate-run").set_value(second)
+    send(app, clicked)
+    assert listed_cell(app) == "Sports as Politics"
+    send(app, chart_selection(app, f"evaluate-matrix-{second}", "cell", row="Sport", column="Politics"))
+    assert listed_cell(app) == "Sports as Politics"
+
+
+def test_another_cell_shows_its_first_documents(session, project, monkeypatch):
+    monkeypatch.setattr(confusion, "SHOWN", 1)
+    run_id = choice_run(project, "Sport", "Politics")
+    app = draw(session, "evaluate", run_id=run_id, evaluate_cell=("s", "p"))
+    app.pagination[0].set_value(2).run()
+    app.session_state["evaluate_cell"] = ("p", "s")
+    app.run()
+    assert app.pagination[0].value == 1
 
 
 def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeypatch):

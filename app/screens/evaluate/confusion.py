@@ -69,9 +69,9 @@ def _choice_matrix(evaluation: EvaluationReport, reference: str) -> None:
     """Draw the matrix of all labels. A click selects a cell."""
     labels = {label.name: label.id for label in evaluation.run.settings.codebook.labels}
     true, predicted = charts.confusion_heatmap(
-        evaluation.scores.confusion, list(labels), reference, key="evaluate-matrix"
+        evaluation.scores.confusion, list(labels), reference, key=f"evaluate-matrix-{evaluation.run.run_id}"
     )
-    if true and predicted:
+    if true in labels and predicted in labels:  # the selection may be one of another project
         state.evaluate.cell = (labels[true], labels[predicted])
 
 
@@ -119,7 +119,8 @@ def _cases(session: ProjectSession, evaluation: EvaluationReport, debate: Debate
         true, predicted = ("present" if value else "absent" for value in scores.CELLS[cell[1]])
         head = f"{label.name}, {cell[1].upper()}"
     pages = max(1, -(-total // SHOWN))
-    number = st.pagination(pages, key="evaluate-case-page") if pages > 1 else 1
+    key = f"evaluate-case-page-{evaluation.run.run_id}-{'-'.join(cell)}"
+    number = st.pagination(pages, key=key) if pages > 1 else 1
     rows = scores.cell_documents(
         session, evaluation.run, *cell, reference=evaluation.reference, offset=(number - 1) * SHOWN, limit=SHOWN
     )
