@@ -202,9 +202,18 @@ def _read_for_column(path: Path, column: str, reading: ReadOptions, max_rows: in
 
 
 def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
-    """Read a file as command-line options say, and build its documents. InputError also if no row can be used."""
+    """Read files as command-line options say, and build their documents. InputError also if no row can be used.
+
+    With a limit, only the first rows are read, unless later rows can change the first documents: their gold, their
+    neighbours, or their ids.
+    """
     max_rows = None
-    needs_all_rows = (options.rater, options.group, options.order) != (None, None, None)
+    has_gold = bool(options.gold) or options.gold_same_names
+    needs_all_rows = (
+        (options.rater, options.group, options.order) != (None, None, None)
+        or len(options.paths) > 1
+        or (options.id_column is not None and has_gold)
+    )
     if options.limit is not None and not needs_all_rows:
         max_rows = max(MIN_ROWS, 2 * options.limit)
     preview = preview_import(read_with_options(options, codebook, max_rows), codebook)

@@ -203,6 +203,25 @@ def test_sheet_with_the_text_column_is_read(tmp_path: Path) -> None:
         importing.preview_file(ImportOptions((path,), "text"), CODEBOOK)
 
 
+def test_limit_keeps_gold_of_later_rows_with_the_same_id(tmp_path: Path) -> None:
+    path = tmp_path / "soup.csv"
+    first, last = "d0,Soup 0,Food", "d0,Soup 0,Service"
+    path.write_text("\n".join(["id,text,labels", first, *(f"d{n},Soup {n},Food" for n in range(1, 1200)), last]))
+    options = ImportOptions((path,), "text", "id", gold=("label=labels",), limit=2)
+    read = importing.preview_file(options, CODEBOOK)
+    gold = read.built.documents[0].gold["gold"]
+    assert {name: gold[CODEBOOK.find(name).id] for name in ("Food", "Service")} == {"Food": True, "Service": True}
+
+
+def test_limit_does_not_change_the_ids_of_several_files(tmp_path: Path) -> None:
+    paths = (tmp_path / "a.csv", tmp_path / "b.csv")
+    for path in paths:
+        path.write_text("\n".join(["text", *(f"{path.stem} {number}" for number in range(1500))]))
+    ids = [document.id for document in importing.preview_file(ImportOptions(paths, "text"), CODEBOOK).built.documents]
+    limited = importing.preview_file(ImportOptions(paths, "text", limit=1), CODEBOOK).built.documents
+    assert [document.id for document in limited] == ids
+
+
 def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
     path = tmp_path / "soup.csv"
     path.write_text("a,The soup was good.\nb,The soup was cold.\n", encoding="utf-8")
