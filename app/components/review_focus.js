@@ -342,14 +342,17 @@ class FocusView {
 
   /**
    * Load the shown document again: the reviewer comes back to this tab and may have changed it in another one. It is
-   * redrawn only then, because the reviewer may be pressing one of its buttons.
+   * redrawn only then, because the reviewer may be pressing one of its buttons. The answer is dropped if the reviewer
+   * changes the document meanwhile, because it may be older than the change.
    */
   async refreshShown() {
     const { id, document: shown } = this;
-    if (id === null || !shown || this.isInNote) return;
+    if (id === null || !shown || this.isInNote || this.client.pending.length) return;
+    const before = stateOf(shown);
     this.documents.clear();
     const document = await this.load(id);
-    if (!document || this.document !== shown || this.isInNote || stateOf(document) === stateOf(shown)) {
+    const isChanged = this.document !== shown || this.isInNote || stateOf(shown) !== before;
+    if (!document || isChanged || stateOf(document) === before) {
       this.documents.set(id, Promise.resolve(shown));
       return;
     }
@@ -995,9 +998,12 @@ class FocusView {
     const note = this.noteField(document);
     this.note = note;
     const rows = formRows(document, info, this.position, (item, value) => {
-      this.position = this.indexOf(info.kind === "choice" ? String(value) : item);
-      this.setValue(item, value);
-      this.root.focus();
+      const set = () => {
+        if (this.document?.id !== document.id) return; // the click was on the form of an earlier document
+        this.position = this.indexOf(info.kind === "choice" ? String(value) : item);
+        this.setValue(item, value);
+      };
+      this.press(set)();
     });
     const scroll = el(
       "div",

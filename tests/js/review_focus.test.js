@@ -65,11 +65,20 @@ async function openView(answered = {}, requested = null) {
       rows: [row],
       total: 1,
       queue_order: true,
-      document: { ...shown, ...more, hidden: stored.blind, error: "", flagged: false, ended: answered.ended },
+      document: {
+        ...shown,
+        ...more,
+        id: message.document,
+        hidden: stored.blind,
+        error: "",
+        flagged: false,
+        ended: answered.ended,
+      },
       ...answered,
     };
     const headers = new Headers({ "Content-Type": "application/json" });
-    return { status: 200, headers, json: async () => answer };
+    const content = structuredClone(answer);
+    return { status: 200, headers, json: async () => content };
   };
   document.body.innerHTML = '<div id="component"><div class="moot review-focus"></div></div>';
   const parentElement = document.querySelector("#component");
@@ -134,6 +143,88 @@ test("a reviewer who comes back from another tab sees the document as it is stor
   store(true);
   await comeBack();
   assert.ok(isBlind());
+});
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+const presentButton = () => /** @type {HTMLButtonElement} */ (document.querySelector(".form-row .switch button"));
+const absentButton = () => /** @type {HTMLButtonElement} */ (presentButton().nextElementSibling);
+
+/**
+ * Hold back the studio's answers of one kind, which keep the state at the time of the request.
+ *
+ * @param {(message: any) => unknown} isHeld
+ * @returns {{ sent: any[], release: () => Promise<unknown> }} All requests, and a function that passes on the answers.
+ */
+function holdAnswers(isHeld) {
+  const answer = globalThis.fetch;
+  /** @type {any[]} */
+  const sent = [];
+  /** @type {(value?: unknown) => void} */
+  let pass = () => {};
+  const passed = new Promise((resolve) => {
+    pass = resolve;
+  });
+  globalThis.fetch = async (address, request) => {
+    const message = JSON.parse(request.body);
+    sent.push(message);
+    const response = await answer(address, request);
+    if (isHeld(message)) await passed;
+    return response;
+  };
+  const release = () => {
+    pass();
+    return settled();
+  };
+  return { sent, release };
+}
+
+test("the click that brings a reviewer back to the window is not reverted by the answer to the return", async () => {
+  await openView();
+  const { release } = holdAnswers(({ query }) => query === "document");
+  window.dispatchEvent(new window.Event("focus"));
+  absentButton().click();
+  await settled();
+  await release();
+  assert.equal(absentButton().ariaPressed, "true");
+});
+
+test("a reviewer who comes back while an action is on its way still sees its result", async () => {
+  await openView();
+  const { release } = holdAnswers(({ actions }) => actions);
+  absentButton().click();
+  window.dispatchEvent(new window.Event("focus")); // the studio answers with the value before the action
+  await settled();
+  assert.equal(absentButton().ariaPressed, "true");
+  await release();
+});
+
+test("a note that is written while the shown document is loaded again stays", async () => {
+  const { store } = await openView();
+  store(true); // in another tab
+  const { release } = holdAnswers(({ query }) => query === "document");
+  window.dispatchEvent(new window.Event("focus"));
+  const note = document.querySelector("textarea");
+  note.focus();
+  note.value = "unclear";
+  note.blur();
+  await settled();
+  await release();
+  assert.equal(document.querySelector("textarea").value, "unclear");
+});
+
+test("a click on the form of a document that another one replaces does not change the other one", async () => {
+  const row = { status: "Pending", skipped: false, reasons: [], text_start: "text", sampling: null };
+  await openView({ rows: ["d1", "d2"].map((id) => ({ ...row, id })), total: 2 });
+  const { sent, release } = holdAnswers(({ query }) => query === "document");
+  window.dispatchEvent(new window.Event("focus"));
+  window.dispatchEvent(new window.KeyboardEvent("keydown", { key: "ArrowRight" }));
+  absentButton().click();
+  await release();
+  assert.equal(document.querySelector(".queue-row.selected .id").textContent, "d2");
+  assert.deepEqual(
+    sent.filter(({ actions }) => actions),
+    [],
+  );
 });
 
 test("a run of the page that read the settings before the reviewer changed them does not revert the change", async () => {
