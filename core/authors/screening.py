@@ -4,8 +4,8 @@ Excluded are greetings, spam, very short, repeated and sensitive texts. Masked a
 numbers and names of a list, before a text is stored, sent to a model or exported. Phone numbers are found by Google's
 libphonenumber (package ``phonenumberslite``), because their formats differ by country; card numbers by their length and
 Luhn checksum (ISO/IEC 7812-1, annex B). Names are matched as whole capitalised words, so a name that is also a common
-word stays out of the shipped list. A list misses what is not on it: masking lowers the risk but does not guarantee
-anonymity, as the page says.
+word stays out of the shipped list. In scripts without spaces between words, a name is masked wherever it occurs.
+A list misses what is not on it: masking lowers the risk but does not guarantee anonymity, as the page says.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
+
+from core.debate.reading.normalise import UNSPACED
 
 MIN_WORDS = 4
 """Shorter texts say too little to ask about."""
@@ -30,7 +32,9 @@ REGIONS = ("US", "GB")
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")  # each run of letters is tried once
 _CARD = re.compile(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d-])")
-_NAME = re.compile(r"\b[A-ZÀ-Þ][\w’'-]*")
+_LETTER = rf"[^\W{UNSPACED}]"
+_EDGE = rf"(?:(?<!{_LETTER})|(?!{_LETTER}))"  # any position that is not inside a word with spaces around it
+_NAME = re.compile(rf"{_EDGE}[A-ZÀ-Þ]{_LETTER}*")
 
 
 # -- exclusion
@@ -143,13 +147,11 @@ def _phones(text: str) -> Iterator[_Span]:
 
 
 def _names(text: str, names: Collection[str]) -> Iterator[_Span]:
-    pattern = "|".join(re.escape(name.strip()) for name in sorted(names, key=len, reverse=True) if name.strip())
-    for match in re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE) if pattern else ():
+    longest_first = sorted((name.strip() for name in names if any(map(str.isalnum, name))), key=len, reverse=True)
+    pattern = "|".join(map(re.escape, longest_first))
+    for match in re.finditer(rf"{_EDGE}(?:{pattern}){_EDGE}", text, re.IGNORECASE) if pattern else ():
         yield match.span()
-    for match in _NAME.finditer(text):
-        word = match[0].removesuffix("'s").removesuffix("’s")
-        if word in NAMES:
-            yield match.start(), match.start() + len(word)
+    yield from (match.span() for match in _NAME.finditer(text) if match[0] in NAMES)
 
 
 def passes_luhn(digits: str) -> bool:

@@ -113,9 +113,9 @@ def is_word(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
-_UNSPACED = re.compile(
-    "[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
-)
+UNSPACED = "\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+"""Characters of scripts that do not separate words by spaces, as ranges of a regular expression."""
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def unspaced(character: str) -> bool:

@@ -51,6 +51,36 @@ def test_names_of_the_project_are_masked_in_any_case() -> None:
     assert mask("ask van der berg or Zork", ["Van der Berg", " zork ", ""]).text == "ask [name] or [name]"
 
 
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("李明说他要买帐篷", "[name]说他要买帐篷"),
+        ("어제 민수가 왔다", "어제 [name]가 왔다"),
+        ("ask Sammy D. today, or Sammy D.", "ask [name] today, or [name]"),
+        ("Jo said joking", "[name] said joking"),
+        ("Яна ждёт янтарь", "[name] ждёт янтарь"),
+        ("和Jo说", "和[name]说"),
+        ("well-known. - ...", "well-known. - ..."),
+    ],
+)
+def test_names_of_the_project_are_masked_in_every_script(text: str, masked: str) -> None:
+    assert mask(text, ["李明", "민수", "Sammy D.", "Sammy", "Jo", "Яна", "Я", "-", "."]).text == masked
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("They call her 'Anna'.", "They call her '[name]'."),
+        ("James' book and James’s pen", "[name]' book and [name]’s pen"),
+        ("Anna-Maria met Anna-Zork- today", "[name]-[name] met [name]-Zork- today"),
+        ("问Anna吧", "问[name]吧"),
+        ("Annabelle and McAnna stay", "Annabelle and McAnna stay"),
+    ],
+)
+def test_given_names_are_masked_next_to_signs(text: str, masked: str) -> None:
+    assert mask(text).text == masked
+
+
 @given(st.text(max_size=60))
 def test_masking_again_changes_nothing(text: str) -> None:
     once = mask(text)
