@@ -533,7 +533,7 @@ def both_steps(values):
     return values, values
 
 
-def listed_cell(app):
+def list_title(app):
     (data,) = (
         json.loads(element.proto.json)[0]
         for element in app.get("bidi_component")
@@ -547,12 +547,12 @@ def test_clicked_cell_of_a_run_is_not_selected_in_a_run_with_other_labels(sessio
     app = draw(session, "evaluate", run_id=first)
     clicked = chart_selection(app, f"evaluate-matrix-{first}", "cell", row="Sport", column="Politics")
     send(app, clicked)
-    assert listed_cell(app) == "Sport as Politics"
+    assert list_title(app) == "Sport as Politics"
     app.selectbox(key="evaluate-run").set_value(second)
     send(app, clicked)
-    assert listed_cell(app) == "Sports as Politics"
+    assert list_title(app) == "Sports as Politics"
     send(app, chart_selection(app, f"evaluate-matrix-{second}", "cell", row="Sport", column="Politics"))
-    assert listed_cell(app) == "Sports as Politics"
+    assert list_title(app) == "Sports as Politics"
 
 
 def test_another_cell_shows_its_first_documents(session, project, monkeypatch):
@@ -563,6 +563,25 @@ def test_another_cell_shows_its_first_documents(session, project, monkeypatch):
     app.session_state["evaluate_cell"] = ("p", "s")
     app.run()
     assert app.pagination[0].value == 1
+
+
+def test_documents_are_filtered_by_cue_words_of_the_shown_label_only(session, project):
+    words = {"d0": "wet rain", "d1": "wet rain", "d2": "dry sand", "d3": "dry sand"}
+    project.store.documents.add(
+        Document(id, {"text": text}, gold={"gold": both("a" if id < "d2" else "b")}) for id, text in words.items()
+    )
+    run_id = debates(project, sample_world.CODEBOOK, words, {id: (both(""), both("")) for id in words})
+    app = draw(session, "evaluate", run_id=run_id, evaluate_tab="errors", **{"errors-label": "a"})
+    chart = f"errors-words-{run_id}-a-false_negative"
+    clicked = chart_selection(app, chart, "name", name="rain")
+    send(app, clicked)
+    assert "containing “rain”" in texts(app)
+    app.button_group(key="errors-label").set_value("b")
+    send(app, clicked)
+    assert list_title(app) == "Beta"
+    assert "containing" not in texts(app)
+    send(app, chart_selection(app, chart.replace("-a-", "-b-"), "name", name="rain"))
+    assert "containing" not in texts(app)
 
 
 def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeypatch):

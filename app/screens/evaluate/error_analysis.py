@@ -34,7 +34,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     codebook = run.settings.codebook
     label_id = pick(codebook, key="errors-label", default=evaluate(session, run, reference).first_scored)
     errors = of_label(session, run, label_id, reference)
-    side, word = _findings(errors, codebook.kind, reference)
+    side, word = _findings(errors, run, reference)
     basis = errors.counted.describe(reference)
     containing = f"containing “{word}”" if word else ""
     with layout.panel("Documents", containing, counted=basis, key="errors-documents") as head:
@@ -63,9 +63,9 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         )
 
 
-def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Side, str]:
+def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[Side, str]:
     """Draw cue words and shares of errors. Return the side and the cue word selected to filter the documents."""
-    word = ""
+    word, kind = "", run.settings.codebook.kind
     basis = result.counted.describe(reference)
     left, right = st.columns([1.2, 1], gap="small")
     subtitle = "more frequent in these errors than in correct documents"
@@ -90,7 +90,10 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
                 }
                 for cue in errors.cues
             ]
-            word = charts.bars(rows, key=f"errors-words-{side}", unit="TF-IDF difference", share=False, select=True)
+            key = f"errors-words-{run.run_id}-{result.label_id}-{side}"
+            word = charts.bars(rows, key=key, unit="TF-IDF difference", share=False, select=True)
+            if all(word != cue.word for cue in errors.cues):  # after a review, or in another project
+                word = ""
         else:
             st.caption(
                 "No word occurs in two of these errors and in a larger share of them than of the correct documents."
