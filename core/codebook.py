@@ -347,9 +347,14 @@ def _with_ids(labels: Iterable[Label], used_ids: set[str]) -> Iterable[Label]:
         yield label.model_copy(update=update) if update else label
 
 
+def id_from_name(name: str) -> str:
+    """Return the id that a label gets from its name, unless another label has the id."""
+    return digest(normalise(name), size=4)
+
+
 def _new_id(name: str, used_ids: set[str]) -> str:
     for salt in range(len(used_ids) + 1):
-        candidate = digest([normalise(name), salt] if salt else normalise(name), size=4)
+        candidate = digest([normalise(name), salt], size=4) if salt else id_from_name(name)
         if candidate not in used_ids:
             return candidate
     raise AssertionError("unreachable: more salts than ids")  # pragma: no cover

@@ -16,7 +16,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from core import baseline, refi_qda
-from core.codebook import CHOICE_ITEM, COLOURS, Codebook, Label, dump_yaml, is_reserved, load_yaml, normalise
+from core.codebook import (
+    CHOICE_ITEM,
+    COLOURS,
+    Codebook,
+    Label,
+    dump_yaml,
+    id_from_name,
+    is_reserved,
+    load_yaml,
+    normalise,
+)
 from core.errors import CodebookError
 from core.export import replacing
 from core.files import MAX_BYTES, decode_text, read_bytes, shipped_folder
@@ -302,13 +312,17 @@ def import_file(content: bytes | str, name: str, before: Codebook | None = None)
 def adopt(codebook: Codebook, before: Codebook) -> Codebook:
     """Return ``codebook`` with the ids of labels of the same name in ``before``.
 
-    An id that ``codebook`` already uses is not taken over.
+    An id that another label of ``codebook`` has is not taken over, unless that label has the id only from its name. It
+    then gets another one.
     """
-    used = {label.id for label in codebook.labels}
+    chosen = {label.id for label in codebook.labels if label.id != id_from_name(label.name)}
     labels = []
     for label in codebook.labels:
         earlier = before.find(label.name)
-        labels.append(label if earlier is None or earlier.id in used else label.model_copy(update={"id": earlier.id}))
+        id = label.id if label.id in chosen else ""
+        if earlier is not None and earlier.id not in chosen:
+            id = earlier.id
+        labels.append(label.model_copy(update={"id": id}))
     return _with_labels(codebook, labels)
 
 
