@@ -21,7 +21,7 @@ from core.files import read_text
 from core.formatting import format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings
 from core.services import few_shot_examples, personas, prompt_templates
-from core.services.codebooks.codebook import read_codebook, write_yaml
+from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
 from core.services.codebooks.keyword_matches import (
     KeywordProposal,
     labels_without_keywords,
@@ -95,14 +95,16 @@ def annotate_file(
 ) -> Outcome:
     """Read and check the input, test the models, then import the documents and debate them.
 
-    An error before the import leaves nothing behind.
+    Labels that the project has, by name, keep their ids. An error before the import leaves nothing behind.
     """
+    check_path(path)
+    if path.exists() and (before := current(workspace.open(path, create=False))) is not None:
+        codebook = adopt(codebook, before)
     to_import = preview_file(source, codebook)
     built = to_import.built
     plan, sources = personas.resolve_files(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
     check_templates_on(built.documents, settings)
-    check_path(path)
     if path.exists():
         # report a locked or foreign file before any call
         settings = workspace.open(path, create=False).trainer.pin_classifier(settings)

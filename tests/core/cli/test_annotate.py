@@ -11,6 +11,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.debate.personas import DEFAULT_PERSONAS
 from core.engine import ray_job
+from core.services.codebooks.codebook import change_label
 from core.store.project import Project
 from tests.core.cli.invoking import CODEBOOK, annotate, moot, rows, write
 
@@ -37,6 +38,19 @@ def test_run_keeps_the_unsaved_codebook_of_the_studio(tmp_path: Path) -> None:
     with Project(tmp_path / "p.duckdb") as project:
         assert len(project.store.codebooks.history()) == 2
         assert project.store.codebooks.draft() == unsaved
+
+
+def test_run_keeps_the_ids_of_labels_renamed_in_the_studio(tmp_path: Path) -> None:
+    write(tmp_path, "The staff were friendly.")
+    annotate(tmp_path)
+    with Project(tmp_path / "p.duckdb") as project:
+        saved = project.store.codebooks.history()[0].codebook
+        renamed = change_label(saved, saved.labels[0].id, name="Staff")
+        project.store.codebooks.save(renamed)
+    (tmp_path / "codebook.yaml").write_text(CODEBOOK.replace("Service", "Staff"), encoding="utf-8")
+    annotate(tmp_path)
+    with Project(tmp_path / "p.duckdb") as project:
+        assert project.store.codebooks.history()[0].codebook.label_names == renamed.label_names
 
 
 def test_run_with_personas_keeps_the_unsaved_personas_of_the_studio(tmp_path: Path) -> None:
