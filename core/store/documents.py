@@ -144,9 +144,9 @@ class Documents(Repository):
     ) -> None:
         """Replace the gold of ``raters`` on ``documents`` by ``document id -> rater -> item -> value``.
 
-        The gold of the ``dropped`` raters is deleted on all documents, all other gold stays.
+        The gold of the ``dropped`` raters is deleted on all documents, all other gold stays. Gold of ids that no
+        document has is ignored.
         """
-        rows = _gold_rows(gold.items())
 
         def run(cursor: Cursor) -> None:
             cursor.execute(
@@ -155,7 +155,8 @@ class Documents(Repository):
                 " AND document_id IN (SELECT unnest($documents::VARCHAR[])))",
                 {"dropped": list(dropped), "raters": list(raters), "documents": list(documents)},
             )
-            insert(cursor, "gold", _GOLD_COLUMNS, rows)
+            found = cursor.execute("SELECT id FROM documents WHERE id IN (SELECT unnest(?))", [list(gold)]).fetchall()
+            insert(cursor, "gold", _GOLD_COLUMNS, _gold_rows((id, gold[id]) for (id,) in found))
 
         self._writer.do(run)
 

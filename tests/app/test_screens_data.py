@@ -284,6 +284,15 @@ def test_gold_is_remapped(session: ProjectSession) -> None:
     assert "Gold replaced: 5 documents with gold" in html(at)
 
 
+def test_gold_of_replaced_documents_is_not_remapped(session: ProjectSession) -> None:
+    session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
+    at = button(button(upload(CSV), "Import 5"), "Map gold columns")
+    session.store.documents.add([Document("new", {"text": "new"})], replace=True)  # in another tab
+    button(at, "Replace the gold")
+    assert "have changed since their columns were read" in html(at)
+    assert session.store.documents.with_gold() == 0
+
+
 def test_pages_without_a_project_lead_to_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with studio(tmp_path, monkeypatch):
         for name in PAGES:

@@ -144,11 +144,12 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
         help=None if has_change else "Choose gold columns, or a rater whose gold is deleted",
     )  # fmt: skip
     if replace_now and preview is not None:
-        replaced = importing.replace_gold(session, preview, dropped)
-        DataState.gold_draft.reset()
-        done = "replaced" if has_gold else "added"
-        state.set_notice("ok", f"Gold {done}: {format_count(replaced, 'document')} with gold")
-        st.rerun()
+        with error_boxes():
+            replaced = importing.replace_gold(session, preview, dropped)
+            DataState.gold_draft.reset()
+            done = "replaced" if has_gold else "added"
+            state.set_notice("ok", f"Gold {done}: {format_count(replaced, 'document')} with gold")
+            st.rerun()
 
 
 # -- preview of an import

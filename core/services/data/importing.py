@@ -68,6 +68,8 @@ class ImportDraft:
     empties: Empties = "drop"
     destination: Destination = "add"
     """Add to the documents of the project, replace them, or create a new project."""
+    documents_state: tuple[Any, ...] = ()
+    """State of the stored documents when ``draft_from_project`` read them."""
 
     @property
     def stem(self) -> str:
@@ -442,6 +444,7 @@ def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> Im
     No columns are proposed if they would add a rater to those of the project: of rows by several raters, only the first
     of each document is stored. Raises InputError if the project has no documents.
     """
+    state = _documents_state(session)
     table = _stored_table(session)
     former_names = codebooks.former_names(session, codebook) if codebook is not None else NO_NAMES
     mapping = replace(propose_mapping(table, codebook, former_names), text=TEXT_COLUMN, id=ID_COLUMN, context=())
@@ -451,7 +454,12 @@ def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> Im
     if gold and raters.isdisjoint(mapping.raters) and raters:
         reason = "The project has gold by other raters. Choose columns to add gold."
         mapping = replace(mapping, gold=(), reasons=(*mapping.reasons, reason))
-    return ImportDraft(session.name, (), table, mapping, empties="keep", destination="replace")
+    return ImportDraft(session.name, (), table, mapping, empties="keep", destination="replace", documents_state=state)
+
+
+def _documents_state(session: ProjectSession) -> tuple[Any, ...]:
+    """Return a value that changes with every import; gold may change while its columns are mapped."""
+    return session.store.documents.state()[:2]
 
 
 def _stored_table(session: ProjectSession) -> Table:
@@ -482,8 +490,14 @@ def replace_gold(session: ProjectSession, preview: ImportPreview, dropped: Itera
 
     Only the gold of the raters that the mapping names is replaced, on documents whose row has one of its columns: gold
     may also come from further files, whose rows are not stored. The gold of the ``dropped`` raters is deleted. Texts,
-    runs and reviews stay. A codebook that was made from the columns is saved.
+    runs and reviews stay. A codebook that was made from the columns is saved. Raises InputError if documents were
+    imported since the draft was made: its rows may be those of other texts.
     """
+    if preview.draft.documents_state != _documents_state(session):
+        raise InputError(
+            f"The documents of {session.name} have changed since their columns were read.",
+            "Cancel, and map the gold columns again.",
+        )
     built, mapping = preview.built, preview.draft.mapping
     columns = {source.column for source in mapping.gold}
     session.store.documents.replace_gold(

@@ -188,6 +188,8 @@ def test_gold_can_be_replaced(project):
     assert [dict(document.gold) for document in project.store.documents.page()] == [gold, {"ann": {"b": 4}}]
     replace_gold({}, raters=["ann"], documents=["d0"])
     assert [dict(document.gold) for document in project.store.documents.page()] == [gold, {"ann": {"b": 4}}]
+    replace_gold({"none": {"ann": {"b": 4}}}, raters=["ann"], documents=["none"])
+    assert project.store.documents.with_gold() == 2
     replace_gold({}, raters=["ann"], documents=["d1"], dropped=["gold"])
     assert project.store.documents.gold_counts() == []
 

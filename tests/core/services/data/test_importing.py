@@ -281,6 +281,16 @@ def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> No
     assert session.store.annotations.raters() == ["Ann"]
 
 
+def test_remapping_is_refused_once_the_documents_were_replaced(session: ProjectSession) -> None:
+    importing.store_documents(session, soup(session))
+    again = preview(session, importing.draft_from_project(session, CODEBOOK), CODEBOOK)
+    other = with_id(importing.read_files([("b.csv", b"id,text\na,another text\nz,a further text\n")]))
+    importing.store_documents(session, preview(session, replace(other, destination="replace")))
+    with pytest.raises(InputError, match="have changed since their columns were read"):
+        importing.replace_gold(session, again)
+    assert session.store.documents.with_gold() == 0
+
+
 def test_remapping_proposes_no_further_rater_for_rows_by_rater(session: ProjectSession) -> None:
     rows = "".join(f"{n},words about {n},{coder},{n % 2}\n" for n in range(5) for coder in ("ann", "bo"))
     draft = importing.read_files([("rated.csv", f"id,text,coder,Food\n{rows}".encode())], CODEBOOK)
