@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from core.debate.reading.normalise import UNSPACED
+from core.debate.reading.normalise import UNSPACED, unspaced
 
 MIN_WORDS = 4
 """Shorter texts say too little to ask about."""
+MIN_LETTERS = 8
+"""The same for letters of scripts without spaces, where a whole clause is one word."""
 _LISTS = tomllib.loads(Path(__file__).with_name("greetings_and_names.toml").read_text(encoding="utf-8"))
 GREETINGS = frozenset(_LISTS["greetings"].split())
 NAMES = frozenset(_LISTS["given_names"].split())
@@ -42,7 +44,7 @@ _NAME = re.compile(rf"{_EDGE}[A-ZÀ-Þ]{_LETTER}*")
 EXCLUSIONS: Mapping[str, str] = {
     "empty": "The text is empty.",
     "greeting": "The text is only a greeting.",
-    "too short": f"The text has fewer than {MIN_WORDS} words.",
+    "too short": f"The text has fewer than {MIN_WORDS} words, or {MIN_LETTERS} letters of a script without spaces.",
     "spam": "The text repeats itself, or consists mostly of links or signs.",
     "repeated": "You wrote the same text before.",
     "sensitive": "The text touches health, religion or personal finances. Such texts are never used for questions.",
@@ -78,7 +80,7 @@ def exclusion(text: str, earlier: Iterable[str] = ()) -> str:
     letters = sum(character.isalpha() or character.isspace() for character in _LINK.sub("", text))
     if _RUN.search(text) or marks > len(words) or letters * 2 < len(_LINK.sub("", text)):
         return "spam"
-    if len(words) < MIN_WORDS:
+    if len(words) < MIN_WORDS and sum(map(unspaced, "".join(words))) < MIN_LETTERS:
         return "too short"
     if len(words) >= 2 * MIN_WORDS and Counter(words).most_common(1)[0][1] * 2 > len(words):
         return "spam"

@@ -22,6 +22,10 @@ from core.authors.screening import EXCLUSIONS, exclusion, mask, passes_luhn
         ("!!! ??? ### $$$ %%% ok go", "spam"),
         ("I was diagnosed last week and need advice", "sensitive"),
         ("Which tent should I buy for two people in autumn?", ""),
+        ("秋に二人で使うテントを買いたいです。", ""),
+        ("我想买一个新帐篷", ""),
+        ("新しいテント、！。。。。", "too short"),
+        ("https://a.example/新しいテントを買いたい テント", "too short"),
         ("Хочу купить новую палатку для похода", ""),
     ],
 )
