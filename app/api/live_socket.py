@@ -31,7 +31,8 @@ IDLE = 0.25
 """Seconds between two checks while the run is not active."""
 LOOK_AGAIN = 40
 """Number of ticks between two checks for a replaced live state of the run."""
-LONGEST_MESSAGE = 65_536
+LONGEST_MESSAGE = 1_048_576
+"""Characters of a message; enough for the cursors of a debate with 40,000 turns."""
 PAGE = 50
 MOST_ROWS = 2**63 - 1
 """Largest offset that the database accepts."""
@@ -106,7 +107,7 @@ class _Connection:
                 focus = message.get("focus")
                 if not (focus is None or isinstance(focus, str)):
                     raise ValueError("focus")
-                cursors = _cursors(message.get("cursors"), focus)
+                cursors = _cursors(message.get("cursors"))
                 self._watch = _Watch(run, focus, str(message.get("instance", "")), cursors)
             case {"type": "finished"}:
                 self._search = {
@@ -183,18 +184,6 @@ class _Connection:
         await self._socket.send_text(json.dumps({"type": kind, **content}, separators=(",", ":"), default=str))
 
 
-def _cursors(raw: Any, focus: str | None) -> dict[int, Cursor]:
-    """Return the cursors of the debate in focus from ``{"DOC/turn": [attempt, offset]}``.
-
-    A single number is an offset.
-    """
-    raw = {} if raw is None else raw
-    if not isinstance(raw, dict) or len(raw) > 1000:
-        raise ValueError("cursors")
-    cursors: dict[int, Cursor] = {}
-    for name, value in raw.items():
-        document, _, turn = name.rpartition("/")
-        if document == focus:
-            tries, offset = value if isinstance(value, list) else (0, value)
-            cursors[int(turn)] = (int(tries), max(0, int(offset)))
-    return cursors
+def _cursors(raw: Any) -> dict[int, Cursor]:
+    """Return the cursors of the debate in focus from ``{"TURN": [attempt, offset]}``."""
+    return {int(turn): (int(attempt), max(0, int(offset))) for turn, (attempt, offset) in (raw or {}).items()}

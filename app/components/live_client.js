@@ -62,6 +62,7 @@
 const ADDRESS = "/moot/live";
 const RETRY_SECONDS = [0.3, 0.6, 1.2, 2.5, 5, 8];
 const OPEN = 1;
+const POLICY_VIOLATION = 1008; // The studio refused a message.
 
 export class LiveClient {
   /**
@@ -106,7 +107,10 @@ export class LiveClient {
       this.inbox.push(JSON.parse(data));
       this.onMessage();
     };
-    socket.onclose = () => this.reconnect();
+    socket.onclose = ({ code }) => {
+      if (code === POLICY_VIOLATION) this.cursors.clear(); // The same cursors would be refused again.
+      this.reconnect();
+    };
   }
 
   reconnect() {
@@ -149,7 +153,7 @@ export class LiveClient {
   }
 
   watch() {
-    const cursors = Object.fromEntries([...this.cursors].map(([turn, cursor]) => [`${this.document}/${turn}`, cursor]));
+    const cursors = Object.fromEntries(this.cursors);
     this.send({ type: "watch", run: this.run, focus: this.document, instance: this.instance, cursors });
   }
 

@@ -98,11 +98,21 @@ def test_reconnecting_with_cursors_sends_only_missing_text(client: TestClient, s
         instance = watch(socket)["instance"]
     source.state.publish(Delta(RUN, "d1", 0, 5, " world"))
     with connect(client) as socket:
-        (turn,) = turns(watch(socket, instance=instance, cursors={"d1/0": [0, 5]}))
+        (turn,) = turns(watch(socket, instance=instance, cursors={"0": [0, 5]}))
         assert (turn["offset"], turn["text"]) == (5, " world")
     with connect(client) as socket:
-        (turn,) = turns(watch(socket, instance="another", cursors={"d1/0": [0, 5]}))
+        (turn,) = turns(watch(socket, instance="another", cursors={"0": [0, 5]}))
         assert (turn["offset"], turn["text"]) == (0, "Hello world")
+
+
+def test_debate_of_many_turns_reconnects_with_its_cursors(client: TestClient, source: Source) -> None:
+    for number in range(5000):
+        source.state.publish(Delta(RUN, "d1", number, 0, "Hello"))
+    cursors = {str(number): [0, 5] for number in range(5000)}
+    with connect(client) as socket:
+        instance = watch(socket)["instance"]
+    with connect(client) as socket:
+        assert {turn["text"] for turn in turns(watch(socket, instance=instance, cursors=cursors))} == {""}
 
 
 def test_debate_no_longer_in_memory_is_read_from_the_store(client: TestClient) -> None:
@@ -153,11 +163,12 @@ def test_lone_surrogates_do_not_break_the_connection(client: TestClient, source:
         '{"type": "watch", "run": 1}',
         '{"type": "watch", "run": "r1", "focus": {}}',
         '{"type": "watch", "run": "r1", "focus": "d1", "cursors": [1]}',
-        '{"type": "watch", "run": "r1", "focus": "d1", "cursors": {"d1/x": 1}}',
-        '{"type": "watch", "run": "r1", "focus": "d1", "cursors": {"d1/0": 1e999}}',
+        '{"type": "watch", "run": "r1", "focus": "d1", "cursors": {"x": [0, 1]}}',
+        '{"type": "watch", "run": "r1", "focus": "d1", "cursors": {"0": 1}}',
+        '{"type": "watch", "run": "r1", "focus": "d1", "cursors": {"0": [0, 1e999]}}',
         '{"type": "finished", "offset": "many"}',
         '{"type": "finished", "offset": 1e999}',
-        json.dumps({"type": "finished", "query": "x" * 70_000}),
+        json.dumps({"type": "finished", "query": "x" * live_socket.LONGEST_MESSAGE}),
         "[" * 50_000,
     ],
 )

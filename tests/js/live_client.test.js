@@ -108,12 +108,26 @@ test("a lost connection resumes at the cursors", () => {
   assert.equal(sockets.length, 2);
   sockets[1].open();
   assert.deepEqual(sockets[1].sent, [
-    { type: "watch", run: "r1", focus: "d1", instance: "b1", cursors: { "d1/0": [0, 4] } },
+    { type: "watch", run: "r1", focus: "d1", instance: "b1", cursors: { 0: [0, 4] } },
   ]);
   sockets[1].receive({ type: "snapshot", instance: "b1", events: [turn(4, "two")] });
   assert.deepEqual(
     read().map(({ text, restart }) => [text, restart]),
     [["two", false]],
+  );
+});
+
+test("cursors that the studio refuses are not sent again", () => {
+  start();
+  read();
+  sockets[0].close(1008);
+  mock.timers.tick(500);
+  sockets[1].open();
+  assert.deepEqual(sockets[1].sent.at(-1).cursors, {});
+  sockets[1].receive({ type: "snapshot", instance: "b1", events: [turn(0, "one two")] });
+  assert.deepEqual(
+    read().map(({ text, restart }) => [text, restart]),
+    [["one two", true]],
   );
 });
 
