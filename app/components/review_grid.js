@@ -117,16 +117,17 @@ function editCell(node, field, value) {
   const edit = { value, read: Infinity };
   edits.set(editKey(node, field), edit);
   return (read) => {
-    if (read === null) edits.delete(editKey(node, field));
-    else edit.read = read;
+    edit.read = read ?? 0; // every row is newer than a refused edit
   };
 }
 
 /** @param {CellParams} params */
 export function setValue({ api, node, data, column, newValue }) {
   const field = column.getColId();
-  data[field] = newValue;
-  if (field === "_revision") return true;
+  if (field === "_revision") {
+    data[field] = newValue;
+    return true;
+  }
   const { kind } = contextOf(api);
   const value = kind === "multilabel" ? newValue === "1" : kind === "rating" ? Number(newValue) : newValue;
   act(api, "set", { document: node.id, item: field.slice(2), value }, editCell(node, field, newValue));

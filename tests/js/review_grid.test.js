@@ -142,3 +142,22 @@ test("a submission that the studio refuses leaves the row waiting", async () => 
   await answerNext("actions", { answers: [{ problem: "No.", remedy: "" }], read: 7 });
   assert.equal(statusOf(nodes[0]), "Pending");
 });
+
+test("a cell whose edit the studio refuses shows the value before the edit", async () => {
+  const { api, nodes } = startGrid("d6");
+  const [node] = nodes;
+  const value = () => getValue(/** @type {any} */ ({ node, data: node.data, column }));
+  const edit = (/** @type {string} */ newValue) =>
+    setValue(/** @type {any} */ ({ api, node, data: node.data, column, newValue }));
+  const refusal = { answers: [{ problem: "No.", remedy: "" }], read: 7 };
+  edit("1");
+  assert.equal(value(), "1");
+  await answerNext("actions", refusal);
+  assert.equal(value(), "0");
+  edit("?");
+  edit("1");
+  await answerNext("actions", refusal); // a later edit stays until its own answer
+  assert.equal(value(), "1");
+  await answerNext("actions", refusal);
+  assert.equal(value(), "0");
+});
