@@ -70,6 +70,8 @@ class DrawerView {
     this.wide = false;
     /** Requests by document. @type {Map<string, Promise<Answer>>} */
     this.answers = new Map();
+    /** Typed notes that are not saved, by document. @type {Map<string, string>} */
+    this.drafts = new Map();
     /** @type {LiveClient[]} */
     this.live = [];
     /** @type {string | null} */
@@ -214,7 +216,6 @@ class DrawerView {
   /** @param {string} id @param {Answer} answer */
   show(id, { document, guideline }) {
     this.stopLive();
-    const typed = /** @type {HTMLTextAreaElement | null} */ (this.root.querySelector("textarea"));
     const body = el("div", "drawer-body");
     const top = this.shownId() === id ? (this.root.querySelector(".drawer-body")?.scrollTop ?? 0) : 0;
     body.dataset.id = id;
@@ -225,8 +226,6 @@ class DrawerView {
     this.root.classList.toggle("wide", this.wide);
     this.root.replaceChildren(...(this.data.inline ? [] : [this.head(id, document)]), body);
     body.scrollTop = top;
-    const note = this.root.querySelector("textarea");
-    if (typed && note && typed.dataset.id === id && typed.value !== typed.defaultValue) note.value = typed.value;
   }
 
   /** @param {string} id @param {DocumentView | null} document */
@@ -405,7 +404,8 @@ class DrawerView {
       placeholder: "Reason for these labels",
       ariaLabel: "Your note",
     });
-    note.dataset.id = id;
+    note.value = this.drafts.get(id) ?? note.defaultValue;
+    note.oninput = () => this.drafts.set(id, note.value);
     const save = button("button", () => this.saveNote(id, note.value), "Save note");
     return el("div", "drawer-notes", ...nodes, note, el("div", "row", save, this.state));
   }
@@ -414,6 +414,7 @@ class DrawerView {
   async saveNote(document, value) {
     const saved = await this.client.act("note", { document, value: value.trim() || null });
     if (!saved) return;
+    if (this.drafts.get(document) === value) this.drafts.delete(document); // else more was typed meanwhile
     this.answers.delete(document);
     this.draw();
   }

@@ -144,6 +144,45 @@ test("the drawer shows that a document is loading, and not the document before i
   assert.equal(root.getAttribute("aria-busy"), null);
 });
 
+test("a typed note stays when another tab or document is shown, until it is saved", async () => {
+  const click = (/** @type {string} */ name) => {
+    const button = [...root.querySelectorAll("button")].find(({ textContent }) => textContent === name);
+    button.click();
+    return settled();
+  };
+  const show = (/** @type {string} */ id) => {
+    openDocument(id, { ids: ["d1", "d2"], title: "x" });
+    return settled();
+  };
+  const note = () => root.querySelector("textarea");
+  const type = (/** @type {string} */ text) => {
+    note().value = text;
+    note().dispatchEvent(new window.Event("input"));
+  };
+  await show("d1");
+  await click("Notes");
+  type("unclear");
+  await click("History");
+  await click("Notes");
+  assert.equal(note().value, "unclear");
+  await show("d2");
+  assert.equal(note().value, "");
+  await show("d1");
+  assert.equal(note().value, "unclear");
+  await click("Save note"); // the studio refuses it
+  await show("d2");
+  await show("d1");
+  assert.equal(note().value, "unclear");
+  const answer = globalThis.fetch;
+  globalThis.fetch = async (...request) => {
+    const response = await answer(...request);
+    const answers = [{ saved: "14:05", touched: ["d1"] }];
+    return { ...response, json: async () => ({ ...(await response.json()), answers }) };
+  };
+  await click("Save note");
+  assert.equal(note().value, ""); // as stored
+});
+
 test("ratings differ by one point or more, missing values never", () => {
   assert.ok(isWrong(3, 4));
   assert.ok(!isWrong(3.5, 4));
