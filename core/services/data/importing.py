@@ -407,10 +407,21 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
         replace=draft.destination == "replace",
         progress=prepared,
     )
-    if preview.new_codebook and preview.codebook is not None:
-        session.store.codebooks.save(preview.codebook, note=f"from the gold columns of {draft.name}")
+    _save_new_codebook(session, preview, f"from the gold columns of {draft.name}")
     report(1.0, "Done")
     return stored
+
+
+def _save_new_codebook(session: ProjectSession, preview: ImportPreview, note: str) -> None:
+    """Save a codebook that was made from the gold columns, with the fields that are set in a draft without labels."""
+    if not preview.new_codebook or preview.codebook is None:
+        return
+    draft, unset = session.store.codebooks.draft(), Codebook()
+    kept = {}
+    if draft is not None and not draft.labels:
+        fields = {name: getattr(draft, name) for name in ("name", "unit", "domain", "guideline")}
+        kept = {name: value for name, value in fields.items() if value != getattr(unset, name)}
+    session.store.codebooks.save(codebooks.change(preview.codebook, **kept), note=note)
 
 
 def start_import(preview: ImportPreview, target: Callable[[], ProjectSession]) -> Job[tuple[ProjectSession, Import]]:
@@ -510,8 +521,7 @@ def replace_gold(session: ProjectSession, preview: ImportPreview, dropped: Itera
         ],
         dropped=dropped,
     )
-    if preview.new_codebook and preview.codebook is not None:
-        session.store.codebooks.save(preview.codebook, note="from the gold columns")
+    _save_new_codebook(session, preview, "from the gold columns")
     return built.with_gold
 
 

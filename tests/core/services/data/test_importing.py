@@ -186,6 +186,16 @@ def test_removed_document_with_reviews_keeps_its_id(session: ProjectSession) -> 
     assert session.store.documents.ids() == ["1", "2"]
 
 
+def test_codebook_from_gold_columns_keeps_the_draft_without_labels(session: ProjectSession) -> None:
+    session.store.codebooks.save_draft(Codebook(unit="soup review", guideline="Judge the soup."))
+    draft = with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK))
+    importing.store_documents(session, preview(session, draft))
+    saved = session.store.codebooks.history()[0].codebook
+    assert (saved.name, saved.unit, saved.guideline) == ("soup", "soup review", "Judge the soup.")
+    assert saved.names == ("Food", "Service")
+    assert session.store.codebooks.draft() is None
+
+
 def test_import_without_usable_rows_is_an_error(session: ProjectSession) -> None:
     draft = importing.read_files([("a.csv", b"id,text\n,x\n")])
     with pytest.raises(InputError, match="no row can be used"):
