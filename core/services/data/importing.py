@@ -572,12 +572,16 @@ class PendingImports:
         self._lock = threading.Lock()
 
     def add(self, draft: ImportDraft, project: Path | None) -> PendingImport:
-        """Hold a file. Beyond ``MAX_PENDING`` the oldest one is dropped, unless it is being imported."""
+        """Hold a file. Beyond ``MAX_PENDING`` an earlier one is dropped, unless all are being imported.
+
+        The oldest file whose import has ended is dropped first, then the oldest one that is not imported.
+        """
         added = PendingImport(draft, project)
         with self._lock:
-            self._pending[added.id] = added
             idle = [id for id, pending in self._pending.items() if pending.job is None]
-            for id in idle[: max(0, len(self._pending) - MAX_PENDING)]:
+            ended = [id for id, pending in self._pending.items() if (job := pending.job) and job.wait(0)]
+            self._pending[added.id] = added
+            for id in [*ended, *idle][: max(0, len(self._pending) - MAX_PENDING)]:
                 del self._pending[id]
         return added
 

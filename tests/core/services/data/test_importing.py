@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -432,11 +432,25 @@ def test_removing_a_pending_import_twice_does_nothing():
 def test_oldest_pending_import_is_dropped_unless_it_is_importing():
     pending = PendingImports()
     importing, *rest = [pending.add(soup_draft(f"{number}.csv"), None) for number in range(MAX_PENDING)]
-    importing.job = cast(Job, object())
+    importing.job = Job(lambda _report: Future(), "Importing")
     pending.add(soup_draft("last.csv"), None)
     assert pending.get(importing.id) is not None
     assert pending.get(rest[0].id) is None
     assert len(pending.of_project(None)) == MAX_PENDING
+
+
+def test_new_pending_import_is_kept_beside_imports_that_run_or_have_ended():
+    pending, running, ended = PendingImports(), Future(), Future()
+    ended.set_result(None)
+    held = [pending.add(soup_draft(f"{number}.csv"), None) for number in range(MAX_PENDING)]
+    for item in held:
+        item.job = Job(lambda _report: running, "Importing")
+    held[1].job = Job(lambda _report: ended, "Importing")
+    fifth = pending.add(soup_draft("fifth.csv"), None)
+    assert [pending.get(item.id) for item in (*held, fifth)] == [held[0], None, held[2], held[3], fifth]
+    fifth.job = held[0].job
+    sixth = pending.add(soup_draft("sixth.csv"), None)
+    assert pending.get(sixth.id) is sixth
 
 
 def test_preview_is_cached_until_draft_or_codebook_changes():
