@@ -27,7 +27,7 @@ from core.ingest.gold import (
     split_list,
 )
 from core.ingest.mapping import ColumnMapping, check_mapping
-from core.ingest.table import Table, as_text, clip, field_text, has_text
+from core.ingest.table import Table, as_text, clip, field_text, has_text, unique_names
 
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""
@@ -337,7 +337,8 @@ def _in_order(documents: Sequence[Document]) -> Iterator[Document]:
 
 
 NEIGHBOURS, HERE = "neighbours", "[the text to label]"
-"""Name of the field with the texts around a document, and what stands there in the place of its own text."""
+"""Name of the field with the texts around a document, unless the document has a field of that name, and what stands
+there in the place of its own text."""
 
 
 def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Document]:
@@ -347,7 +348,8 @@ def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Docu
         neighbours = [index for index in window if document.group and documents[index].group == document.group]
         if len(neighbours) > 1:
             lines = "\n".join(HERE if index == position else documents[index].text for index in neighbours)
-            document = replace(document, fields={**document.fields, NEIGHBOURS: lines})
+            (name,) = unique_names([NEIGHBOURS], document.fields)
+            document = replace(document, fields={**document.fields, name: lines})
         yield document
 
 

@@ -601,6 +601,9 @@ def test_documents_show_their_neighbours_in_the_group() -> None:
     ]  # fmt: skip
     assert [document.text for document in documents] == ["aim", "method", "finding", "other", "alone", "aim too"]
     assert "neighbours" not in build(data, None, id="id", group="abstract", order="n").documents[1].fields
+    renamed = data.replace("abstract", "neighbours")
+    first, *_ = build(renamed, context=("neighbours",), group="neighbours", order="n", neighbours=1).documents
+    assert first.fields == {"text": "aim", "neighbours": "x", "neighbours_2": "[the text to label]\nmethod"}
     with pytest.raises(UsageError, match="need a group"):
         build(data, None, neighbours=1)
 
