@@ -25,10 +25,10 @@ LISTS = ("include", "exclude")
 
 _ANY = re.compile(".+")
 _LABEL_KEYS = {
-    "include": _ANY, "exclude": _ANY, "keywords": _ANY, "code": re.compile(r"-?\d+(\.\d+)?"),
+    "include": _ANY, "exclude": _ANY, "keywords": _ANY, "keyword": _ANY, "code": re.compile(r"-?\d+(\.\d+)?"),
     "scale": re.compile(r"-?\d+ to -?\d+"), "open": re.compile("options|word"),
 }  # fmt: skip
-_CODEBOOK_KEYS = {"kind": re.compile("multilabel|choice|rating"), "unit": _ANY, "domain": _ANY}
+_CODEBOOK_KEYS = {"kind": re.compile("multilabel|choice|rating"), "unit": re.compile(".*"), "domain": _ANY}
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
@@ -99,7 +99,9 @@ def _codebook_lines(codebook: Codebook) -> Iterator[str]:
 
 def _label_lines(label: Label, codebook: Codebook) -> Iterator[str]:
     yield from (f"{name.capitalize()}: {line}" for name in LISTS for line in getattr(label, name))
-    if label.keywords:
+    if any(";" in keyword for keyword in label.keywords):
+        yield from (f"Keyword: {keyword}" for keyword in label.keywords)
+    elif label.keywords:
         yield f"Keywords: {'; '.join(label.keywords)}"
     if label.code is not None:
         yield f"Code: {label.code}"
@@ -128,8 +130,9 @@ def _described(element: xml.Element, name: str, keys: Mapping[str, re.Pattern[st
         lines.pop()
         if key in LISTS:
             fields[key] = [value, *fields.get(key, [])]
-        elif key == "keywords":
-            fields[key] = value.split(";")
+        elif key in ("keywords", "keyword"):
+            words = value.split(";") if key == "keywords" else [value]
+            fields["keywords"] = [*words, *fields.get("keywords", [])]
         elif key == "scale":
             fields[key] = dict(zip(("min", "max"), value.split(" to "), strict=True))
         else:

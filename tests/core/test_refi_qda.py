@@ -70,7 +70,9 @@ def test_kind_codes_and_scales_survive_the_round_trip() -> None:
     scales = [{"name": "effect", "scale": {"min": -1, "max": 1}}, {"name": "fluency", "scale": {"min": 0, "max": 2}}]
     rating = parse_codebook({"kind": "rating", "labels": scales})
     open_one = parse_codebook({"labels": [{"name": "mood", "open": "word"}]})
-    for codebook in (choice, rating, open_one):
+    without_unit = choice.model_copy(update={"unit": ""})
+    semicolons = parse_codebook({"labels": [{"name": "code", "keywords": ["a;b", "c", "; d"]}]})
+    for codebook in (choice, rating, open_one, without_unit, semicolons):
         assert parse_qdc(dump_qdc(codebook), source="x.qdc") == codebook
 
 
