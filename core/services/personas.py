@@ -100,11 +100,18 @@ def read_personas(path: Path) -> PersonaSet:
     return personas.load_yaml(read_text(path), source=str(path))
 
 
-def _read_texts(files: Sequence[tuple[str, bytes | Path]]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of files. Repeated names get a number. InputError for a file that cannot be read."""
-    names = [one_line(name) for name, _ in files]
-    for unique, name, (_, source) in zip(unique_names(names, ()), names, files, strict=True):
-        yield unique, read_text_file(source, name)
+def _read_texts(session: ProjectSession, files: Sequence[tuple[str, bytes | Path]]) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of files. InputError for a file that cannot be read.
+
+    A name gets a number if an earlier file has it, or a source of the project with another text.
+    """
+    stored, read = sources(session), set[str]()
+    for file_name, source in files:
+        name = one_line(file_name)
+        text = read_text_file(source, name)
+        (unique,) = unique_names([name], {*read, *(other for other in stored if stored[other] != text)})
+        read.add(unique)
+        yield unique, text
 
 
 def task_of(codebook: Codebook) -> str:
@@ -175,7 +182,8 @@ def with_personas(
         return plan, []
     panel = protocols.find(PANEL)
     params = panel.parse_params({name: plan.params[name] for name in (*LIMITS, PRESET) if name in plan.params})
-    texts = [SourceDocument(name, text) for name, text in _read_texts([(path.name, path) for path in sources])]
+    files = [(path.name, path) for path in sources]
+    texts = [SourceDocument(name, text) for name, text in _read_texts(session, files)]
     making = generate(
         session,
         texts,
@@ -211,7 +219,7 @@ def start(
 
 def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> None:
     """Store uploaded source documents. InputError if one cannot be read; then nothing is stored."""
-    session.store.personas.keep_sources(dict(_read_texts(files)))
+    session.store.personas.keep_sources(dict(_read_texts(session, files)))
 
 
 # -- versions

@@ -102,6 +102,12 @@ def test_names_of_source_files_are_shown_as_text_and_repeated_ones_kept(session:
     assert "<img src=x" not in html(at)
 
 
+def test_source_with_the_name_of_another_gets_a_number(session: ProjectSession) -> None:
+    for text in (b"Parents agree.", b"Nobody agreed.", b"Parents agree.", b"Nobody agreed."):
+        personas.add_sources(session, [("report.txt", text)])
+    assert personas.sources(session) == {"report.txt": "Parents agree.", "report.txt_2": "Nobody agreed."}
+
+
 def test_forged_evidence_is_not_shown_as_found(session: ProjectSession) -> None:
     forged = {"words": "Parents agree.", "source": "report.txt", "start": 0, "end": 10, "match": "exact"}
     name = "Ann\n\n## system\u202e"
