@@ -228,6 +228,12 @@ class Documents(Repository):
         )
         return {id: text_by_id[id] for id in ids if id in text_by_id}
 
+    def digest(self, ids: Sequence[str]) -> str:
+        """Return a digest of the texts and the context of these documents; empty without any."""
+        fields = "string_agg(concat_ws(chr(31), id, field, text, context), chr(30) ORDER BY id)"
+        sql = f"SELECT coalesce(sha256({fields}), '') FROM documents WHERE id IN (SELECT unnest(?))"
+        return str(self._connection.value(sql, [list(ids)]))
+
     def missing(self, ids: Sequence[str]) -> list[str]:
         """Return those of these ids that no document has, in the given order."""
         known = set(self._connection.column("SELECT id FROM documents WHERE id IN (SELECT unnest(?))", [list(ids)]))

@@ -200,7 +200,7 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample,
             after_run=after,
             before_asks=before_asks,
             after_asks=after_asks,
-            sample=asdict(sample),
+            sample=asdict(sample) | {"texts": session.store.documents.digest(sample.ids)},
             held_out=sample.held_out,
         )
         trial = session.store.lab.record(new)
@@ -221,8 +221,13 @@ def _find_run(wanted: str, earlier_trials: Sequence[Trial]) -> str | None:
 
 
 def _trials_on(session: ProjectSession, sample: Sample) -> list[Trial]:
-    """Return the trials on the same documents."""
-    return [trial for trial in session.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
+    """Return the trials on the same documents with the same texts and context."""
+    texts = session.store.documents.digest(sample.ids)
+    return [
+        trial
+        for trial in session.store.lab.trials()
+        if list(trial.sample["strata"]) == list(sample.ids) and trial.sample.get("texts") == texts
+    ]
 
 
 def _hash_requests(settings: RunSettings) -> str:
@@ -274,9 +279,8 @@ def _trial_runs(session: ProjectSession, trial: Trial) -> tuple[RunRow, RunRow]:
 def was_tried(session: ProjectSession, change: SettingsChange, sample: Sample) -> bool:
     """Return True if the same change was already tested on the sample."""
     return any(
-        (trial.before_asks, trial.after_asks) == change.request_hashes
-        and list(trial.sample["strata"]) == list(sample.ids)
-        for trial in session.store.lab.trials(change.subject)
+        (trial.subject, trial.before_asks, trial.after_asks) == (change.subject, *change.request_hashes)
+        for trial in _trials_on(session, sample)
     )
 
 

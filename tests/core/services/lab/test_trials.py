@@ -229,6 +229,23 @@ def test_run_after_a_change_shows_the_examples_of_an_earlier_run_before_it(tmp_p
             set_gold(session.store, {id: {"gold": values} for id in ("d2", "d3")})
 
 
+def test_change_is_tested_again_after_the_context_of_its_documents_changed(tmp_path):
+    with studio(tmp_path, documents=2) as (_, session):
+        book = codebooks.current(session)
+        codebooks.save_draft(session, codebooks.change_label(book, book.labels[0].id, keywords=("other",)))
+        change = trials.definition_change(session, planning.Plan(protocol="single"))
+        sample = draws.Sample({"d0": "random"}, 0)
+        first = finish_trial(session, trials.start_trial(session, change, sample)).trial
+        assert trials.start_trial(session, change, sample) == first
+        assert trials.was_tried(session, change, sample)
+        (document,) = session.store.documents.load(["d0"])
+        changed = replace(document, fields={**document.fields, "title": "Another title"})
+        session.store.documents.add([changed], replace=True)
+        assert not trials.was_tried(session, change, sample)
+        second = finish_trial(session, trials.start_trial(session, change, sample)).trial
+        assert {second.before_run, second.after_run}.isdisjoint({first.before_run, first.after_run})
+
+
 def test_new_label_of_a_choice_counts_as_a_wrong_decision(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
         book = codebooks.change(codebooks.current(session), kind="choice")
