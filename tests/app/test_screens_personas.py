@@ -92,6 +92,13 @@ def test_invalid_input_is_explained_and_hostile_text_escaped(session: ProjectSes
     assert "two personas have the name" in html(at)
 
 
+@pytest.mark.parametrize("name", ["Critic", "critic", ""])
+def test_persona_stays_in_the_editor_if_its_new_name_is_refused(session: ProjectSession, name: str) -> None:
+    at = open_page("personas")
+    at.text_input(key="persona-name-of-General public").set_value(name).run()
+    assert at.text_input(key="persona-name-of-General public").value == "General public"
+
+
 def test_names_of_source_files_are_shown_as_text_and_repeated_ones_kept(session: ProjectSession) -> None:
     at = open_page("personas")
     files = ["../a\x1b.txt", "../a\x1b.txt", "=1\n2.txt", "\u202evsc.txt", "**b**.txt", HOSTILE + ".txt"]

@@ -72,11 +72,13 @@ def main() -> None:
         _history(session, status)
 
 
-def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet]) -> None:
-    """Apply an edit to the personas and save them as the draft."""
+def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet], selected: str | None = None) -> None:
+    """Apply an edit to the personas, save them as the draft, and then show the persona ``selected`` in the editor."""
     with error_notices():
         personas.save_draft(session, edit(personas.persona_status(session).personas))
         state.codebook.note_draft_saved()
+        if selected is not None:
+            state.personas.persona = selected
 
 
 def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
@@ -249,9 +251,8 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
 def _change(session: ProjectSession, name: str, part: str, value: Any) -> None:
     """Change one attribute of a persona."""
     text = " ".join(str(value).split())
-    _edit(session, lambda draft: personas.change_persona(draft, name, **{part: text}))
-    if part == "name" and text:
-        state.personas.persona = text
+    renamed = text if part == "name" else None
+    _edit(session, lambda draft: personas.change_persona(draft, name, **{part: text}), renamed)
 
 
 def _evidence(persona: Persona, sources: dict[str, str]) -> None:
