@@ -111,7 +111,7 @@ def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
     assert "final" in models.model_presets()
     planning.save_plan(session, planning.Plan())
     at = open_page("models")
-    at.button(key="preset-final").click().run()
+    at.button(key="preset-use-final").click().run()
     assert planning.load_plan(session).role_model("judge").spec == "openai/gpt-4.1"
     at.button(key="icon-unpreset-final").click().run()
     assert models.model_presets() == {}

@@ -140,6 +140,23 @@ def test_invalid_address_is_refused_and_kept_in_the_form(session: ProjectSession
     assert at.text_input(key="add-url").value == "ftp://nowhere"
 
 
+def test_names_of_a_connection_and_a_preset_may_equal_words_of_the_page(
+    workspace: Workspace, session: ProjectSession
+) -> None:
+    workspace.models.vectors = "ollama/nomic-embed-text"
+    models.save_preset("name", planning.load_plan(session))
+    try:
+        with mock_llm() as url:
+            models.add(workspace, "vectors", f"{url}/v1")
+            at = open_page("models")
+            at.button(key="test-vectors").click().run()
+            assert "vectors/gpt-4o-mini" in html(at)
+        at.button(key="preset-use-name").click().run()
+        assert "Preset name is in use" in html(at)
+    finally:
+        models.delete_preset("name")
+
+
 def test_unreachable_server_is_reported(session: ProjectSession) -> None:
     at = open_page("models")
     at.button(key="test-llamacpp").click().run()
@@ -217,7 +234,7 @@ def test_vectors_of_a_connection_are_chosen_tested_and_pinned_in_a_choice(
         at.text_input(key="text-vectors").set_value("near/tiny-random").run()
         assert workspace.models.vectors == "near/tiny-random"
         assert model() == "builtin/lexical@near/tiny-random"
-        at.button(key="test-vectors").click().run()
+        at.button(key="vectors-test").click().run()
         assert "64 numbers" in html(at)
     at.text_input(key="text-vectors").set_value("").run()
     assert model() == "builtin/lexical"

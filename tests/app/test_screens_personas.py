@@ -99,6 +99,14 @@ def test_persona_stays_in_the_editor_if_its_new_name_is_refused(session: Project
     assert at.text_input(key="persona-name-of-General public").value == "General public"
 
 
+@pytest.mark.parametrize("name", ["editor", "task", "versions", "delete", "group-0"])
+def test_name_of_a_persona_may_equal_a_word_of_the_page(session: ProjectSession, name: str) -> None:
+    at = open_page("personas")
+    at.text_input(key="persona-name-of-General public").set_value(name).run()
+    assert at.text_input(key=f"persona-name-of-{name}").value == name
+    assert f">{name}<" in html(at)
+
+
 def test_names_of_source_files_are_shown_as_text_and_repeated_ones_kept(session: ProjectSession) -> None:
     at = open_page("personas")
     files = ["../a\x1b.txt", "../a\x1b.txt", "=1\n2.txt", "\u202evsc.txt", "**b**.txt", HOSTILE + ".txt"]

@@ -167,7 +167,7 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
     elif advice.needed and not installed:
         line("MiniLM is not installed. It takes 90 MB and then works offline. Install it with:", "q")
         st.code("moot install-minilm", language=None)
-    if vectors_spec and st.button("Test vectors", key="test-vectors"):
+    if vectors_spec and st.button("Test vectors", key="vectors-test"):
         with error_boxes(), st.spinner("Computing a vector …"):
             width, seconds = models.try_vectors(workspace)
             notice("ok", f"{vectors_spec} works", f"{width:,} numbers in {seconds:.1f} s.")

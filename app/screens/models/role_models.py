@@ -227,7 +227,7 @@ def presets(plan: Plan, save: Save) -> None:
         for name, preset in saved.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 help = f"Use the models of {literal(name)}"
-                if st.button(literal(name), key=f"preset-{name}", help=help, width="stretch"):
+                if st.button(literal(name), key=f"preset-use-{name}", help=help, width="stretch"):
                     save(partial(models.apply_preset, role_models=preset))
                     specs = dict.fromkeys(
                         role_model.spec for role_model in (preset.default_model, *preset.role_models.values())

@@ -211,7 +211,7 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
             line(group.characteristics, "q xs")
             for persona in group.personas:
                 st.button(
-                    literal(persona.name), key=f"persona-{persona.name}", width="stretch",
+                    literal(persona.name), key=f"persona-select-{persona.name}", width="stretch",
                     type="secondary" if persona.name == edited else "tertiary",
                     on_click=PersonasState.persona.set, args=(persona.name,),
                 )  # fmt: skip
