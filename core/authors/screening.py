@@ -116,10 +116,11 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
         "phone": _phones,
         "name": lambda text: _names(text, names),
     }
+    masks = {f"[{kind}]" for kind in finders}
     for kind, find in finders.items():
         parts, end = list[str](), len(text)  # from the end of the text to its beginning
         for first, last in sorted(find(text), reverse=True):
-            if last <= end and text[first - 1 : first] != "[":  # not twice, and not the name of a mask
+            if last <= end and text[max(0, first - 1) : last + 1] not in masks:  # not twice
                 parts += [text[last:end], f"[{kind}]"]
                 counts[kind] += 1
                 end = first

@@ -79,6 +79,7 @@ def test_names_of_the_project_are_masked_in_every_script(text: str, masked: str)
         ("Anna-Maria met Anna-Zork- today", "[name]-[name] met [name]-Zork- today"),
         ("问Anna吧", "问[name]吧"),
         ("Annabelle and McAnna stay", "Annabelle and McAnna stay"),
+        ("[Anna] wrote [a@b.cc] and [Anna Berg](x)", "[[name]] wrote [[email]] and [[name] Berg](x)"),
     ],
 )
 def test_given_names_are_masked_next_to_signs(text: str, masked: str) -> None:
