@@ -67,6 +67,9 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     wanted = state.project
     if wanted not in paths:  # new tab or reload: the project of the address, else the open project that was used last
         named = next((path for path, name in names.items() if name == requested), None)
+        has_new_notice = state.notice is not None and state.notice_drawn is None  # this tab has just removed it itself
+        if wanted is not None and not has_new_notice:
+            requested = wanted.stem
         wanted = named or next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
         state.select_project(wanted)
         if requested and named is None:

@@ -115,6 +115,16 @@ def test_unknown_project_in_the_address_is_reported(studio: AppTest, name: str, 
         assert "Other projects, at the top of the sidebar: clinic-letters." in shown
 
 
+def test_project_that_another_tab_removed_is_reported(studio: AppTest) -> None:
+    studio.run()
+    context.workspace().paths.pop(0)
+    context.workspace().open_ = [ProjectSession(context.workspace().paths[0])]
+    studio.run()
+    shown = html(studio)
+    assert "Project hotel-aspects was not found" in shown
+    assert "The project clinic-letters is shown instead." in shown
+
+
 def test_unknown_project_in_the_address_is_reported_without_any_project(studio: AppTest) -> None:
     context.workspace().paths.clear()
     context.workspace().open_.clear()
