@@ -125,6 +125,15 @@ def test_project_that_another_tab_removed_is_reported(studio: AppTest) -> None:
     assert "The project clinic-letters is shown instead." in shown
 
 
+def test_project_that_this_tab_removed_keeps_the_notice_of_the_removal(studio: AppTest) -> None:
+    studio.run()
+    context.workspace().paths.pop(0)
+    context.workspace().open_ = [ProjectSession(context.workspace().paths[0])]
+    studio.session_state["notice"] = ("ok", "hotel-aspects was archived", "")
+    studio.run()
+    assert "hotel-aspects was archived" in html(studio)
+
+
 def test_unknown_project_in_the_address_is_reported_without_any_project(studio: AppTest) -> None:
     context.workspace().paths.clear()
     context.workspace().open_.clear()
