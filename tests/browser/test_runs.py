@@ -15,7 +15,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RoleModel, RunDetails
 from core.store.project import Project
-from tests.browser.studios import ROOT, Studio, run_in_thread, studio
+from tests.browser.studios import ROOT, Studio, run_in_thread, settle, studio
 from tests.core.cli.invoking import moot
 from tests.core.store.helpers import ROLES, make_settings, store_debate
 
@@ -214,6 +214,8 @@ def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(open_studio
         page.get_by_text("1 selected").wait_for()
         page.get_by_role("button", name="Open in Lab").click()
         page.get_by_role("heading", name="Lab").wait_for()
+        page.get_by_role("button", name=f"Base: Model {n}").wait_for()
+        settle(page)  # a run of the page closes an open popover
         page.get_by_role("button", name=f"Base: Model {n}").click()
         page.get_by_test_id("stPopoverBody").get_by_text(f"m{n}", exact=True).wait_for()
         page.keyboard.press("Escape")
