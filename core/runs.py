@@ -15,7 +15,7 @@ from core.errors import UsageError
 DEFAULT_MAX_TOKENS = 1024
 LONG_MAX_TOKENS = 8192
 """Output limit of reasoning models and of roles that write long JSON."""
-MOST_TOKENS = 2**31 - 1
+MAX_TOKENS = 2**31 - 1
 """Largest output limit that servers accept."""
 CANARY = "canary:"
 """Prefix of the experiment id of a canary run; the id of the repeated run follows."""
@@ -67,8 +67,8 @@ class Sampling(_Frozen):
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
-    max_tokens: int | None = Field(default=None, ge=1, le=MOST_TOKENS)
-    default_limit: int = Field(default=DEFAULT_MAX_TOKENS, ge=1, le=MOST_TOKENS)
+    max_tokens: int | None = Field(default=None, ge=1, le=MAX_TOKENS)
+    default_limit: int = Field(default=DEFAULT_MAX_TOKENS, ge=1, le=MAX_TOKENS)
     seed: int | None = None
     reasoning_effort: Effort | None = None
     json_schema: SchemaUse = "auto"

@@ -11,11 +11,11 @@ import yaml
 
 from core.errors import MootError
 
-MOST_CHARACTERS = 2_000_000
+MAX_CHARACTERS = 2_000_000
 """Limit of the length of a text: PyYAML reads some hundred thousand characters a second."""
-MOST_NODES = 200_000
+MAX_NODES = 200_000
 """Limit of values in a text; each alias counts as often as it is used."""
-MOST_DIGITS = 1000
+MAX_DIGITS = 1000
 """Limit of the length of a number: the time to compute ``1:1:1...`` (base 60) grows with the square of its length."""
 
 _MALFORMED = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
@@ -36,15 +36,15 @@ def parse(
     Raises ``error_type``, with the line if known, for text that is too long or not YAML, for a repeated key, and for
     aliases that expand to too many values or to themselves.
     """
-    if len(text) > MOST_CHARACTERS:
-        raise error_type(f"{source} has more than {MOST_CHARACTERS:,} characters.", "Shorten it.")
+    if len(text) > MAX_CHARACTERS:
+        raise error_type(f"{source} has more than {MAX_CHARACTERS:,} characters.", "Shorten it.")
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:
             return None, None
         size = _size(node, {})
-        if size <= MOST_NODES:
+        if size <= MAX_NODES:
             if repeated := _repeated_key(node):
                 line, key = repeated.start_mark.line + 1, repeated.value
                 raise error_type(f"{source}, line {line}: the key '{key}' is repeated.", "Keep one of them.")
@@ -54,7 +54,7 @@ def parse(
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}" if mark else ""
         raise error_type(f"{source}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
-    problem = f"{source} has more than {MOST_NODES:,} values; aliases (*name) count as often as they are used."
+    problem = f"{source} has more than {MAX_NODES:,} values; aliases (*name) count as often as they are used."
     raise error_type(problem, "Shorten it.")
 
 
@@ -64,7 +64,7 @@ def _size(node: yaml.Node, sizes: dict[int, float]) -> float:
     Raises MarkedYAMLError for a number that is too long.
     """
     if isinstance(node, yaml.ScalarNode):
-        if node.tag in _NUMBERS and len(node.value) > MOST_DIGITS:
+        if node.tag in _NUMBERS and len(node.value) > MAX_DIGITS:
             raise yaml.MarkedYAMLError(problem="the number is too long", problem_mark=node.start_mark)
         return 1
     if id(node) not in sizes:

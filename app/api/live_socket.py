@@ -34,7 +34,7 @@ LOOK_AGAIN = 40
 LONGEST_MESSAGE = 1_048_576
 """Characters of a message; enough for the cursors of a debate with 40,000 turns."""
 PAGE = 50
-MOST_ROWS = 2**63 - 1
+MAX_OFFSET = 2**63 - 1
 """Largest offset that the database accepts."""
 
 
@@ -113,7 +113,7 @@ class _Connection:
                 self._search = {
                     "query": str(message.get("query", ""))[:200],
                     "status": str(message.get("status", ""))[:20],
-                    "offset": min(max(0, int(message.get("offset", 0))), MOST_ROWS),
+                    "offset": min(max(0, int(message.get("offset", 0))), MAX_OFFSET),
                 }
             case _:
                 raise ValueError("type")

@@ -20,7 +20,7 @@ NO_NUMBERS = {"", MISSING, "free", PRICE_UNKNOWN}
 """Texts in columns with numbers where there is none."""
 SENTENCE = 8
 """Words from which on a cell is a text, even if it has numbers."""
-MOST_INLINE = 3
+MAX_INLINE = 3
 """Most columns of a table with intervals on the line of their values."""
 
 
@@ -144,7 +144,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = ""
         and max((len(cell.split()) for cell in column), default=0) < SENTENCE
         for column in columns
     ]
-    is_wide = sum(any("moot-interval" in cell for cell in column) for column in zip(*rows, strict=True)) > MOST_INLINE
+    is_wide = sum(any("moot-interval" in cell for cell in column) for column in zip(*rows, strict=True)) > MAX_INLINE
     sides = ["" if number or not index else ' class="text"' for index, number in enumerate(numeric)]
 
     def cells(tag: str, row: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from core.services.evaluation.reference import default_reference, reference_name
 from core.services.project_session import ProjectSession
 from core.services.runs.configuration import differences
 
-MOST_SIDE_BY_SIDE = 3  # references; more are in a list
+MAX_SIDE_BY_SIDE = 3  # references; more are in a list
 
 
 def run_words(run: RunRow) -> str:
@@ -89,7 +89,7 @@ def reference_picker(references: Mapping[Reference, int], *, key: str) -> Refere
     def title(name: Reference) -> str:
         return f"{reference_names(name).title} {references[name]:,}"
 
-    if len(names) <= MOST_SIDE_BY_SIDE:
+    if len(names) <= MAX_SIDE_BY_SIDE:
         reference = segments("Reference", {name: literal(title(name)) for name in names}, default=default, key=key)
     else:
         reference = st.selectbox(

@@ -89,12 +89,12 @@ def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
 
 def _scores(feature: Feature, text: str, examples: Sequence[Example]) -> Mapping[str, float]:
     """Return the scores (above 0) of the known answers to an open feature, the best first."""
-    answers = {normalise(answer): answer for answer in (*(one.value for one in examples), *feature.suggestions)}
+    answers = {normalise(answer): answer for answer in (*(example.value for example in examples), *feature.suggestions)}
     learned = {
         normalise(answer): {token for word in words for token, _, _ in tokenise(word)}
         for answer, words in keywords(examples).items()
     }
-    pairs = [*answers.items(), *((normalise(one.value), one.text) for one in examples)]
+    pairs = [*answers.items(), *((normalise(example.value), example.text) for example in examples)]
     scores = dict.fromkeys(answers, 1e-3)
     if pairs:
         for (key, _), alike in zip(
@@ -125,7 +125,7 @@ def _choose(question: Question, text: str, earlier: Sequence[EarlierAnswer]) -> 
     space = TextSpace(list(question.options))
     scores = space.similarities([text])[0] + np.array(find_evidence(lexicon_of(question.codebook), text).scores)
     if earlier:
-        asked = TextSpace([f"{previous.question} {previous.text}" for previous in earlier])
-        similar = asked.similarities([f"{question.text} {text}"])[0]
+        earlier_questions = TextSpace([f"{previous.question} {previous.text}" for previous in earlier])
+        similar = earlier_questions.similarities([f"{question.text} {text}"])[0]
         scores += 2 * similar @ space.similarities([previous.answer for previous in earlier])
     return int(np.argmax(scores))

@@ -116,7 +116,7 @@ _PASSAGES = (
     r"\b(?:label|mark|classify) (?:this|it|them|all|everything)(?: \w+){0,2} (?:as|present)\b)[^\n]*|"
     r"\"labels?\"\s*:[^\n\]]*|#\w+)"
 )
-# For a choice only: "not good" is no ground for a label that lists "good", but it does mention the topic.
+# For a choice only: "not good" does not support a label that lists "good", but it does mention the topic.
 _NEGATED = r"|(?P<negated>(?:\b(?:no|not|never|without|nor|neither|hardly|cannot)|n['’]t)\b(?:[ \t-]+[\w'’]+){1,3})"
 _OF_LABELS, _OF_CHOICE = (re.compile(pattern, re.IGNORECASE) for pattern in (_PASSAGES, _PASSAGES + _NEGATED))
 
@@ -250,9 +250,9 @@ def _matches(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Iterator[_
             last = position + len(term.pattern) - 1
             # nearly all phrases fail at their last word
             if last == position or (last < len(tokens) and tokens[last][0] in term.pattern[-1]):
-                found = tokens[position : last + 1]
-                gaps = (_GAP.fullmatch(text, one[2], other[1]) for one, other in pairwise(found))
-                if all(each[0] in step for each, step in zip(found, term.pattern, strict=True)) and all(gaps):
+                phrase = tokens[position : last + 1]
+                gaps = (_GAP.fullmatch(text, token[2], following[1]) for token, following in pairwise(phrase))
+                if all(token[0] in step for token, step in zip(phrase, term.pattern, strict=True)) and all(gaps):
                     yield term, position, last
 
 

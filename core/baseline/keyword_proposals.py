@@ -23,11 +23,11 @@ from core.codebook import Codebook
 from core.stats.intervals import wilson
 
 ProposalSource: TypeAlias = Source | Literal["texts"]
-LEAST_DOCUMENTS = 2
+MIN_DOCUMENTS = 2
 """Documents that a proposed word must occur in; a word of one text says little about the others."""
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 """Share of a word's clauses that must have another word of the label, as the lower end of a 95% interval."""
-MOST = 12
+MAX_PROPOSALS = 12
 """Most proposals for a label."""
 
 
@@ -56,12 +56,12 @@ class _Clause(NamedTuple):
     labels: set[int]
 
 
-_Found: TypeAlias = tuple[int, str, ProposalSource, Collection[int], Collection[int]]
+_Candidate: TypeAlias = tuple[int, str, ProposalSource, Collection[int], Collection[int]]
 """Label number, word, source, the numbers of the clauses with the word, and of those with another word of the label."""
 
 
 def propose_keywords(codebook: Codebook, texts: Sequence[str]) -> tuple[KeywordProposal, ...]:
-    """Return proposals for the labels of a codebook, at most ``MOST`` for each, the most frequent words first.
+    """Return proposals for the labels of a codebook, at most ``MAX_PROPOSALS`` for each, the most frequent words first.
 
     Empty for texts without any word of the codebook. No word is proposed twice, and none that is a keyword already.
     """
@@ -69,13 +69,13 @@ def propose_keywords(codebook: Codebook, texts: Sequence[str]) -> tuple[KeywordP
     clauses = [clause for number, text in enumerate(texts) for clause in _clauses(lexicon, number, text)]
     proposals: dict[int, list[KeywordProposal]] = {number: [] for number in range(len(codebook.labels))}
     for label, word, source, places, together in (*_defined(clauses), *_associated(lexicon, clauses)):
-        documents, beside = (len({clauses[place].document for place in group}) for group in (places, together))
-        if documents >= LEAST_DOCUMENTS:
+        documents, beside = (len({clauses[number].document for number in group}) for group in (places, together))
+        if documents >= MIN_DOCUMENTS:
             example = textwrap.shorten(clauses[min(together or places)].text, MAX_QUOTE_CHARACTERS, placeholder=" …")
             id = codebook.labels[label].id
             proposals[label].append(KeywordProposal(id, word, source, documents, beside, example))
     ranked = (sorted(group, key=lambda proposal: (-proposal.documents, proposal.word)) for group in proposals.values())
-    return tuple(proposal for group in ranked for proposal in group[:MOST])
+    return tuple(proposal for group in ranked for proposal in group[:MAX_PROPOSALS])
 
 
 def _clauses(lexicon: Lexicon, document: int, text: str) -> Iterator[_Clause]:
@@ -86,7 +86,7 @@ def _clauses(lexicon: Lexicon, document: int, text: str) -> Iterator[_Clause]:
         yield _Clause(document, text[start:end], terms, {term.label for term in terms})
 
 
-def _defined(clauses: Sequence[_Clause]) -> Iterator[_Found]:
+def _defined(clauses: Sequence[_Clause]) -> Iterator[_Candidate]:
     """Yield words that carry a label by its definition or its name."""
     places: dict[Term, dict[int, bool]] = defaultdict(dict)  # by clause, whether the label has another word there
     for number, (_, _, terms, _) in enumerate(clauses):
@@ -98,7 +98,7 @@ def _defined(clauses: Sequence[_Clause]) -> Iterator[_Found]:
             yield term.label, term.text, term.source, beside, [number for number in beside if beside[number]]
 
 
-def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Found]:
+def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Candidate]:
     """Yield words outside the codebook that occur almost only beside words of one label."""
     known = frozenset[str]().union(*(step for term in lexicon.terms for step in term.pattern))
     words: dict[str, set[int]] = defaultdict(set)
@@ -113,5 +113,5 @@ def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Found
     for word, numbers in places.items():
         for label, count in Counter(label for number in numbers for label in clauses[number].labels).most_common(1):
             interval = wilson(count, len(numbers))
-            if interval is not None and interval.low > max(LEAST_SHARE, shares[label] / len(clauses)):
+            if interval is not None and interval.low > max(MIN_SHARE, shares[label] / len(clauses)):
                 yield label, word, "texts", numbers, [number for number in numbers if label in clauses[number].labels]

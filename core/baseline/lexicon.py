@@ -176,8 +176,10 @@ def _aspects(name: str) -> list[Aspect]:
     known, key = _starter_lists(), normalise(name)
     for parts in ([key], re.findall(r"[^\W_]{3,}", key)):
         spellings = ((part, part.removesuffix("s"), f"{part}s") for part in parts)
-        if found := [known[same[0]] for each in spellings if (same := [form for form in each if form in known])]:
-            return found
+        if aspects := [
+            known[same[0]] for forms_of_part in spellings if (same := [form for form in forms_of_part if form in known])
+        ]:
+            return aspects
     return []
 
 
@@ -336,7 +338,9 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
 def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
     """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
     changed = {word for term in set(before.terms) ^ set(after.terms) for word in term.pattern[0]}
-    excluded = [{(n, *each) for n, texts in enumerate(book.exclusions) for each in texts} for book in (before, after)]
+    excluded = [
+        {(n, *exclusion) for n, texts in enumerate(book.exclusions) for exclusion in texts} for book in (before, after)
+    ]
     return frozenset(changed.union(*(step for _, _, words in excluded[0] ^ excluded[1] for step in words)))
 
 

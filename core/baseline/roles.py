@@ -163,8 +163,12 @@ class _Roles:
         """Decide independently; ``final`` if no other role weighs the reply, so that this one raises the doubts."""
         is_doubting = final or self.codebook.kind == "rating"
         view = self if is_doubting else replace(self, evidence=self.evidence.undoubted)
-        found = sum(bool(self.evidence.hits[number]) for number in self.numbers)
-        words = f"words of {found} of {len(self.numbers)} labels occur" if found else "no word of the codebook occurs"
+        with_words = sum(bool(self.evidence.hits[number]) for number in self.numbers)
+        words = (
+            f"words of {with_words} of {len(self.numbers)} labels occur"
+            if with_words
+            else "no word of the codebook occurs"
+        )
         lines = [view.line(number, value) for number, value in view.values.items() if value is not False]
         return self.reply(f"{words} in this {_unit(self.codebook)}.", lines, view.values, final=final)
 

@@ -259,15 +259,15 @@ def _train_item(task: Task, features: Any, item: int, reference: Grid) -> Grid:
     answers = np.searchsorted(values, reference[trained])
     weights = np.zeros((features.shape[1], len(values)))
     evidence = np.arange(-1 - task.labels, -1)
-    own = evidence if task.kind == "choice" else evidence[[item]]
+    of_item = evidence if task.kind == "choice" else evidence[[item]]
     if task.kind == "rating":
         counts = np.bincount(answers, minlength=len(values)) + 0.5
         weights[-1] = np.log(counts / counts.sum()) * ROOT / BIAS_DEVIATION
     else:
-        weights[own] = np.eye(len(values))[-len(own) :] * ROOT / SCORE_DEVIATION
+        weights[of_item] = np.eye(len(values))[-len(of_item) :] * ROOT / SCORE_DEVIATION
     if len(np.unique(answers)) < 2:
         return weights
-    return _fit(features[trained], weights, np.eye(len(values))[answers], np.setdiff1d(evidence, own))
+    return _fit(features[trained], weights, np.eye(len(values))[answers], np.setdiff1d(evidence, of_item))
 
 
 def _fit(features: Any, initial: Grid, answered: Grid, fixed: npt.NDArray[np.int64]) -> Grid:

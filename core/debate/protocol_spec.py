@@ -83,8 +83,8 @@ VOTE_RULES: Mapping[Kind, DecisionRule] = {
 class Param:
     """A parameter of a protocol; its type is that of ``default``.
 
-    ``choices`` map each value to its title. ``kinds`` are the kinds of codebook that it is not ignored for.
-    ``is_relevant`` returns False if it has none given the other parameters.
+    ``choices`` map each value to its title. ``kinds`` are the kinds of codebook on which it has an effect.
+    ``is_relevant`` returns False if it has no effect given the other parameters.
     """
 
     name: str

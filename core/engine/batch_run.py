@@ -30,8 +30,8 @@ from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageEr
 from core.formatting import format_count, join_names, plural
 from core.llm.batch_api import (
     ASK_AGAIN,
-    MOST_BYTES,
-    MOST_REQUESTS,
+    MAX_BYTES,
+    MAX_REQUESTS,
     BatchLibrary,
     BatchServer,
     BatchState,
@@ -85,7 +85,7 @@ class BatchEngine(ReplayingEngine):
         self._failure = ""
         """The last failure of a request, as the end of a note."""
         self._deferred: dict[str, None] = {}
-        self._most = MOST_REQUESTS
+        self._most = MAX_REQUESTS
         self._quota_exceeded = False
         self._failed_polls = 0
 
@@ -472,7 +472,7 @@ class BatchFiles:
         """Add a request."""
         series = (role_model.connection, role_model.base_url, role_model.model)
         file = self._open.get(series)
-        if file is not None and (len(file.keys) >= self._most or file.size + len(line) > MOST_BYTES):
+        if file is not None and (len(file.keys) >= self._most or file.size + len(line) > MAX_BYTES):
             await self._close(self._open.pop(series))
             file = None
         if file is None:

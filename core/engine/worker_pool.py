@@ -33,7 +33,7 @@ from core.runs import RunSettings, StopReason
 
 FEWEST_DOCUMENTS = 1_000
 """Remaining documents from which a run gains more than the start of the workers costs, with two processors."""
-MOST_WORKERS = 4
+MAX_WORKERS = 4
 """More workers compute debates faster than one process can store them."""
 BLOCK = 32
 """Documents that a worker debates before it answers, about a tenth of a second."""
@@ -68,7 +68,7 @@ class WorkerPoolEngine(Engine):
     """
 
     async def _execute(self) -> None:
-        workers = [await self._start() for _ in range(min(os.cpu_count() or 1, MOST_WORKERS))]
+        workers = [await self._start() for _ in range(min(os.cpu_count() or 1, MAX_WORKERS))]
         try:
             await self._debate_blocks(workers)
         except asyncio.IncompleteReadError:

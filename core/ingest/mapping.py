@@ -288,7 +288,7 @@ _TEXT = re.compile(
     r"dialog(?:ue)?|abstract|description|tweet|post|answer|response|utterance|passage|statement|summary|feedback|"
     r"texte|texto|kommentar)(?:$|[ _.-])"
 )
-_LEAST_TOKENS = 5
+_MIN_TOKENS = 5
 """Entries of a list from which on it looks like the tokens of a text."""
 _NOT_TEXT = re.compile(r"\d{4}[-/]\d\d?[-/]\d|\d{1,2}[./]\d{1,2}[./]\d|[\[{]\s*[\"'{]|\((?:ROOT)?\s")
 """The start of a date, of JSON or of a parse tree."""
@@ -366,7 +366,7 @@ def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str,
         texts = [
             text
             for cell in column
-            if (isinstance(cell, str) or chat_messages(cell) or (isinstance(cell, list) and len(cell) >= _LEAST_TOKENS))
+            if (isinstance(cell, str) or chat_messages(cell) or (isinstance(cell, list) and len(cell) >= _MIN_TOKENS))
             and any(map(str.isalpha, text := field_text(cell)))
             and not _NOT_TEXT.match(text)
         ]

@@ -29,7 +29,7 @@ URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 WINDOW: Literal["24h"] = "24h"
 MARK = "moot"
 """Metadata key for our name of a batch, to find a batch whose id never reached us."""
-MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000
+MAX_REQUESTS, MAX_BYTES = 50_000, 190_000_000
 """Limits of one file, the second below the API's 200 MB."""
 ASK_AGAIN = "Resume the run to request it again, or use --engine live."
 """Remedy for a request without a reply."""

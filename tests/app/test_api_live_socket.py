@@ -139,7 +139,7 @@ def test_finished_debates_are_requested_by_page(client: TestClient) -> None:
         assert page["total"] == 1
         assert page["rows"][0]["text_start"] == "tub/verdict/50/50"
         socket.send_json({"type": "finished", "offset": 10**30})
-        assert receive(socket, "finished")["offset"] == live_socket.MOST_ROWS
+        assert receive(socket, "finished")["offset"] == live_socket.MAX_OFFSET
 
 
 def test_unknown_run_is_reported_as_gone(client: TestClient) -> None:

@@ -278,7 +278,7 @@ FONTS = {
 ROW_HEIGHT = 30
 SCROLLBAR = 10  # in pixels; without a width, the scrollbar covers the last row
 GROUP_HEADER_HEIGHT = 24
-MOST_HORIZONTAL_NAMES, LONGEST_HORIZONTAL_NAME = 6, 7
+MAX_HORIZONTAL_NAMES, LONGEST_HORIZONTAL_NAME = 6, 7
 """Numbers of labels and of letters in a name up to which names are horizontal. Others are vertical, to be whole on a
 small screen with the document beside the grid."""
 SQUARES = 16
@@ -299,7 +299,7 @@ def _names_height(codebook: Codebook) -> int:
 
 def _has_vertical_names(codebook: Codebook) -> bool:
     long = any(len(label.name) > LONGEST_HORIZONTAL_NAME for label in codebook.labels)
-    return codebook.kind != "choice" and (long or len(codebook.labels) > MOST_HORIZONTAL_NAMES)
+    return codebook.kind != "choice" and (long or len(codebook.labels) > MAX_HORIZONTAL_NAMES)
 
 
 def _widths(codebook: Codebook) -> tuple[int, int]:

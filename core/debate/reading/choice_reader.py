@@ -26,7 +26,7 @@ _LOOK_BACK = 200
 _START = attrgetter("start")
 _HOWEVER = re.compile(r"(?:^|[.!;]) *(?:however|but),? *$", re.IGNORECASE)
 _EARLIER = re.compile(r"\b(?:initial|original|earlier|first|previous)", re.IGNORECASE)
-_MOST_ANNOUNCED = 50
+_MAX_ANNOUNCED = 50
 """Announcements on one line. A model that repeats itself makes more; each is read to the end of its line."""
 
 
@@ -155,7 +155,7 @@ class ChoiceReader(Reader):
             markers = announcements if number in (0, len(lines) - 1) else headings
             markers_inside = _between(markers, line.start, line.end)
             starts = [(marker.end, marker.kind == "heading") for marker in markers_inside]
-            if len(starts) > _MOST_ANNOUNCED:
+            if len(starts) > _MAX_ANNOUNCED:
                 raise Unreadable("it announces a decision again and again on one line")
             words = without_bullet(line.text[citation.end() :] if citation else line.text)
             tokens = tokenise(words, self.names)

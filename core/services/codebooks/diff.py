@@ -16,7 +16,7 @@ Piece: TypeAlias = tuple[Op, str]
 
 _NO_LABEL = Label.model_construct(name="")
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
-_MOST_PAIRS = 30_000_000
+_MAX_PAIRS = 30_000_000
 """Pairs of equal words, or lines, up to which two texts are compared: a few seconds for texts of 5,000 words."""
 
 
@@ -102,7 +102,7 @@ def lines(before: str, after: str) -> tuple[Piece, ...]:
 def _opcodes(before: list[str], after: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
     """Return the opcodes of ``difflib``. Texts that would take too long are replaced as a whole."""
     counts = Counter(after)
-    if sum(counts[piece] for piece in before) > _MOST_PAIRS:
+    if sum(counts[piece] for piece in before) > _MAX_PAIRS:
         return [("equal" if before == after else "replace", 0, len(before), 0, len(after))]
     return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 

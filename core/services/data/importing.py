@@ -261,9 +261,9 @@ def _with_former_names(
     }
     labels = [label.model_copy(update={"name": renamed.get(label.id, label.name)}) for label in codebook.labels]
     earlier = codebook.model_copy(update={"labels": tuple(labels)})
-    found = suggest_mapping(table, earlier).gold
-    if any(source.kind == "label" for source in found):
-        sources = [(source, earlier.find(source.name)) for source in found]
+    suggested = suggest_mapping(table, earlier).gold
+    if any(source.kind == "label" for source in suggested):
+        sources = [(source, earlier.find(source.name)) for source in suggested]
         names = {label.id: label.name for label in codebook.labels}
         added = [
             replace(source, label=names[label.id])
@@ -276,7 +276,7 @@ def _with_former_names(
         count = len({source.name for source in gold})
         reason = f"Gold for {count} of {len(labels)} labels: columns with their names or former names."
         return replace(mapping, gold=gold, reasons=(*mapping.reasons[:-1], reason))
-    gold = mapping.gold or found
+    gold = mapping.gold or suggested
     cells = {cell for source in gold for cell in table.column(source.column) if isinstance(cell, str)}
     present = {normalise(former): name for former, name in former_names.items()}
     parts = {part for cell in cells for part in (*split_list(cell), cell.strip())}

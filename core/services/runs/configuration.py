@@ -20,7 +20,7 @@ _SAMPLING = {
 }  # fmt: skip
 """Words for settings of a model's sampling, by name."""
 _ACRONYMS = {"ecj": "ECJ"}
-_MOST_MODELS = 3  # named one by one in a name
+_MAX_MODELS = 3  # named one by one in a name
 
 
 def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
@@ -152,7 +152,7 @@ def model_names(role_models: Iterable[RoleModel]) -> list[str]:
 
 def _models(settings: RunSettings) -> str:
     names = model_names(settings.role_models.values())
-    return join_names(names) if len(names) <= _MOST_MODELS else format_count(len(names), "model")
+    return join_names(names) if len(names) <= _MAX_MODELS else format_count(len(names), "model")
 
 
 def _start(settings: RunSettings) -> tuple[str, dict[str, str]]:

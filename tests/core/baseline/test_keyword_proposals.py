@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import baseline
-from core.baseline.keyword_proposals import LEAST_DOCUMENTS, KeywordProposal, propose_keywords
+from core.baseline.keyword_proposals import MIN_DOCUMENTS, KeywordProposal, propose_keywords
 from core.codebook import Codebook, Label, load_yaml
 from core.services.codebooks.keyword_matches import with_keywords
 
@@ -82,7 +82,7 @@ def test_proposals_do_not_lower_the_score_on_the_sample_hotels() -> None:
 def test_proposed_words_occur_in_at_least_two_documents(texts: list[str]) -> None:
     proposals = propose_keywords(BOOK, texts)
     assert all(
-        LEAST_DOCUMENTS <= proposal.documents <= len(texts) and proposal.together <= proposal.documents
+        MIN_DOCUMENTS <= proposal.documents <= len(texts) and proposal.together <= proposal.documents
         for proposal in proposals
     )
     assert len({(proposal.label_id, proposal.word) for proposal in proposals}) == len(proposals)
