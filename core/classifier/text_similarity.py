@@ -23,13 +23,15 @@ class TextSpace:
     """Vector space of words and word pairs, or of character 3- to 5-grams within words, weighted by TF-IDF.
 
     Cosines are from 0 to 1. Features that no fitted text has count as rare, so a text of mostly unknown words is
-    similar to none.
+    similar to none. Raises ValueError without texts.
     """
 
     def __init__(self, texts: Sequence[str], analyzer: Literal["word", "char_wb"] = "char_wb") -> None:
         from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
         from sklearn.pipeline import make_pipeline
 
+        if not texts:  # scikit-learn raises StopIteration, which never leaves a thread of asyncio
+            raise ValueError("there are no texts to fit")
         ngrams = (1, 2) if analyzer == "word" else (3, 5)
         self._vectorizer: Any = make_pipeline(
             HashingVectorizer(

@@ -144,18 +144,20 @@ class _ExampleIndex:
 
     async def find(self, document: Document) -> Precedents:
         """Return the most similar examples for each value of each item, never the document itself."""
-        if not self._labels:
-            return {}
         async with self._making:
             if self._space is None:
                 self._space = await self._make_space()
+        if self._space is None:
+            return {}
         return await asyncio.to_thread(self._nearest, self._space, document)
 
-    async def _make_space(self) -> Space:
+    async def _make_space(self) -> Space | None:
         ids = [id for id, values in self._labels.items() if values]
         for start in range(0, len(ids), LOAD_BATCH):
             for document in await self._documents(ids[start : start + LOAD_BATCH]):
                 self._pool.append(Precedent(document.id, document.full_text, self._labels[document.id]))
+        if not self._pool:  # no value is allowed by the codebook, or the documents were removed
+            return None
         texts = [precedent.text for precedent in self._pool]
         if self._embed is None:
             return await asyncio.to_thread(TextSpace, texts)

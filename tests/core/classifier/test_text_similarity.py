@@ -36,6 +36,12 @@ def test_text_of_mostly_unknown_words_is_similar_to_none() -> None:
     assert TextSpace(TEXTS, "word").similarities([unknown]).max() < ALIKE
 
 
+@pytest.mark.parametrize("analyzer", ["word", "char_wb"])
+def test_rejects_space_without_texts(analyzer: str) -> None:
+    with pytest.raises(ValueError, match="no texts"):
+        TextSpace([], analyzer)  # type: ignore[arg-type]
+
+
 def test_embeddings_are_requested_once_per_text() -> None:
     embedded: list[str] = []
 

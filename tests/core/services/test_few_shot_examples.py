@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from core.codebook import Scale
-from core.documents import Document
+from core.documents import Document, Value
 from core.engine.interfaces import no_examples
 from core.runs import RunRow
 from core.services import few_shot_examples
@@ -94,6 +94,19 @@ def test_nearest_examples_of_each_value_exclude_the_document_itself(session: Pro
     assert {example.document_id for example in result[SERVICE, True]} == {"g4"}
     assert len(result[SERVICE, False]) == 2
     assert all(example.text.startswith("The waiter") for examples in result.values() for example in examples)
+
+
+@pytest.mark.parametrize("pool", [{}, {"g4": {SERVICE: 4}}, {"removed": {SERVICE: True}}])
+def test_pool_without_usable_examples_gives_none(session: ProjectSession, pool: dict[str, dict[str, Value]]) -> None:
+    run = run_of(session, "g0")
+    session.store.precedents.freeze(run.run_id, pool)
+
+    async def documents(ids: Sequence[str]) -> Sequence[Document]:
+        return session.store.documents.load(ids, gold=False)
+
+    library = few_shot_examples.example_library(session.store, session.models, documents, run)
+    (document,) = session.store.documents.load(["g2"])
+    assert session.engine.submit(library(document)).result(30) == {}
 
 
 def test_protocol_without_examples_loads_none(session: ProjectSession) -> None:
