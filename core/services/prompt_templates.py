@@ -448,7 +448,7 @@ def preview_requests(settings: RunSettings, document: Document) -> tuple[Request
     """Return the exact messages that each role receives on a document, in speaking order.
 
     Placeholders stand for replies of other roles. Of each system prompt that a role receives, the first request is
-    returned. Raises PromptError and UsageError.
+    returned. Titles are unique. Raises PromptError and UsageError.
     """
     titles = {role.name: role.title for role in protocols.roles_of(settings)}
     sent: dict[tuple[str, str], RequestPreview] = {}
@@ -456,7 +456,8 @@ def preview_requests(settings: RunSettings, document: Document) -> tuple[Request
         title = titles.get(ask.role, ask.role)
         key = (ask.role, "" if ask.item else ask.messages[0].content)
         earlier = sum(role == ask.role for role, _ in sent)
-        sent.setdefault(key, RequestPreview(ask.role, f"{title}, later request" if earlier else title, ask.messages))
+        numbered = f"{title}, request {earlier + 1}" if earlier else title
+        sent.setdefault(key, RequestPreview(ask.role, numbered, ask.messages))
     return tuple(sent.values())
 
 

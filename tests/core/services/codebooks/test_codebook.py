@@ -402,6 +402,14 @@ def test_preview_marks_edits_and_keeps_hostile_text_delimited() -> None:
     assert single[0].more == 0
 
 
+def test_preview_of_an_unchanged_codebook_marks_no_line_of_any_request() -> None:
+    roles = keyword_matches.preview(BOOK, None, "panel", BOOK, {})
+    titles = [role.title for role in roles]
+    assert titles.count("Critic, request 3") == 1
+    assert len(set(titles)) == len(titles)
+    assert {op for role in roles for part in role.parts for op, _ in part.pieces} == {"same"}
+
+
 def test_label_without_a_usable_word_gets_a_warning() -> None:
     book = Codebook(labels=(Label(name="Other"),))
     assert "has no word" in codebooks.warnings(book)[0]
