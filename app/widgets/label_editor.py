@@ -14,7 +14,7 @@ import streamlit as st
 
 from app.components import component
 from app.pages import PageName
-from app.state import state, with_value
+from app.state import CodebookState, LabState, state, with_value
 from app.widgets.elements import icon_button, line, literal
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
@@ -59,6 +59,31 @@ class Fields:
             self.keep(edit(codebooks.codebook_status(self.session).codebook))
         except KeyError:
             state.set_notice("warn", "Label not found", "It was deleted in another tab.")
+
+    def save(self, note: str) -> bool:
+        """Save the draft as a version. Returns False, with a notice, if the input of a field on the page is invalid."""
+        book = codebooks.codebook_status(self.session).codebook
+        if reason := self._rejected(book):
+            state.set_notice("error", "Not saved: a field is invalid", reason)
+            return False
+        version = codebooks.save(self.session, book, note)
+        state.set_notice("ok", f"Saved as v{version}", "New runs use it. Earlier runs keep their version.")
+        return True
+
+    def _rejected(self, book: Codebook) -> str:
+        """Return why an input on the page is not part of the draft, empty if all are. Deleted labels do not count."""
+        names = ("book-", *(label.id for label in book.labels))
+        for key, (_, reason) in state.codebook.rejected.items():
+            page, _, name = key.partition("-")
+            if page == self._page and any(part in name for part in names):
+                return reason
+        return ""
+
+    def discard(self) -> None:
+        """Discard the draft and the invalid inputs of all pages."""
+        codebooks.discard(self.session)
+        CodebookState.rejected.reset()
+        LabState.problem.reset()
 
     def change(self, label_id: str, part: str, change: Callable[[Any], Any]) -> None:
         """Change one attribute of a label by a function of its value."""

@@ -126,6 +126,35 @@ def test_reset_of_definitions_removes_their_error(filled: ProjectSession) -> Non
     assert "The draft does not fit." not in html(at)
 
 
+def _with_an_invalid_name() -> tuple[AppTest, str]:
+    """Return the Lab with a changed description and an invalid name, and the key of the name."""
+    at, label = open_page("lab"), BOOK.labels[0]
+    at.text_area(key=f"lab-label-description-{label.id}").set_value("What guests pay.").run()
+    name = f"lab-label-name-{label.id}"
+    at.text_input(key=name).set_value("none").run()
+    assert "reserved" in html(at)
+    return at, name
+
+
+def test_invalid_input_in_the_lab_is_not_saved_there_and_does_not_block_the_codebook(filled: ProjectSession) -> None:
+    versions = len(codebooks.history(filled))
+    at, _ = _with_an_invalid_name()
+    at.button(key="lab-save-definitions").click().run()
+    assert "Not saved: a field is invalid" in html(at)
+    assert len(codebooks.history(filled)) == versions
+    at.switch_page("screens/codebook/page.py").run()
+    at.button(key="codebook-save").click().run()
+    assert "Not saved: a field is invalid" not in html(at)
+    assert len(codebooks.history(filled)) == versions + 1
+
+
+def test_discard_in_the_lab_removes_invalid_inputs(filled: ProjectSession) -> None:
+    at, name = _with_an_invalid_name()
+    at.button(key="draft-discard-1").click().run()
+    assert at.text_input(key=name).value == BOOK.labels[0].name
+    assert "moot-wrong" not in html(at)
+
+
 def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     slot = judge_slot()
     now = prompt_templates.template_status(filled, slot, "ecj")

@@ -44,7 +44,7 @@ def main() -> None:
     if status.saved is None and not status.codebook.labels:
         start(session, fields)
         return
-    page_header(session, status)
+    page_header(session, fields, status)
     left, middle, right = st.columns((0.92, 1.75, 1.5), gap="small")
     with left:
         label = labels(session, fields, status)
@@ -60,7 +60,7 @@ def main() -> None:
         prompts(session, status)
 
 
-def page_header(session: ProjectSession, status: CodebookStatus) -> None:
+def page_header(session: ProjectSession, fields: Fields, status: CodebookStatus) -> None:
     """Draw the page header: draft status, save, discard, compare and files."""
     book = status.codebook
     number = status.next_version
@@ -74,7 +74,7 @@ def page_header(session: ProjectSession, status: CodebookStatus) -> None:
             files(session, book)
         if status.dirty:
             back = "Restore the saved version" if status.saved is not None else "Delete the draft"
-            discard_popover({back: partial(discard, session)})
+            discard_popover({back: fields.discard})
         if status.saved is not None and st.button("Compare", icon=":material/difference:"):
             compare(session)
         if st.button(
@@ -84,29 +84,10 @@ def page_header(session: ProjectSession, status: CodebookStatus) -> None:
             key="codebook-save",
             help=codebook_versions.SAVE_HELP,
         ):
-            if reason := _rejected(book):
-                state.set_notice("error", "Not saved: a field is invalid", reason)
-                st.rerun()
             with error_boxes():
-                version = codebooks.save(session, book, st.session_state.get(NOTE, ""))
-                reset_widgets(NOTE)
-                state.set_notice("ok", f"Saved as v{version}", "New runs use it. Earlier runs keep their version.")
+                if fields.save(st.session_state.get(NOTE, "")):
+                    reset_widgets(NOTE)
                 st.rerun()
-
-
-def _rejected(book: Codebook) -> str:
-    """Return why an input on the page is not part of the draft, empty if all are. Deleted labels do not count."""
-    names = ("-book-", *(label.id for label in book.labels))
-    for key, (_, reason) in state.codebook.rejected.items():
-        if any(name in key for name in names):
-            return reason
-    return ""
-
-
-def discard(session: ProjectSession) -> None:
-    """Discard the draft and restore the saved version."""
-    codebooks.discard(session)
-    CodebookState.rejected.reset()
 
 
 @st.dialog("Changes", width="large")

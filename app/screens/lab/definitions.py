@@ -77,14 +77,9 @@ def _foot(session: ProjectSession, status: CodebookStatus) -> None:
         with st.container(width="stretch"):
             saved(state.codebook.draft_saved_at, "Draft saved")
         back = f"Reset to v{status.saved.version}" if status.saved else "Reset"
-        discard_popover({back: partial(_discard, session)})
+        discard_popover({back: label_editor.Fields(session, "lab").discard})
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         note_field(status.next_version)
-
-
-def _discard(session: ProjectSession) -> None:
-    codebooks.discard(session)
-    LabState.problem.reset()
 
 
 def save_button(session: ProjectSession) -> None:
@@ -98,9 +93,8 @@ def save_button(session: ProjectSession) -> None:
 
 def _save(session: ProjectSession) -> None:
     with error_notices():
-        version = codebooks.save(session, codebooks.codebook_status(session).codebook, state.lab.note)
-        LabState.note.reset()
-        state.set_notice("ok", f"Saved as v{version}", "New runs use it. Earlier runs keep their version.")
+        if label_editor.Fields(session, "lab").save(state.lab.note):
+            LabState.note.reset()
 
 
 def _restore(session: ProjectSession, name: str) -> None:
