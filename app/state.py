@@ -95,7 +95,7 @@ class DataState:
     uploads: Value[int] = Value(0)
     """Number of finished uploads, which is part of each uploader's key."""
     new_project: Value[str] = Value("")
-    """Widget: name of the project to create."""
+    """Widget: name of the project to create on Home."""
     project_actions: Value[int] = Value(0)
     """Number of actions on projects, which is part of the key of their menus, so that an action closes its menu."""
 

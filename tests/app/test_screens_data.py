@@ -59,6 +59,29 @@ def test_file_is_previewed_and_imported(session: ProjectSession) -> None:
     assert latest.codebook.names == ("Food",)  # Service has too many unknown values to become a label by default
 
 
+def test_rater_column_that_is_chosen_as_text_is_no_rater_column_any_more(session: ProjectSession) -> None:
+    at = upload(b"id,who,text,A\n1,ann,the first text,1\n1,bob,the first text,0\n2,ann,the second text,1\n")
+    at.selectbox(key="map-rater").set_value("who").run()
+    at.selectbox(key="map-text").set_value("who").run()
+    assert at.selectbox(key="map-rater").value == ""
+    at.selectbox(key="map-text").set_value("text").run()
+    assert at.selectbox(key="map-rater").value == ""
+
+
+def test_name_of_a_new_project_is_kept_while_the_user_looks_at_another_page(session: ProjectSession) -> None:
+    session.store.documents.add([Document("a", {"text": "soup"})])
+    at = upload(b"id,text\n1,bread\n", "bakery.csv")
+    at.segmented_control(key="data-destination").set_value("new").run()
+    assert at.text_input(key="data-new-project").value == "bakery"
+    at.text_input(key="data-new-project").set_value("my breads").run()
+    for page in ("home", "data"):
+        at.switch_page(f"screens/{page}/page.py").run()
+    assert at.text_input(key="data-new-project").value == "my breads"
+    button(at, "Import 1")
+    until_shown(at, "1 document imported")
+    assert at.session_state["project"].stem == "my breads"
+
+
 def test_columns_chosen_before_the_page_is_drawn_again_are_all_kept(session: ProjectSession) -> None:
     at = upload(b"key,name,text,note\nk1,n1,one,first\nk2,n2,two,second\n")
     at.selectbox(key="map-text").set_value("note")
@@ -147,6 +170,8 @@ def test_unknown_gold_value_can_be_mapped(session: ProjectSession) -> None:
     assert "<b>maybe</b> in Service, once, first in row 4" in html(at)
     at.segmented_control(key="map-value-0").set_value("present").run()
     assert "your choice" in html(at)
+    names = [box.label for box in at.selectbox if box.label.startswith("Gold of label")]
+    assert len(set(names)) == len(names) > 1
     at.selectbox(key="map-gold-0-" + label_id(session, "Food")).set_value("").run()
     button(at, "Import 5")
     assert [(item, value, count) for _, item, value, count in session.store.documents.gold_counts()] == [

@@ -66,7 +66,7 @@ def test_uploaded_file_opens_the_data_page_in_a_new_project(workspace: Workspace
     shown = html(at)
     assert "my soups.csv, not imported yet" in shown
     assert "Rows read: 2, kept: 2, rejected: 0" in shown
-    assert at.text_input(key="data_new_project").value == "my soups"
+    assert at.text_input(key="data-new-project").value == "my soups"
     button(at, "Import 2")
     until_shown(at, "2 documents imported from my soups.csv")
     assert sorted(session.name for session in workspace.sessions()) == ["hotel-aspects", "my soups"]

@@ -49,6 +49,8 @@ def import_previewed_file(page: Page) -> None:
         {"name": "reviews.csv", "mimeType": "text/csv", "buffer": REVIEWS.encode("latin-1")}
     )
     page.get_by_text("Rows read: 6, kept: 5, rejected: 1").wait_for()
+    text = page.locator(".moot-documents td").nth(1)
+    assert text.evaluate("cell => getComputedStyle(cell).unicodeBidi") == "plaintext"  # also from right to left
     page.get_by_text("row 7: 2 fields, expected 4").wait_for()
     press(page, "Import 5")
     page.get_by_text("5 documents imported from reviews.csv").wait_for()

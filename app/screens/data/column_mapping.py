@@ -54,7 +54,8 @@ def columns(draft: ImportDraft, keep: Keep) -> None:
         def change(draft: ImportDraft) -> ImportDraft:
             context = tuple(name for name in draft.mapping.context if name != text)
             gold = tuple(source for source in draft.mapping.gold if source.column != text)
-            return _mapped(draft, text=text, context=context, gold=gold)
+            rater = draft.mapping.rater if draft.mapping.rater != text else None
+            return _mapped(draft, text=text, context=context, gold=gold, rater=rater)
 
         keep(change)
 
@@ -176,11 +177,12 @@ def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
         if len(raters) > 1 or rater != GOLD_RATER:
             st.html(f'<div class="moot-gold">Rater {escape(rater)}</div>')
         for start in range(0, len(codebook.labels), 4):
-            for cell, label in zip(st.columns(4), codebook.labels[start : start + 4], strict=False):
+            labels = enumerate(codebook.labels[start : start + 4], start + 1)
+            for cell, (position, label) in zip(st.columns(4), labels, strict=False):
                 cell.html(f'<div class="moot-fieldname">{swatch_html(label.colour)}{escape(label.name)}</div>')
                 column = columns.get((rater, label.name), "")
                 cell.selectbox(
-                    f"Gold of label {start + 1}", ["", *_other_columns(draft)], label_visibility="collapsed",
+                    f"Gold of label {position}, rater {number + 1}", ["", *_other_columns(draft)], label_visibility="collapsed",
                     format_func=lambda name: name or "No gold",
                     **bound(f"map-gold-{number}-{label.id}", column, partial(change, rater, label.name)),
                 )  # fmt: skip

@@ -350,9 +350,7 @@ class ImportPage:
             titles = {option: DESTINATIONS[option] for option in options}
             segments("Destination", titles, **bound("data-destination", self.draft.destination, change))
             if self.draft.destination == "new":
-                if not state.data.new_project:
-                    state.data.new_project = projects.free_name(self.draft.files[0][0])
-                st.text_input("Project name", key=DataState.new_project.key)
+                st.text_input("Project name", **bound("data-new-project", self.new_project, self.name_project))
             elif self.draft.destination == "replace" and session is not None:
                 renamed = preview.new_ids if preview is not None else 0
                 words = "Those of documents that no longer exist are hidden."
@@ -362,11 +360,20 @@ class ImportPage:
                 if renamed or session.latest_run():
                     notice("warn", "Runs and reviews stay", words)
 
+    @property
+    def new_project(self) -> str:
+        """Name of the project to create, at first a free one after the file."""
+        return self.pending.new_project or projects.free_name(self.draft.files[0][0])
+
+    def name_project(self, name: str) -> None:
+        """Keep the name of the project to create."""
+        self.pending.new_project = name
+
     def start(self, preview: ImportPreview) -> None:
         """Start the import job. Raises UsageError for an impossible project name."""
-        workspace, session, name = context.workspace(), self.session, state.data.new_project
+        workspace, session = context.workspace(), self.session
         if self.draft.destination == "new" or session is None:
-            name = projects.project_path(name).stem
+            name = projects.project_path(self.new_project).stem
             self.pending.job = importing.start_import(preview, lambda: projects.create_project(workspace, name))
         else:
             self.pending.job = importing.start_import(preview, lambda: session)
@@ -415,7 +422,6 @@ def show_job(pending: PendingImport, job: Job[Any]) -> None:
         differ = f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')}"
         sentences.append(f"{differ} from the project's gold, which stays.")
     context.remove_pending_import()
-    DataState.new_project.reset()
     state.select_project(session.path)
     imported = format_count(counts["documents"], "document")
     state.set_notice("ok", f"{imported} imported from {stored.file_name}", " ".join(sentences))

@@ -532,13 +532,15 @@ MAX_PENDING = 4
 class PendingImport:
     """A file that was read, as it is currently mapped, and its import job once started.
 
-    ``project`` was open when the file was read; None without a project.
+    ``project`` was open when the file was read; None without a project. ``new_project`` is the entered name of the
+    project to create, empty for none.
     """
 
     def __init__(self, draft: ImportDraft, project: Path | None) -> None:
         self.id = uuid4().hex[:12]
         self.draft = draft
         self.project = project
+        self.new_project = ""
         self.read_at = time.time()
         self.job: Job[tuple[ProjectSession, Import]] | None = None
         self._built: tuple[ImportDraft, Hashable, ImportPreview | MootError] | None = None
