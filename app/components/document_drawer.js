@@ -4,7 +4,7 @@
 
 import { Debate } from "./debate_state.js";
 import { DebateView } from "./debate_view.js";
-import { button, el, icon, keyHint, makeScrollable } from "./dom.js";
+import { button, el, icon, keyHint, makeScrollable, ownsKey } from "./dom.js";
 import { documentNodes, isSupported, unsupportedQuotes } from "./evidence.js";
 import { formatCount } from "./format.js";
 import { createLabels, disputedItems, labelName, valueText } from "./labels.js";
@@ -54,6 +54,9 @@ import { mountView, setParameters } from "./streamlit_bridge.js";
 const ADDRESS = "/moot/review";
 const TABS = /** @type {const} */ (["Debate", "Guideline", "History", "Notes"]);
 const PARAMETER = "document";
+const BLIND =
+  "Blind review: verdicts, gold and other reviews are shown after you submit, in a first review also after " +
+  "“Show verdict” in Focus.";
 
 class DrawerView {
   /** @param {HTMLElement} root @param {DrawerData} data */
@@ -145,9 +148,8 @@ class DrawerView {
   /** @param {KeyboardEvent} event */
   onKey(event) {
     const target = event.composedPath()[0];
-    const typing = target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable=true]");
     if (this.document === null || !this.root.checkVisibility()) return;
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (ownsKey(target, event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") this.close();
     else if (event.key === "ArrowDown") this.step(1);
     else if (event.key === "ArrowUp") this.step(-1);
@@ -265,9 +267,7 @@ class DrawerView {
     const unsupported = unsupportedQuotes(document.evidence, labels);
     const text = el("div", "drawer-text", ...documentNodes(document.fields, document.evidence, labels, disputed));
     makeScrollable(text, "Document");
-    const veil = document.hidden
-      ? el("p", "veil", icon("eye"), "Blind review: verdicts, gold and other reviews are shown after you submit.")
-      : null;
+    const veil = document.hidden ? el("p", "veil", icon("eye"), BLIND) : null;
     const table = document.annotations.length ? this.table(document) : null;
     const nodes = [text, unsupported, veil, table, this.tabs(document, guideline), this.foot()];
     return nodes.filter((node) => node !== null);

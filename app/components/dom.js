@@ -80,6 +80,39 @@ export function focusedIn(root) {
   return activeElement instanceof HTMLElement && root.contains(activeElement) ? activeElement : null;
 }
 
+const TEXT_FIELDS =
+  "input:not([type='checkbox'], [type='radio'], [type='range']), textarea, select, [contenteditable='true'], " +
+  "[role='combobox'], [role='textbox']";
+/** Keys that belong to a focused element other than a text field. @type {[selector: string, keys: string[]][]} */
+const OWN_KEYS = [
+  ["button, a, summary, [role='button']", ["Enter", " "]],
+  ["input[type='checkbox']", [" "]],
+  [
+    "input[type='radio'], input[type='range'], [role='slider'], [role='radio']",
+    ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", " "],
+  ],
+];
+
+/**
+ * Return true if the user types into the target of an event.
+ *
+ * @param {unknown} target
+ */
+export function isTyping(target) {
+  return target instanceof Element && target.matches(TEXT_FIELDS);
+}
+
+/**
+ * Return true if a key belongs to the target of an event, such as the arrow keys to a slider.
+ *
+ * @param {unknown} target
+ * @param {string} key
+ */
+export function ownsKey(target, key) {
+  if (!(target instanceof Element)) return false;
+  return isTyping(target) || OWN_KEYS.some(([selector, keys]) => keys.includes(key) && target.matches(selector));
+}
+
 /**
  * Create an icon. Screen readers skip it.
  *

@@ -5,7 +5,7 @@ import { Debate } from "./debate_state.js";
 import { DebateTiles } from "./debate_tiles.js";
 import { DebateView } from "./debate_view.js";
 import { DrawScheduler } from "./draw_scheduler.js";
-import { button, el, icon, keyHint, makeScrollable, setText } from "./dom.js";
+import { button, el, icon, keyHint, makeScrollable, ownsKey, setText } from "./dom.js";
 import { documentNodes } from "./evidence.js";
 import { FinishedList } from "./finished_list.js";
 import { formatCount, formatPlural } from "./format.js";
@@ -469,8 +469,8 @@ class LiveRunView {
   /** @param {KeyboardEvent} event */
   handleKey(event) {
     const target = /** @type {Element} */ (event.composedPath()[0]);
-    if (event.altKey || event.ctrlKey || event.metaKey || target.matches("input, select, textarea, summary")) return;
-    if (event.key === " " && !target.matches("button")) {
+    if (event.altKey || event.ctrlKey || event.metaKey || ownsKey(target, event.key)) return;
+    if (event.key === " ") {
       event.preventDefault();
       this.pin(!this.pinned);
     } else {

@@ -2,7 +2,7 @@
 // press is saved and shown without a rerun of the page.
 
 import { ActionQueue } from "./action_queue.js";
-import { button, el, focusedIn, icon, keyHint, makeScrollable, setText } from "./dom.js";
+import { button, el, focusedIn, icon, isTyping, keyHint, makeScrollable, ownsKey, setText } from "./dom.js";
 import { documentNodes } from "./evidence.js";
 import { formatCount, formatDuration, formatPlural } from "./format.js";
 import { Debate } from "./debate_state.js";
@@ -51,21 +51,6 @@ const ACTIVITY = ["pointermove", "keydown", "wheel"];
 const REPEATABLE = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
 const SERIES_KEYS = ["Enter", "Escape", "Backspace"];
 const REFRESHED_AFTER_UNDO = 5;
-
-const TEXT_FIELDS =
-  "input:not([type='checkbox'], [type='radio'], [type='range']), textarea, select, [contenteditable='true'], " +
-  "[role='combobox'], [role='textbox']";
-/** Keys that belong to a focused element other than a text field. @type {[selector: string, keys: string[]][]} */
-const OWN_KEYS = [
-  ["button, a, summary, [role='button']", ["Enter", " "]],
-  ["input[type='checkbox']", [" "]],
-  ["input[type='radio'], input[type='range'], [role='slider'], [role='radio']", [...REPEATABLE, " "]],
-];
-
-/** @param {unknown} target */
-function isTyping(target) {
-  return target instanceof Element && target.matches(TEXT_FIELDS);
-}
 
 function loadingNode() {
   return el("div", "empty", el("p", "", "Loading the queue …"));
@@ -189,7 +174,7 @@ class FocusView {
     const parts = [...this.sideParts.values()];
     this.sideButtons = el("div", "side-buttons", this.queueButton, ...parts.map(({ button }) => button));
     this.side = el("section", "panel side", ...parts.map(({ section }) => section));
-    this.saveState = el("span", { className: "save-state push tiny muted", role: "status" });
+    this.saveState = el("span", { className: "save-state push tiny ellipsis muted", role: "status" });
     this.keys = el("div", "keys row small secondary");
     const isFirst = !root.hasChildNodes();
     root.tabIndex = -1;
@@ -424,7 +409,8 @@ class FocusView {
   async showNeighbour(step) {
     const { place } = this;
     if (!this.rows[place + step] && step > 0) await this.loadRows();
-    const next = this.rows[place + step];
+    const start = place < 0 && step < 0 ? this.rows.length : place; // no document is shown at the end of the queue
+    const next = this.rows[start + step];
     if (next) await this.show(next.id);
   }
 
@@ -532,7 +518,8 @@ class FocusView {
     for (const id of touched) this.documents.delete(id);
     const documents = await Promise.all(touched.slice(0, REFRESHED_AFTER_UNDO).map((id) => this.load(id)));
     for (const document of documents) if (document) this.updateRow(document);
-    await this.show(touched[0]);
+    const changed = documents.find((document) => document !== null); // null: the document is not in this run
+    if (changed) await this.show(changed.id);
     this.loadProgress();
   }
 
@@ -672,9 +659,7 @@ class FocusView {
     const control = ctrlKey || metaKey;
     if (control && key.toLowerCase() === "z") return () => this.undo(shiftKey ? "redo" : "undo");
     if (control || altKey) return null;
-    const isOwnKey = (/** @type {Element} */ node) =>
-      OWN_KEYS.some(([selector, keys]) => keys.includes(key) && node.matches(selector));
-    if (source instanceof Element && isOwnKey(source)) return null;
+    if (ownsKey(source, key)) return null;
     if (this.help.matches(":popover-open")) return key === "?" ? () => this.help.hidePopover() : null;
     if (/^[0-9]$/.test(key)) return () => this.handleDigit(Number(key));
     /** @type {Record<string, () => unknown>} */
@@ -714,6 +699,7 @@ class FocusView {
     const { size } = this.info.labels;
     this.position = (this.position + step + size) % size;
     this.drawForm();
+    this.drawKeys();
     if (this.openParts.has("guideline")) this.fillPart("guideline");
   }
 
@@ -727,6 +713,7 @@ class FocusView {
       if (!scale || digit < scale.min || digit > scale.max) return;
       if (this.position < labels.size - 1) this.position += 1;
       this.setValue(item, digit);
+      this.drawKeys();
     } else if (digit === 0) this.setRestAbsent();
     else if (digit <= labels.size) {
       this.position = digit - 1;
@@ -895,7 +882,7 @@ class FocusView {
     if (this.rows.length) return ["All documents are decided", "Go back with the left arrow key."];
     if (!this.isQueue) return ["No documents to review", "No document matches the filters.", "Clear filters", "none"];
     const all = documents === undefined ? "All" : `All ${formatCount(documents)}`;
-    const text = "None waits for review. You can change decisions, or choose another run above.";
+    const text = "No documents wait for review. You can change decisions, or choose another run above.";
     return [`${all} documents are decided`, text, "Show submitted documents", "decided"];
   }
 
@@ -1129,9 +1116,10 @@ class FocusView {
   showSaveState(state, text) {
     const failed = state === "lost" || state === "refused";
     const tone = failed ? "wrong" : state === "saved" ? "right" : "muted";
-    this.saveState.className = `save-state push tiny ${tone} ${state}`;
+    this.saveState.className = `save-state push tiny ellipsis ${tone} ${state}`;
     const texts = { saved: `✓ ${text}`, saving: "Saving…", refused: "Not saved", idle: text, lost: text };
     setText(this.saveState, texts[state]);
+    this.saveState.title = texts[state];
     if (state !== "refused") return;
     this.problem = text;
     this.drawForm();

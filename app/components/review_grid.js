@@ -366,6 +366,7 @@ function showSaveState(state, text) {
   const place = window.parent.document.querySelector(".moot-saved");
   if (!place) return;
   setText(place, state === "saved" ? `✓ ${text}` : state === "saving" ? "Saving…" : text);
+  place.setAttribute("title", place.textContent);
   const head = place.closest(".st-key-review-acts") ?? place.parentElement;
   if (!head || head === observedHead) return;
   headObserver.disconnect();

@@ -10,8 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import context
+from app.state import ReviewState
 from app.widgets.elements import literal
 from core.services.review import actions, plan, queue
+from core.services.review.codebook_examples import CodebookExample
 from core.services.workspace import Workspace
 from tests.app.studio import html
 from tests.core.services import sample_world
@@ -155,9 +157,21 @@ def test_undo_and_redo_buttons_change_the_last_edit(screen, project, session):
     actions.edit(session, run_id, ["d1"], "a", True)
     app = screen("review", review_view="Grid")
     app.button(key="review-undo").click().run()
+    assert f"✓ Undone: document d1 of Run {run_id}" in html(app)
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is False
     app.button(key="review-redo").click().run()
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is True
+
+
+def test_words_typed_for_one_example_are_not_used_for_another(screen, project, session):
+    sample_world.build(project)
+    key = ReviewState.edited_example.key
+    app = screen("review", review_view="Grid", **{key: CodebookExample("d1", "a", "include", "first words")})
+    app.text_area[0].set_value("words typed for d1")
+    app.session_state[key] = CodebookExample("d2", "b", "exclude", "other words")  # the dialog was dismissed
+    app.run()
+    assert app.text_area[0].value == "other words"
+    assert [box.value for box in app.selectbox if box.label in ("Label", "Add as")] == ["b", "exclude"]
 
 
 def test_undo_buttons_leave_ctrl_z_to_the_text_fields(screen, project):

@@ -87,6 +87,23 @@ test("a click opens a document, arrow keys step through the list, Escape closes,
   assert.equal(address(), null);
 });
 
+test("keys that belong to a focused element of the page do not reach the drawer", async () => {
+  openDocument("d1", { ids: ["d1", "d2"], title: "x" });
+  await settled();
+  for (const [tag, name, value] of [
+    ["div", "role", "textbox"],
+    ["div", "role", "slider"],
+    ["input", "type", "radio"],
+    ["input", "type", "text"],
+  ]) {
+    const field = document.createElement(tag);
+    field.setAttribute(name, value);
+    document.body.append(field);
+    field.dispatchEvent(new window.KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+    assert.equal(address(), "d1", value);
+  }
+});
+
 test("a drawer that Streamlit hides takes no keys and no room", async () => {
   const takesRoom = () => document.documentElement.classList.contains("moot-drawer-open");
   openDocument("d1", { ids: ["d1", "d2"], title: "x" });

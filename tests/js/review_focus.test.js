@@ -32,8 +32,9 @@ test("labels of a failed debate ask for a decision and do not repeat the error",
  *
  * @param {Record<string, unknown>} [answered] What the studio answers differently.
  * @param {string | null} [requested] The document that the page requests.
+ * @param {Record<string, unknown>} [dataOfRun] What the page sends differently.
  */
-async function openView(answered = {}, requested = null) {
+async function openView(answered = {}, requested = null, dataOfRun = {}) {
   globalThis.ResizeObserver = class {
     observe() {}
     disconnect() {}
@@ -86,7 +87,7 @@ async function openView(answered = {}, requested = null) {
   const update = (/** @type {{ even: number, blind: boolean }} */ settings) => {
     const data = { run: "r1", actor: "ann", labels: LABELS, roles: [], kind: "multilabel", scales: {}, filters: {} };
     focus({
-      data: { ...data, tags: [], document: requested, height: "100px", settings },
+      data: { ...data, tags: [], document: requested, height: "100px", settings, ...dataOfRun },
       parentElement,
       setStateValue: () => {},
       setTriggerValue: (/** @type {string} */ name, /** @type {unknown} */ value) => triggered.push([name, value]),
@@ -270,6 +271,49 @@ test("an empty queue beside a decided document says so", async () => {
   assert.equal(document.querySelectorAll(".queue-row").length, 1);
 });
 
+const keyPress = (/** @type {string} */ key) => {
+  window.dispatchEvent(new window.KeyboardEvent("keydown", { key }));
+  return settled();
+};
+
+test("undo of an action in another run keeps the shown document and names what was undone", async () => {
+  const answers = [{ saved: "Undone: document d9 of Run r2", touched: ["d9"] }];
+  await openView({ answers });
+  const answer = globalThis.fetch;
+  globalThis.fetch = async (address, request) => {
+    const response = await answer(address, request);
+    const isOther = JSON.parse(/** @type {string} */ (request.body)).document === "d9";
+    return isOther ? { ...response, json: async () => ({ document: null }) } : response;
+  };
+  await keyPress("u");
+  assert.equal(document.querySelector(".middle .panel-head .mono").textContent, "d1");
+  const message = /** @type {HTMLElement} */ (document.querySelector(".save-state"));
+  assert.deepEqual([message.textContent, message.title], Array(2).fill("✓ Undone: document d9 of Run r2"));
+});
+
+test("the left arrow key at the end of the queue shows its last document", async () => {
+  const row = { status: "Pending", skipped: false, reasons: [], text_start: "text", sampling: null };
+  const rows = ["d1", "d2"].map((id) => ({ ...row, id }));
+  await openView({ rows, total: 2, answers: [{ saved: "14:05", touched: [] }] });
+  await keyPress("Enter");
+  await keyPress("Enter");
+  assert.match(document.querySelector(".middle .empty p").textContent, /left arrow key/);
+  await keyPress("ArrowLeft");
+  assert.equal(document.querySelector(".queue-row.selected .id").textContent, "d2");
+});
+
+test("the hint of the digits names the scale of the focused dimension", async () => {
+  const ends = [5, 3, 7];
+  const scales = Object.fromEntries(LABELS.map(({ id }, index) => [id, { min: 1, max: ends[index] }]));
+  await openView({}, null, { kind: "rating", scales });
+  const hint = () => document.querySelector(".keys").children[2].textContent;
+  assert.equal(hint(), "1to 5rate");
+  await keyPress("ArrowDown");
+  assert.equal(hint(), "1to 3rate");
+  await keyPress("2"); // goes on to the next dimension
+  assert.equal(hint(), "1to 7rate");
+});
+
 test("an empty queue names its reason and offers the filter that helps", async () => {
   const none = { rows: [], total: 0, document: null };
   for (const [answered, title, filter] of [
@@ -279,6 +323,7 @@ test("an empty queue names its reason and offers the filter that helps", async (
     const { triggered } = await openView({ ...none, .../** @type {object} */ (answered) });
     const empty = document.querySelector(".middle .empty");
     assert.equal(empty.querySelector("b").textContent, title);
+    assert.match(empty.textContent, /No documents wait for review|No document matches the filters/);
     /** @type {HTMLButtonElement} */ (empty.querySelector("button")).click();
     assert.deepEqual(triggered, [["filter", filter]]);
   }

@@ -83,9 +83,9 @@ def grid_view(
         matching = format_count(page.total, "document")
         waiting = queue.open_count(session, run, actor=actor)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-acts"):
-            st.html(f'<div class="moot-legend"><span>{matching}, {waiting:,} to review</span></div>', width="stretch")
-            message = state.review.saved
-            st.html(f'<div class="moot-saved" role="status">{escape(message)}</div>', width=124)
+            st.html(f'<div class="moot-legend"><span>{matching}, {waiting:,} to review</span></div>', width="content")
+            message = escape(state.review.saved)
+            st.html(f'<div class="moot-saved" role="status" title="{message}">{message}</div>', width="stretch")
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
             _button("Undo", lambda: actions.undo(session, attribution), icon=":material/undo:")
             _button("Redo", lambda: actions.redo(session, attribution), icon=":material/redo:")

@@ -215,17 +215,16 @@ _PART_WORDS: Mapping[Part, str] = {
 
 def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExample:
     """Draw the choice of label, part and words, and return the resulting example."""
+    key = f"teach-{example.document_id}-{example.label_id}"
     left, right = st.columns(2)
     index = next((index for index, label in enumerate(codebook.labels) if label.id == example.label_id), 0)
     with left:
-        label_id = select_label(codebook, key="teach-form-label", index=index)
+        label_id = select_label(codebook, key=f"{key}-label", index=index)
     parts = list(PART_NAMES)
     part = right.selectbox(
-        "Add as", parts, index=parts.index(example.part), format_func=PART_NAMES.__getitem__, key="teach-form-part"
+        "Add as", parts, index=parts.index(example.part), format_func=PART_NAMES.__getitem__, key=f"{key}-part"
     )
-    text = st.text_area(
-        "Words", example.text, height=80, key="teach-form-words", placeholder="A short quote from the text"
-    )
+    text = st.text_area("Words", example.text, height=80, key=f"{key}-words", placeholder="A short quote from the text")
     return CodebookExample(example.document_id, label_id, part, text or "")
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Evidence, Value, storable
 from core.errors import NoSuchRun, UsageError
-from core.formatting import format_clock, join_names
+from core.formatting import format_clock, format_count, join_names
 from core.runs import RunRow, RunSettings
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
@@ -50,15 +50,16 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class SavedAction:
-    """The documents of a committed action, and its time (Unix seconds)."""
+    """The documents of a committed action, and its time (Unix seconds). ``reverted`` names what was undone or redone."""
 
     at: float
     documents: tuple[str, ...]
+    reverted: str = ""
 
     @property
     def words(self) -> str:
-        """The message ``Saved 14:03:22``."""
-        return f"Saved {format_clock(self.at)}"
+        """The message ``Saved 14:03:22``, or what was undone or redone."""
+        return self.reverted or f"Saved {format_clock(self.at)}"
 
 
 def default_reviewer() -> str:
@@ -216,16 +217,12 @@ def set_status(
 
 def undo(session: ProjectSession, by: Attribution = DEFAULT_REVIEWER) -> SavedAction | None:
     """Undo this reviewer's last action; None when there is none."""
-    events = session.store.reviews.undo(by.actor, action_id=by.action_id)
-    session.trainer.schedule()
-    return _saved_action(events)
+    return _reverted(session, "Undone", session.store.reviews.undo(by.actor, action_id=by.action_id))
 
 
 def redo(session: ProjectSession, by: Attribution = DEFAULT_REVIEWER) -> SavedAction | None:
     """Redo the action undone last; None when there is none, or after a later decision."""
-    events = session.store.reviews.redo(by.actor, action_id=by.action_id)
-    session.trainer.schedule()
-    return _saved_action(events)
+    return _reverted(session, "Redone", session.store.reviews.redo(by.actor, action_id=by.action_id))
 
 
 def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None) -> list[HistoryEntry]:
@@ -270,14 +267,22 @@ def _record_action(session: ProjectSession, run_id: str, decisions: Sequence[Dec
         action_id=by.action_id,
     )
     session.trainer.schedule()
-    return _saved_action(events) or SavedAction(time.time(), ())
+    return SavedAction(time.time(), _documents(events))
 
 
-def _saved_action(events: Sequence[Event]) -> SavedAction | None:
+def _reverted(session: ProjectSession, verb: str, events: Sequence[Event]) -> SavedAction | None:
+    """Return an action that was undone or redone. It may be of another run, so the message names document and run."""
+    session.trainer.schedule()
     if not events:
         return None
-    documents = dict.fromkeys(event.document_id for event in events if event.document_id)
-    return SavedAction(time.time(), tuple(documents))
+    documents = _documents(events)
+    changed = f"document {documents[0]}" if len(documents) == 1 else format_count(len(documents), "document")
+    place = f" of {session.run_name(events[0].run_id)}" if events[0].run_id else ""
+    return SavedAction(time.time(), documents, f"{verb}: {changed}{place}")
+
+
+def _documents(events: Sequence[Event]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(event.document_id for event in events if event.document_id))
 
 
 def _history_entry(event: Event, codebook: Codebook, *, undone: bool) -> HistoryEntry:

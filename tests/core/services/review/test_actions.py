@@ -90,13 +90,16 @@ def test_undo_and_redo(session, run):
     actions.undo(session)
     assert queue.review_rows(session, run, ["d0"])[0].values["b"] is False
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is True
-    assert actions.undo(session).documents == ("d1",)
+    undone = actions.undo(session)
+    assert (undone.documents, undone.words) == (("d1",), f"Undone: document d1 of Run {run.run_id}")
     row = queue.review_rows(session, run, ["d1"])[0]
     assert (row.values["a"], row.status) == (False, "Pending")  # value and status were one act
     actions.redo(session)
-    actions.redo(session)
+    assert actions.redo(session).words == f"Redone: document d0 of Run {run.run_id}"
     assert queue.review_rows(session, run, ["d0"])[0].values["b"] is True
     assert actions.redo(session) is None
+    actions.set_status(session, run.run_id, ["d0", "d1"], "Discarded")
+    assert actions.undo(session).words == f"Undone: 2 documents of Run {run.run_id}"
 
 
 def test_undo_keeps_changes_of_other_people(session, run):
