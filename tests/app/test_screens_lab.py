@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from app.widgets.codebook_versions import SAVE_HELP

@@ -182,8 +182,8 @@ def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
                 cell.html(f'<div class="moot-fieldname">{swatch_html(label.colour)}{escape(label.name)}</div>')
                 column = columns.get((rater, label.name), "")
                 cell.selectbox(
-                    f"Gold of label {position}, rater {number + 1}", ["", *_other_columns(draft)], label_visibility="collapsed",
-                    format_func=lambda name: name or "No gold",
+                    f"Gold of label {position}, rater {number + 1}", ["", *_other_columns(draft)],
+                    label_visibility="collapsed", format_func=lambda name: name or "No gold",
                     **bound(f"map-gold-{number}-{label.id}", column, partial(change, rater, label.name)),
                 )  # fmt: skip
 

@@ -50,7 +50,10 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class SavedAction:
-    """The documents of a committed action, and its time (Unix seconds). ``reverted`` names what was undone or redone."""
+    """The documents of a committed action, and its time (Unix seconds).
+
+    ``reverted`` names what was undone or redone.
+    """
 
     at: float
     documents: tuple[str, ...]
