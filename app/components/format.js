@@ -6,6 +6,27 @@ const integers = new Intl.NumberFormat("en-US");
 export const MISSING = "–";
 
 /**
+ * Format a number with fixed decimals. A tie goes to the even digit, as in Python; `toFixed` rounds it up.
+ *
+ * @param {number} value
+ * @param {number} digits
+ */
+function formatFixed(value, digits) {
+  const text = value.toFixed(digits);
+  const isTie = Math.abs(value * 2 ** (digits + 1)) % 2 === 1; // a binary fraction has no other ties
+  return isTie && Number(text.at(-1)) % 2 ? (value - (Math.sign(value) * 10 ** -digits) / 4).toFixed(digits) : text;
+}
+
+/**
+ * Round to a whole number; a tie goes to the even one, as in Python.
+ *
+ * @param {number} value
+ */
+function round(value) {
+  return Number(formatFixed(value, 0));
+}
+
+/**
  * Format a count: 1,234.
  *
  * @param {number} n
@@ -32,10 +53,10 @@ export function formatPlural(n, singular, plural = `${singular}s`) {
  */
 export function formatMoney(dollars) {
   if (dollars === null || dollars === undefined) return "price unknown";
-  if (dollars >= 1000) return `$${formatCount(Math.round(dollars))}`;
-  if (dollars >= 0.1 || dollars === 0) return `$${dollars.toFixed(2)}`;
+  if (dollars >= 1000) return `$${formatCount(round(dollars))}`;
+  if (dollars >= 0.1 || dollars === 0) return `$${formatFixed(dollars, 2)}`;
   if (dollars < 0.0001) return "under $0.0001";
-  return `$${dollars.toFixed(4).replace(/0{1,2}$/, "")}`;
+  return `$${formatFixed(dollars, 4).replace(/0{1,2}$/, "")}`;
 }
 
 /**
@@ -44,8 +65,8 @@ export function formatMoney(dollars) {
  * @param {number} seconds
  */
 export function formatDuration(seconds) {
-  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
-  const minutes = Math.round(seconds / 60);
+  if (seconds < 90) return `${Math.max(1, round(seconds))} s`;
+  const minutes = round(seconds / 60);
   if (minutes < 90) return `${minutes} min`;
   const rest = minutes % 60 ? ` ${minutes % 60} min` : "";
   return `${Math.floor(minutes / 60)} h${rest}`;
@@ -57,7 +78,7 @@ export function formatDuration(seconds) {
  * @param {number} share From 0 to 1.
  */
 export function formatPercent(share) {
-  return `${Math.round(100 * share)}%`;
+  return `${round(100 * share)}%`;
 }
 
 /**
@@ -67,7 +88,7 @@ export function formatPercent(share) {
  */
 export function formatScore(score) {
   if (score === null || score === undefined) return MISSING;
-  const text = Math.abs(score).toFixed(3);
+  const text = formatFixed(Math.abs(score), 3);
   return score < 0 && Number(text) !== 0 ? `−${text}` : text;
 }
 
@@ -78,7 +99,7 @@ export function formatScore(score) {
  * @param {{ signed?: boolean }} [options]
  */
 export function formatPoints(difference, { signed = true } = {}) {
-  const points = Math.abs(100 * difference).toFixed(1);
+  const points = formatFixed(Math.abs(100 * difference), 1);
   const zero = points === "0.0";
   return `${zero ? "" : difference < 0 ? "−" : signed ? "+" : ""}${points}`;
 }
@@ -98,7 +119,7 @@ export function formatChange(n) {
  * @param {unknown} value
  */
 export function formatRating(value) {
-  return typeof value === "number" ? String(Math.round(value * 100) / 100).replace("-", "−") : String(value);
+  return typeof value === "number" ? String(Number(formatFixed(value, 2))).replace("-", "−") : String(value);
 }
 
 /**

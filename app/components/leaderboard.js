@@ -1,6 +1,7 @@
 // The table of runs, which can be sorted, selected, pinned and renamed with the mouse or the keyboard.
 
 import { button, el, focusedIn, icon } from "./dom.js";
+import { formatScore } from "./format.js";
 import { intervalBar } from "./interval_bar.js";
 import { isUnchanged, mountView } from "./streamlit_bridge.js";
 
@@ -315,7 +316,7 @@ function intervalCell({ interval }, range) {
   const [low, high, value] = interval;
   const bar = intervalBar(value, low, high, range);
   bar.role = "img";
-  bar.ariaLabel = bar.title = `${low.toFixed(3)} to ${high.toFixed(3)}`;
+  bar.ariaLabel = bar.title = `${formatScore(low)} to ${formatScore(high)}`;
   cell.append(bar);
   return cell;
 }
