@@ -92,7 +92,9 @@ export class FinishedList {
     this.rows.replaceChildren(...nodes);
     nodes.find(({ dataset }) => dataset.id === focused)?.focus({ preventScroll: true });
     if (!rows.length) {
-      this.rows.append(el("div", "empty", query ? "No finished debate matches." : "No debate has finished yet."));
+      this.rows.append(
+        el("div", "empty", query || status ? "No finished debate matches." : "No debate has finished yet."),
+      );
     }
     const last = offset + rows.length;
     setText(this.range, total ? `${formatCount(offset + 1)} to ${formatCount(last)} of ${formatCount(total)}` : "");
