@@ -266,7 +266,7 @@ def ask_with_retry(
 
     Each reply with a problem is asked for once more, in parallel, with the problem rendered by ``template``. A reply
     that was cut by its output limit is asked for once more in the same words, with twice the limit. A second reply that
-    is worse is not used.
+    is worse is not used. Ratings of the first reply that the second does not repeat are kept.
     """
     sent = tuple(requests)
     if not sent:
@@ -277,13 +277,24 @@ def ask_with_retry(
     if retried:
         second_replies = yield tuple(_retry(sent[i], replies[i], problems[i], template) for i in retried)
         for index, reply in zip(retried, second_replies, strict=True):
-            if problems[index]:
-                is_worse = bool(replies[index].reading.values) and not reply.readable
-            else:
-                is_worse = bool(problem_of(sent[index], reply))
-            if not is_worse:
+            first = replies[index]
+            if problems[index] and first.reading.values:
+                replies[index] = _merge(first, reply) if reply.readable else first
+            elif problems[index] or (reply.error is None and not problem_of(sent[index], reply)):
                 replies[index] = reply
     return tuple(replies)
+
+
+def _merge(first: Reply, second: Reply) -> Reply:
+    """Return the second reply, with the values of the first that the second neither repeats nor leaves open."""
+    reading = second.reading
+    kept = {item: value for item, value in first.reading.values.items() if reading.undecided.get(item) != LEFT_OPEN}
+    if kept.keys() <= reading.values.keys():
+        return second
+    values = {**kept, **reading.values}
+    undecided = {item: reason for item, reason in reading.undecided.items() if item not in values}
+    text = f"{without_reasoning(first.text)}\n\n{without_reasoning(second.text)}"
+    return replace(second, text=text, reading=replace(reading, values=values, undecided=undecided))
 
 
 def _is_cut(request: Request, reply: Reply) -> bool:

@@ -7,8 +7,8 @@ import pytest
 from core.codebook import Kind
 from core.debate.context import parse_reply
 from core.debate.protocols import PROTOCOLS
-from core.debate.turns import Reply, Request
-from tests.core.debate.canned_debates import DOCUMENT, context_of, decision_text
+from core.debate.turns import Reply, ReplyError, Request
+from tests.core.debate.canned_debates import DOCUMENT, PRICE, ROOM, SERVICE, context_of, decision_text
 
 SINGLE = PROTOCOLS["single"]
 
@@ -52,6 +52,13 @@ def test_readable_cut_reply_is_used_if_the_retry_is_unreadable() -> None:
     assert reply.text == cut.text
 
 
+@pytest.mark.parametrize("kind", ["timeout", "context too long"])
+def test_readable_cut_reply_is_used_if_the_retry_fails(kind: str) -> None:
+    cut = Reply("Final Decision: Service\nBecause the st", finish_reason="length")
+    _, reply = request_decision(cut, Reply(error=ReplyError(kind, "boom")))
+    assert reply.text == cut.text
+
+
 def test_unreadable_reply_is_retried_once_naming_the_unread_words() -> None:
     sent, reply = request_decision(
         Reply("Final Decision: Service, Sauna"), Reply(decision_text("multilabel", "Service"))
@@ -69,6 +76,17 @@ def test_missing_rating_is_requested_once_more_and_other_ratings_are_kept() -> N
     assert reply.text == complete.text
     _, reply = request_decision(partial, Reply("I cannot say."), "rating")
     assert reply.text == partial.text
+
+
+def test_second_reply_with_the_missing_rating_alone_adds_to_the_first() -> None:
+    partial = Reply("<think>Hm.</think>" + decision_text("rating", ratings={"Service": 3, "Price": 4}))
+    _, reply = request_decision(partial, Reply(decision_text("rating", ratings={"Room": 2})), "rating")
+    assert reply.reading.values == {SERVICE: 3, PRICE: 4, ROOM: 2}
+    assert not reply.reading.undecided
+    assert [words in reply.text for words in ("Service: 3", "Room: 2", "Hm.")] == [True, True, False]
+    _, reply = request_decision(partial, Reply("Final Ratings:\nService: n/a\nPrice: 5\n"), "rating")
+    assert reply.reading.values == {PRICE: 5}
+    assert set(reply.reading.undecided) == {SERVICE, ROOM}
 
 
 def test_rating_that_the_role_leaves_open_is_not_requested_again() -> None:
