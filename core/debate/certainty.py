@@ -57,5 +57,5 @@ def _answer_span(text: str, name: tuple[int, int] | None, value: Value) -> tuple
 def _code(text: str, start: int, item: str, codebook: Codebook) -> tuple[int, int] | None:
     """Return where the code of a chosen label is."""
     code = next((label.code for label in codebook.labels if label.id == item), None)
-    match = re.compile(rf"(?<![\w.-]){code:g}(?![\w.])").search(text, start) if code is not None else None
+    match = re.compile(rf"(?<![\w.-]){code:g}(?!\w|\.\w)").search(text, start) if code is not None else None
     return match.span() if match else None

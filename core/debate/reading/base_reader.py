@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from core.codebook import Codebook
 from core.debate.reading.decision_markers import CONTENT, MarkedReply, Marker, is_reported, next_document
-from core.debate.reading.json_answers import UNDECIDED, answer_of, by_name, is_claim
+from core.debate.reading.json_answers import CHOSEN, PRESENT, UNDECIDED, answer_of, by_name, is_claim
 from core.debate.reading.json_blocks import Block, entries, lookup
 from core.debate.reading.label_names import names_of
 from core.debate.reading.labels_grammar import Unreadable, is_comment, quoted_names, residue, unknown_names
@@ -20,6 +20,7 @@ from core.debate.reading.tokens import MaybeAnswer, tokenise
 from core.debate.turns import Reading
 
 CUT = "cut by the output limit before the decision was complete"
+_KEY = re.compile(r'"([^"\\\n]{1,200})"\s{0,20}:')
 CITATION = re.compile(r"[ \t]*>[ \t>]*")
 
 
@@ -69,6 +70,7 @@ class Reader(ABC):
         for block in reversed(blocks):
             self.start = block.start
             if (reading := self._read_answers_by_name(block)) is not None:
+                self.start = self._decision_start(block)
                 return reading
         self.start = 0
         return self._read_unmarked()
@@ -104,7 +106,17 @@ class Reader(ABC):
         if block.error:
             raise Unreadable(CUT if self.cut else f"the JSON cannot be read ({block.error})")
         self._check_comments(block, implicit=True)
-        return self._read_value(block, lookup(block.data, *self.keys))
+        reading = self._read_value(block, lookup(block.data, *self.keys))
+        self.start = self._decision_start(block)
+        return reading
+
+    def _decision_start(self, block: Block) -> int:
+        """Return the position of the first key of an object that decides, which may have reasons before it."""
+        keys = {*self.keys, *PRESENT, *CHOSEN}
+        for key in _KEY.finditer(self.marked.text, block.start, block.end):
+            if key[1].strip().casefold() in keys or self.names.find(key[1]) is not None:
+                return key.start()
+        return block.start
 
     def _stated_by_name(self, block: Block) -> dict[str, Any]:
         """Return what an object {name: answer} states, by the names of labels in it."""

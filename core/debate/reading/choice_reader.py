@@ -123,10 +123,12 @@ class ChoiceReader(Reader):
         """Return the label of answers label by label, or else that of a line."""
         lines = [line for line in self.marked.statement_lines(0) if not line.blank]
         statements = Statements(self.names)
-        end = 0
+        start = end = 0
         for line in lines:
+            had_answers = bool(statements.explicit)
             with suppress(Unreadable):
                 if statements.read(line.text):
+                    start = start if had_answers else line.start
                     end = line.end
                     if is_reported(self.marked, line.start):
                         return None
@@ -136,7 +138,9 @@ class ChoiceReader(Reader):
             and not (self._missing(statements.explicit) or statements.contradicted)
         ):
             present = (item for item, values in statements.values.items() if values == {True})
-            return self._choice_reading(*present, end=end)
+            reading = self._choice_reading(*present, end=end)
+            self.start = start
+            return reading
         return self._read_choice_of_line(lines)
 
     def _read_choice_of_line(self, lines: Sequence[Line]) -> Reading | None:

@@ -56,7 +56,7 @@ class _StatementLines:
 
     ``unknown`` are names with an answer that are not in the codebook. ``unread`` is True if other lines contain labels
     or answers, ``has_prose`` if lines contain neither. ``is_first`` is True if the first line is the only statement.
-    ``end`` is the end of the last statement.
+    ``start`` is the start of the first statement that counts, ``end`` the end of the last one.
     """
 
     statements: Statements
@@ -64,6 +64,7 @@ class _StatementLines:
     has_prose: bool
     unread: bool
     is_first: bool
+    start: int
     end: int
 
 
@@ -131,19 +132,24 @@ class LabelsReader(Reader):
             is_complete = statements.contrasted or (statements.headed and {True} in values_by_item)
             if missing and (statements.answered or {False} in values_by_item) and not is_complete:
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
-            return None if missing and lines.unread else self._labels_reading(statements, lines.end)
+            return None if missing and lines.unread else self._lines_reading(lines)
         is_list_before_text = lines.is_first and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.marked.lines[lines.end :])
         # "Fever: resolved" beside "Pain: absent", or in a list of remarks on every label, may be a yes or a no
         is_survey = not lines.is_first and (bool(statements.explicit) or not missing)
         if self.cut or is_survey or ((lines.has_prose or lines.unread) and not is_list_before_text):
             return None
-        return self._labels_reading(statements, lines.end)
+        return self._lines_reading(lines)
+
+    def _lines_reading(self, lines: _StatementLines) -> Reading:
+        reading = self._labels_reading(lines.statements, lines.end)
+        self.start = lines.start
+        return reading
 
     def _statement_lines(self) -> _StatementLines | None:
         """Return what the lines of a reply without markers state. None if a line reports what others said."""
         statements = Statements(self.names)
         has_prose = unread = is_first = False
-        end = 0
+        start = end = 0
         earlier: Set[str] = set()
         unknown: dict[str, None] = {}
         for line in self.marked.statement_lines(0):
@@ -166,12 +172,15 @@ class LabelsReader(Reader):
                 return None
             if not had_answers and statements.explicit:  # what came before the first answer is reasoning
                 earlier, statements.values = statements.values.keys(), statements.line_values
+                start = line.start
+            elif not end:
+                start = line.start
             title = line.text.lstrip().startswith(("#", "*", "_")) and len(statements.values) == 1
             is_first = not (has_prose or unread or end or title)
             unread |= statements.blank
             end = line.end
         unread |= not earlier <= statements.values.keys()
-        return _StatementLines(statements, tuple(unknown), has_prose, unread, is_first, end)
+        return _StatementLines(statements, tuple(unknown), has_prose, unread, is_first, start, end)
 
     @cached_property
     def _first_mention(self) -> int:

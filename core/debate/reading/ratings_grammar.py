@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from core.codebook import Codebook
@@ -163,11 +163,13 @@ def ratings_of(
 def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
     """Return the ratings on lines ``Dimension: number`` of a whole reply, and the end of the last one (-1 if none).
 
+    The reading starts at the first of them.
+
     A line counts only if nothing but a remark follows its number; none counts if one of them is reported. The number of
     the only dimension may stand alone on the first or the last line.
     """
     collected, table = _Collected(codebook, names), _Table(names)
-    last = -1
+    first, last = 0, -1
     reply_text = marked.lines.strip()
     first_and_last = (reply_text.partition("\n")[0].strip(), reply_text.rpartition("\n")[2].strip())
     for start, end in marked.spans():
@@ -187,8 +189,8 @@ def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> t
                 return Reading(), -1
             if is_reported(marked, start) or is_inside(start, marked.quoted):
                 return Reading(), -1
-            last = end
-    return collected.reading(), last
+            first, last = first if last >= 0 else start, end
+    return replace(collected.reading(), start=first), last
 
 
 def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:

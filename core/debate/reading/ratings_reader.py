@@ -61,6 +61,7 @@ class RatingsReader(Reader):
         if not ratings.values or self._missing({**ratings.values, **ratings.undecided}):
             return None
         self._check_ratings(ratings, self.start, end)
+        self.start = ratings.start or self.start
         return self._ratings_reading(ratings)
 
     def _check_ratings(self, ratings: Reading, start: int, end: int) -> None:

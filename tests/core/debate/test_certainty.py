@@ -36,7 +36,11 @@ def certainty(codebook: Codebook, *tokens: tuple[str, float]) -> dict[str, float
         ([("Not Warm at first.", 0.2), ("\nLabel:", 0.5), (" Warm", 0.7), ("\nIt is Warm.", 0.1)], 0.7),
         ([('{"label": "', 1.0), ("Warm", 0.25), ('"}', 1.0)], 0.25),
         ([("Label: ", 1.0), ("1", 0.6)], 0.6),
+        ([("Label: ", 1.0), ("1", 0.6), (".", 0.1)], 0.6),
         ([("Warm", 0.9), (" - because", 0.5)], 0.9),
+        ([('{"reasoning": "Cold, then Warm.", ', 0.1), ('"label": "', 1.0), ("Warm", 0.25), ('"}', 1.0)], 0.25),
+        ([('{"reasoning": "1 of 2.", ', 0.1), ('"label": ', 1.0), ("1", 0.5), ("}", 1.0)], 0.5),
+        ([("Is it Warm?\n", 0.1), ("Warm", 0.3), (": yes\nCold: no", 1.0)], 0.3),
     ],
 )
 def test_certainty_of_a_choice_is_the_probability_of_its_label_tokens(
@@ -52,6 +56,22 @@ def test_answered_labels_have_a_certainty_and_unnamed_labels_have_none() -> None
     assert certainty(STAY, *ballot) == {"Food": pytest.approx(0.75), "Service": pytest.approx(0.5)}
     assert certainty(STAY, ("Final Decision:", 1.0), (" Food", 0.3)) == {"Food": pytest.approx(0.3)}
     assert certainty(STAY, ("Final Decision: none", 0.3)) == {}
+
+
+def test_reasons_before_a_decision_do_not_count() -> None:
+    food = {"Food": pytest.approx(0.3)}
+    labels = [('"labels": [{"label": "', 1.0), ("Food", 0.3), ('", "quotes": []}]}', 1.0)]
+    assert certainty(STAY, ('{"reasoning": "Food is praised.", ', 0.1), *labels) == food
+    by_name = [('"Food": ', 1.0), ("true", 0.3), (', "Service": ', 1.0), ("false", 0.3), ("}", 1.0)]
+    both = {"Food": pytest.approx(0.3), "Service": pytest.approx(0.3)}
+    assert certainty(STAY, ('{"why": "Food is \\"Food\\": good, no Service.", ', 0.1), *by_name) == both
+    lines = [("Food:", 1.0), (" yes", 0.3), ("\nService:", 1.0), (" no", 0.3)]
+    assert certainty(STAY, ("Thinking on Food.\n", 0.1), *lines) == both
+    ratings = [('"ratings": {"Fluency": ', 1.0), ("4", 0.3), (', "Effect": ', 1.0), ("2", 0.3), ("}}", 1.0)]
+    rated = {"Fluency": pytest.approx(0.3), "Effect": pytest.approx(0.3)}
+    assert certainty(SUMMARY, ('{"reasoning": "Fluency: 4 errors.", ', 0.1), *ratings) == rated
+    lines = [("Fluency: ", 1.0), ("4", 0.3), ("\nEffect: ", 1.0), ("2", 0.3)]
+    assert certainty(SUMMARY, ("I think about Fluency.\n", 0.1), *lines) == rated
 
 
 def test_word_of_a_label_in_the_announcement_is_not_the_decision() -> None:
