@@ -45,6 +45,7 @@ from core.debate.protocol_spec import (
     exactly,
     similarity_param,
 )
+from core.debate.reading.decision_markers import without_reasoning
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.debate.votes import majority_verdict
 from core.documents import Document, Precedent, Value
@@ -199,19 +200,18 @@ def _ruling(
 def _within_length(context: DebateContext, requests: Sequence[Request], replies: Sequence[Reply]) -> Step[list[Reply]]:
     """Return the arguments for the judges; one over the limit is requested once more, then cut."""
     maximum = context.params["sentences"]
-    arguments = list(replies)
+    arguments = [replace(reply, text=without_reasoning(reply.text)) for reply in replies]
     long = [index for index, reply in enumerate(arguments) if not fits(reply.text, maximum)]
     retries = yield from context.ask_all(_shorten(context, requests[index], arguments[index]) for index in long)
     for index, reply in zip(long, retries, strict=True):
-        text = context.require(reply).text
-        arguments[index] = reply if fits(text, maximum) else replace(reply, text=cut(text, maximum))
+        text = without_reasoning(context.require(reply).text)
+        arguments[index] = replace(reply, text=text if fits(text, maximum) else cut(text, maximum))
     return arguments
 
 
 def _shorten(context: DebateContext, request: Request, reply: Reply) -> Request:
-    values = {
-        "sentences": len(sentences(reply.text)), "words": len(reply.text.split()), "length": _length(context)
-    }  # fmt: skip
+    text = reply.text
+    values = {"sentences": len(sentences(text)), "words": len(_WORD.findall(text)), "length": _length(context)}
     text = prompts.render_text(context.settings.templates["shorten"], values)
     messages = (*request.messages, prompts.Message("assistant", reply.text), prompts.Message("user", text))
     return replace(request, messages=messages, retry=request.retry + 1)
@@ -232,9 +232,10 @@ def _reason(context: DebateContext, precedent: Precedent) -> Request:
 def _template_rows(
     context: DebateContext, precedents: Sequence[Precedent], reasons: Sequence[Reply]
 ) -> list[dict[str, str]]:
+    shown = ["" if reason.error is not None else cut(without_reasoning(reason.text), 2) for reason in reasons]
     return [
-        {**row, "reason": "" if reason.error is not None else prompts.delimit(cut(reason.text, 2), "analysis")}
-        for row, reason in zip(template_rows(context.codebook, precedents), reasons, strict=True)
+        {**row, "reason": text and prompts.delimit(text, "analysis")}
+        for row, text in zip(template_rows(context.codebook, precedents), shown, strict=True)
     ]
 
 
@@ -329,34 +330,41 @@ SPEC = ProtocolSpec(
 WORDS_A_SENTENCE = 60
 """Words after which a sentence counts as another one, so that a limit holds for text without full stops."""
 
-_END = re.compile(r"(?<=[.!?…。！？])[\"'”’»)\]]*\s+|\n+")
+_END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|(?<=[。！？])[\"'”’»)\]」』]*\s*|\n+")
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|cf|vs|approx|mr|mrs|ms|dr|prof|st)\.|\b[A-Z]\.)$")
+_OPENING = re.compile(r"#{1,6}\s.*|\W*\d{1,3}[.)]+|.*[:：]", re.DOTALL)
+"""A heading, the number of a list's item or the announcement of what follows, none of which is a sentence."""
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}[^\w\s]*|[^\s{_UNSPACED}]+")
+"""A word; in scripts without spaces, two characters count as one."""
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text; empty text has none.
+    """Return the sentences of a text, with the white space after them; empty text has none.
 
-    A sentence ends at a line's end, or at a full stop, question or exclamation mark followed by white space, except
-    after a common abbreviation or initial.
+    A sentence ends at a line's end, or at a full stop, question or exclamation mark followed by white space (in Chinese
+    and Japanese by anything), except after a common abbreviation or initial. Headings and ordinals belong to the
+    sentence after them.
     """
     pieces: list[str] = []
-    start = 0
+    start = part = 0
     for end in _END.finditer(text):
-        piece = text[start : end.start()]
-        if "\n" not in end.group() and _ABBREVIATED.search(piece):
-            continue
-        pieces.append(text[start : end.end()].strip())
-        start = end.end()
-    pieces.append(text[start:].strip())
+        words, part = text[part : end.start()], end.end()
+        is_abbreviated = "\n" not in end.group() and _ABBREVIATED.search(words)
+        if not is_abbreviated and not _OPENING.fullmatch(words.strip(" \t*_\"'")):
+            pieces.append(text[start:part])
+            start = part
+    pieces.append(text[start:])
     return [sentence for sentence in pieces if any(character.isalnum() for character in sentence)]
 
 
 def fits(text: str, maximum: int) -> bool:
     """Return True if a text has at most ``maximum`` sentences and not more words than those may have."""
-    return len(sentences(text)) <= maximum and len(text.split()) <= maximum * WORDS_A_SENTENCE
+    return len(sentences(text)) <= maximum and len(_WORD.findall(text)) <= maximum * WORDS_A_SENTENCE
 
 
 def cut(text: str, maximum: int) -> str:
     """Return the first ``maximum`` sentences of a text, without words over the limit."""
-    words = " ".join(sentences(text)[:maximum]).split()
-    return " ".join(words[: maximum * WORDS_A_SENTENCE])
+    kept = " ".join("".join(sentences(text)[:maximum]).split())
+    words = list(_WORD.finditer(kept))[: maximum * WORDS_A_SENTENCE]
+    return kept[: words[-1].end()] if words else ""

@@ -279,6 +279,10 @@ def test_ratings_are_not_supported() -> None:
         ("A line\nand another", 2),
         ('"Kind." he says. Then more.', 3),
         ("...", 0),
+        ("**Argument:**\n\nThe words are kind.", 1),
+        ("## Argument\nThe words are kind. #Service: it fits.", 2),
+        ("Two reasons:\n1. The staff were kind.\n(2.) It paid.", 2),
+        ("服务很好。房间「很干净。」真的！", 3),
     ],
 )
 def test_sentences_are_counted(text: str, count: int) -> None:
@@ -291,6 +295,26 @@ def test_cut_argument_is_within_the_limit(text: str, most: int) -> None:
     assert len(cut(text, most)) <= len(text)
 
 
+def test_cut_argument_keeps_a_sentence_after_its_heading_or_number() -> None:
+    assert cut("**Argument:**\n\nThe words fit. And more.", 1) == "**Argument:** The words fit."
+    assert cut("1. Price is named. 2. So is Room.", 1) == "1. Price is named."
+    assert cut("服务很好。房间很干净。", 1) == "服务很好。"
+
+
+def test_reasoning_of_a_counsel_or_a_clerk_is_not_shown_to_the_judges() -> None:
+    def reply(request: Request, number: int) -> Reply | str:
+        answer = court_replies()(request, number)
+        thought = "<think>\nHmm. Maybe more. Or less.\n</think>\n"
+        return f"{thought}{answer}" if request.role in ("prosecutor", "defender", "clerk") else answer
+
+    _, requests = run_debate(SPEC, context_of(SPEC, "choice", precedents=SHOWN), reply)
+    assert not [request for request in requests if request.retry]
+    prompt = requests[-1].messages[1].content
+    assert ("So it is." in prompt, "Because it says so." in prompt, "Hmm" in prompt) == (True, True, False)
+
+
 def test_endless_sentence_is_too_long() -> None:
+    assert not fits("很好" * 61, 1)
+    assert len(cut("很好" * 90, 1)) == 120
     assert not fits("and " * 61, 1)
     assert len(cut("and " * 90, 1).split()) == 60
