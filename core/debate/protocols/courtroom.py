@@ -96,14 +96,18 @@ def _disputes(context: DebateContext, first: Reply) -> Step[tuple[list[_Dispute]
         second = (yield from _second_answer(context, first, label_id)).reading.values.get(CHOICE_ITEM)
         none = f"the hearing gave no second answer: '{codebook.label(other).name}' was defended"
         return [_Dispute(CHOICE_ITEM, label_id, second or other)], () if second else (none,)
-    contested = list(codebook.items)
+    contested, reason = list(codebook.items), ""
     if context.params["trials"] == DISPUTED:
         reading = (yield from _second_answer(context, first, "")).reading
         second_values = reading.values if reading.readable else values
         contested = [item for item in codebook.items if item not in values or second_values.get(item) != values[item]]
+        if not reading.readable:
+            reason = ", as the hearing gave no second answer"
+        elif not contested:
+            reason = ", as the hearing left no doubt"
     names = ", ".join(f"'{codebook.label(item).name}'" for item in contested)
     disputes = [_Dispute(item, values.get(item, True), not values.get(item, True)) for item in contested]
-    return disputes, (f"tried: {names or 'nothing, as the hearing left no doubt'}",)
+    return disputes, (f"tried: {names or 'nothing'}{reason}",)
 
 
 def _trial(context: DebateContext, dispute: _Dispute) -> Step[Verdict]:

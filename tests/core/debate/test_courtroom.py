@@ -237,7 +237,14 @@ def test_each_contested_label_has_a_trial() -> None:
 def test_agreement_skips_the_trial() -> None:
     verdict, requests = run_debate(SPEC, context_of(SPEC), label_replies(("Service",), ("Service",), present=False))
     assert verdict.values == {SERVICE: True, PRICE: False, ROOM: False}
+    assert verdict.notes == ("tried: nothing, as the hearing left no doubt",)
     assert len(requests) == 2
+
+
+def test_unreadable_second_list_is_reported() -> None:
+    replies = label_replies(("Service",), ("Service",), present=False)
+    verdict, _ = run_debate(SPEC, context_of(SPEC), replies, n1="Hm.", n2="Hm.")
+    assert verdict.notes == ("tried: nothing, as the hearing gave no second answer",)
 
 
 @given(judges=st.integers(1, 5), every=st.booleans(), second=st.sets(st.sampled_from(["Service", "Price", "Room"])))
