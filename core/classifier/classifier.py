@@ -2,9 +2,10 @@
 
 It starts from the evidence of the codebook's words and is corrected by decisions. Each item has a logistic regression
 whose offset is the evidence's log-odds and whose weights have a normal prior around zero (MAP estimation). Its features
-are the codebook's words that were found, TF-IDF of the text, vectors of the text if there are any, and the log-odds
-themselves. Without decisions it predicts like the words, and each decision moves it as far as the prior allows. An item
-without different answers stays as it is, because nothing can be learned from positives or negatives alone.
+are the codebook's words for its label that were found, TF-IDF of the text, vectors of the text if there are any, and
+the log-odds themselves. Without decisions it predicts like the words, and each decision moves it as far as the prior
+allows. An item without different answers stays as it is, because nothing can be learned from positives or negatives
+alone.
 
 Ratings start from the share of each rating so far. Their median is predicted, as a mode may jump over the middle of
 an ordinal scale.
@@ -30,13 +31,13 @@ import numpy.typing as npt
 from core.codebook import MAX_LABELS, MAX_STEPS, Codebook, Kind
 from core.errors import InputError
 
-VERSION = "10"
+VERSION = "11"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
 # Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 2.
 WORD_DEVIATION = 3.0  # of a codebook's word: a few corrections can turn a listed word round
 TEXT_DEVIATION = 3.5  # of TF-IDF and of vectors, whose rows have length 1: about 0.8 for one word among twenty
-SCORE_DEVIATION = 0.45  # of the evidence as a whole, which may prove half or twice as reliable as assumed
+SCORE_DEVIATION = 0.8  # of the evidence as a whole, which may prove worthless or nearly twice as reliable as assumed
 # Of the base rate. The shares measured in ``core/baseline/evidence.py`` are 0.1 to 1.3 lower than assumed, in log-odds.
 # Corrections are of single words more often than of all words at once: a wider base rate lowers all of them after
 # the first few, which loses positives of rare labels (macro F1 after 25 decisions fell below that of the words alone).
@@ -86,13 +87,14 @@ class Example:
     """A document as the classifier sees it.
 
     ``prior`` has a number per label: the log-odds of presence by the codebook's words; for a choice the log weight of
-    the label; for ratings a score from 0. ``words`` are the codebook's words that were found, with their strength.
+    the label; for ratings a score from 0. ``words`` are the codebook's words that were found, each with the number of
+    its label, and their strength.
     ``vector`` is an embedding of length 1, None without one.
     """
 
     text: str
     prior: tuple[float, ...]
-    words: Mapping[str, float] = field(default_factory=dict)
+    words: Mapping[tuple[int, str], float] = field(default_factory=dict)
     vector: npt.NDArray[np.float32] | None = None
 
 
@@ -108,7 +110,8 @@ class Predictions:
 class Classifier:
     """A trained classifier.
 
-    ``vocabulary`` are the words of TF-IDF and ``idf`` their weights, ``words`` the codebook's words that were found.
+    ``vocabulary`` are the words of TF-IDF and ``idf`` their weights, ``words`` the codebook's words that were found,
+    each with the number of its label.
     ``centre`` is the mean vector of the training examples, empty without vectors. ``models`` has the weights
     ``[feature, value]`` of each item; the last rows are those of the evidence of each label and of the bias.
     """
@@ -116,7 +119,7 @@ class Classifier:
     task: Task
     vocabulary: tuple[str, ...]
     idf: Grid
-    words: tuple[str, ...]
+    words: tuple[tuple[int, str], ...]
     centre: Grid
     models: tuple[Grid, ...] = ()
 
@@ -159,7 +162,7 @@ class Classifier:
     def explain(self, example: Example, item: int, value: float) -> tuple[str, ...]:
         """Return the words with the largest weights for an item's value, strongest first; empty without any."""
         column = self.models[item][:, int(value - self.task.values(item)[0])]
-        names = (*self.vocabulary, *self.words)
+        names = (*self.vocabulary, *(word for _, word in self.words))
         gains: dict[str, float] = defaultdict(float)
         row = self.features([example]).tocoo()
         for index, feature_value in zip(row.col, row.data, strict=True):
@@ -213,7 +216,12 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
         vocabulary, idf = (), np.zeros(0)
     untrained = Classifier(task, vocabulary, idf, words, centre)
     features = untrained.features(examples)
-    models = (_train_item(task, features, item, grid[decided, item]) for item in range(task.items))
+    models = []
+    for item in range(task.items):
+        # A word of another label says little about this one, and it may be so common that it would outweigh all others.
+        foreign = [len(vocabulary) + place for place, (label, _) in enumerate(words) if label != item]
+        fixed = [] if task.kind == "choice" else foreign
+        models.append(_train_item(task, features, item, grid[decided, item], fixed))
     return replace(untrained, models=tuple(models))
 
 
@@ -250,10 +258,11 @@ def _new_tfidf(vocabulary: Sequence[str] | None) -> Any:
     return TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b", vocabulary=vocabulary)
 
 
-def _train_item(task: Task, features: Any, item: int, reference: Grid) -> Grid:
+def _train_item(task: Task, features: Any, item: int, reference: Grid, fixed: Sequence[int]) -> Grid:
     """Return the weights ``[feature, value]`` of an item. Without different answers they stay those of the words.
 
-    The evidence of the words starts with a weight of 1, ratings start from the share of each rating.
+    The evidence of the words starts with a weight of 1, ratings start from the share of each rating. Features whose
+    weights stay 0 are ``fixed``.
     """
     values, trained = task.values(item), ~np.isnan(reference)
     answers = np.searchsorted(values, reference[trained])
@@ -267,10 +276,10 @@ def _train_item(task: Task, features: Any, item: int, reference: Grid) -> Grid:
         weights[of_item] = np.eye(len(values))[-len(of_item) :] * ROOT / SCORE_DEVIATION
     if len(np.unique(answers)) < 2:
         return weights
-    return _fit(features[trained], weights, np.eye(len(values))[answers], np.setdiff1d(evidence, of_item))
+    return _fit(features[trained], weights, np.eye(len(values))[answers], [*fixed, *np.setdiff1d(evidence, of_item)])
 
 
-def _fit(features: Any, initial: Grid, answered: Grid, fixed: npt.NDArray[np.int64]) -> Grid:
+def _fit(features: Any, initial: Grid, answered: Grid, fixed: Sequence[int]) -> Grid:
     """Return MAP weights ``[feature, value]`` of a multinomial logistic regression with normal priors around others.
 
     ``answered`` is 1 for the value of each document and 0 for the others. The weights of ``fixed`` features stay.
@@ -376,7 +385,8 @@ def _load_classifier(contents: dict[str, Any]) -> Classifier:
         or len(stored) != task.items
     ):
         raise ValueError("too many labels, too long a scale, or models of other labels")
-    vocabulary, words = (tuple(map(str, contents[name])) for name in ("vocabulary", "words"))
+    vocabulary = tuple(map(str, contents["vocabulary"]))
+    words = tuple((int(label), str(word)) for label, word in contents["words"])
     idf, centre = _numbers(contents["idf"], len(set(vocabulary))), _numbers(contents["centre"], len(contents["centre"]))
     size = len(vocabulary) + len(words) + len(centre) + task.labels + 1
     models = (_numbers(weights, size, len(task.values(item))) for item, weights in enumerate(stored))

@@ -51,6 +51,13 @@ def test_probabilities_of_a_choice_add_up_to_one_and_favour_the_near_definition(
     assert joy > 0.8
 
 
+@pytest.mark.parametrize(("text", "chance"), [("Nothing of the kind.", 0.06), ("Clean.", 0.88)])
+def test_prior_of_a_label_is_the_measured_share_of_texts_with_such_words(text: str, chance: float) -> None:
+    book = Codebook(labels=(Label(name="Cleanliness", keywords=("clean",)), Label(name="Price", keywords=("fee",))))
+    log_odds = baseline.example(book, text).prior[0]
+    assert 1 / (1 + np.exp(-log_odds)) == pytest.approx(chance, abs=0.005)
+
+
 def test_aspects_of_no_label_take_their_share_of_several_labels() -> None:
     joy, grief = definition_probabilities(embed)(BOTH, "The queue at the counter")
     assert joy + grief < 0.4

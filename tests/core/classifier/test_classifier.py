@@ -78,7 +78,7 @@ def test_documents_without_a_label_do_not_take_it_from_its_unreviewed_words() ->
     trained = classifier.train(
         classifier.Task("multilabel", 1), [*absent, Example("a toll", (-2.0,))], [[0.0]] * 60 + [[1.0]]
     )
-    derived, without = trained.predict_proba([Example("the fee", (1.2,), {"fee": 1.0}), Example("again", (-2.0,))])
+    derived, without = trained.predict_proba([Example("the fee", (1.2,), {(0, "fee"): 1.0}), Example("again", (-2.0,))])
     assert derived[0, 1] > 0.6  # 0.77 before any decision
     assert without[0, 1] < 0.08  # 0.12 before
 
@@ -91,11 +91,23 @@ def test_single_valued_training_data_does_not_change_predictions() -> None:
         assert trained.predict_proba(examples[:1])[0, 0, 1] == pytest.approx(1 / (1 + np.exp(-2)))
 
 
+def test_words_of_another_label_do_not_count_against_a_label() -> None:
+    # "room" belongs to the second label and is in every text without the first, as framing words are.
+    task = classifier.Task("multilabel", 2)
+    clean = Example("", (2.0, 2.0), {(0, "clean"): 1.0, (1, "room"): 1.0})
+    room = Example("", (-2.0, 2.0), {(1, "room"): 1.0})
+    without = Example("", (-2.0, -2.0))
+    trained = classifier.train(task, [room] * 20 + [without] * 20, [[0.0, 1.0]] * 20 + [[0.0, 0.0]] * 19 + [[1.0, 0.0]])
+    alone = Example("", (2.0, 2.0), {(0, "clean"): 1.0})
+    beside, by_itself = trained.predict_proba([clean, alone])[:, 0, 1]
+    assert beside == pytest.approx(by_itself)
+
+
 def test_corrections_gradually_outweigh_a_listed_word() -> None:
     # A word that was right twice keeps its label after one correction and loses it after several. Another word that was
     # always right is not affected.
     task = classifier.Task("multilabel", 1)
-    word, other = (Example("", (2.0,), {word: 1.0}) for word in ("wait", "staff"))
+    word, other = (Example("", (2.0,), {(0, word): 1.0}) for word in ("wait", "staff"))
     without = Example("", (-2.0,))
     chances = []
     for count in (0, 1, 6, 9):
