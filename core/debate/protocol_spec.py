@@ -76,7 +76,7 @@ VOTE_RULES: Mapping[Kind, DecisionRule] = {
         "the mean of the middle two",
     ),
 }  # fmt: skip
-"""Rules of protocols in which several roles vote."""
+"""Rules of protocols in which several roles vote. More than half of them must decide an item."""
 
 
 @dataclass(frozen=True, slots=True)

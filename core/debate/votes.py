@@ -63,7 +63,8 @@ def majority_verdict(
     """Return the verdict of several roles that were asked for a decision each.
 
     More than half of the replies must be readable; those vote, with their ``weights``. Otherwise the document fails if
-    one of the others met a provider error (a new attempt may help), else it is unresolved.
+    one of the others met a provider error (a new attempt may help), else it is unresolved. So is an item that half of
+    the roles or more give no value.
     """
     readable = [reply for reply in replies if reply.readable]
     if not is_majority(len(readable), len(replies)):
@@ -75,7 +76,12 @@ def majority_verdict(
     vote_weights = (
         [weight for reply, weight in zip(replies, weights, strict=True) if reply.readable] if weights else None
     )
-    values, reasons = count_votes([reply.reading.values for reply in readable], context.codebook, average, vote_weights)
+    votes = [reply.reading.values for reply in readable]
+    values, reasons = count_votes(votes, context.codebook, average, vote_weights)
+    for item in values:
+        count = sum(item in vote for vote in votes)
+        if count and not is_majority(count, len(replies)):
+            values[item], reasons[item] = None, f"only {count} of {len(replies)} decided it"
     notes = [f"'{name}' is not in the codebook" for reply in readable for name in reply.reading.unknown]
     if len(readable) < len(replies):
         notes.append(f"{len(readable)} of {len(replies)} voted; the others gave nothing that can be read")

@@ -92,3 +92,14 @@ def test_majority_verdict_needs_more_than_half_readable_replies() -> None:
         "label": "1 of 3 could be read: no decision line"
     }
     assert majority_verdict(context, [good, unreadable, boom]).status == "failed"
+
+
+def test_item_needs_values_from_more_than_half_of_the_roles() -> None:
+    context = context_of(PROTOCOLS["discussion"])
+    full, part = (Reply("x", reading=Reading(values=v)) for v in ({SERVICE: True, PRICE: False}, {SERVICE: True}))
+    boom = Reply(error=ReplyError("server fault", "boom"))
+    verdict = majority_verdict(context, [full, full, part, part])
+    assert verdict.values == {SERVICE: True, PRICE: None, ROOM: None}
+    assert verdict.reasons == {PRICE: "only 2 of 4 decided it", ROOM: "nobody decided it"}
+    assert majority_verdict(context, [full, full, part, boom, boom]).values[PRICE] is None
+    assert majority_verdict(context, [full, full, part]).values[PRICE] is False
