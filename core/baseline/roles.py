@@ -42,7 +42,7 @@ from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document, Value
 from core.formatting import format_count, join_names
 
-VERSION = "23"
+VERSION = "24"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"

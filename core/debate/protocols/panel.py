@@ -30,7 +30,7 @@ from functools import partial
 from core import prompts
 from core.codebook import Codebook
 from core.debate.context import DebateContext, run_parallel
-from core.debate.personas import DIMENSIONS, GROUPS, MOST, Group, Member, PersonaSet, read
+from core.debate.personas import DIMENSIONS, GROUPS, MOST, Group, Member, Persona, PersonaSet, read
 from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.label_names import Names
@@ -145,6 +145,10 @@ def _persona_request(
     round: int = 0,
     history: Sequence[AttributedReply] = (),
 ) -> Request:
+    is_simple = context.params["style"] == "simple"
+    persona = member.persona
+    if is_simple:  # only what the prompt shows, because the built-in model reads the inputs instead
+        persona = Persona(name=persona.name, demographics=persona.demographics)
     return context.request(
         member.role,
         template=template,
@@ -152,10 +156,10 @@ def _persona_request(
         round=round,
         replies_to=[turn.role for turn in history if turn.role != member.role],
         extra={
-            "persona": member.persona.model_dump(mode="json", exclude={"evidence"}),
+            "persona": persona.model_dump(mode="json", exclude={"evidence"}),
             "group": member.group.name,
             "assignment": prompts.delimit(persona_set.task, "task") if persona_set.task else "",
-            "simple": context.params["style"] == "simple",
+            "simple": is_simple,
         },
         history=tuple(history),
     )

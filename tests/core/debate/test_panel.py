@@ -212,6 +212,14 @@ def test_simple_roles_omit_details_and_hostile_text_is_delimited() -> None:
     assert "<document" not in panel_debate, "a persona does not follow instructions between the document tags"
 
 
+def test_inputs_of_a_simple_role_have_only_what_its_prompt_shows() -> None:
+    persona = Persona(name="Ann", demographics="A maid", dimension="Clean beds", traits="kind")
+    personas = PersonaSet(groups=(Group(name="G", personas=(persona,)),)).text
+    context = context_of(panel.SPEC, "rating", personas=personas, style="simple")
+    shown = run_debate(panel.SPEC, context, constant_ratings())[1][0].inputs["persona"]
+    assert {key: value for key, value in shown.items() if value} == {"name": "Ann", "demographics": "A maid"}
+
+
 def test_failed_aggregator_does_not_change_the_verdict() -> None:
     boom = Reply(error=ReplyError("server fault", "boom"))
     verdict, _ = run_panel(lambda request, n: boom if request.role == "aggregator" else constant_ratings()(request, n))
