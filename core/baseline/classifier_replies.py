@@ -62,6 +62,7 @@ def not_trained() -> NoSuchModel:
 
 def write_reply(request: Request, codebook: Codebook, document: Document, model: ClassifierModel) -> str:
     """Return the reply to a request, in the formats that the parser reads."""
+    document = request.document or document
     numbers = {label.id: number for number, label in enumerate(codebook.labels)}
     values: dict[int, Value] = {}
     undecided, lines = [], [f"Classifier, not a language model, trained on {model.documents} reviewed documents:"]

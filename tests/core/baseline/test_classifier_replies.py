@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.baseline.classifier_replies import ClassifierModel, Prediction, write_reply
@@ -24,6 +26,12 @@ def reply_to(codebook: Codebook, *predictions: Prediction) -> str:
 def test_predicted_choice_is_the_decision() -> None:
     text = reply_to(CHOICE, Prediction("label", "p", 0.9, ("match",)))
     assert read(text, CHOICE).values == {"label": "p"}
+
+
+def test_reply_about_a_precedent_is_on_the_precedent() -> None:
+    model = ClassifierModel(20, lambda _, document: [Prediction("label", document.id, 0.9)])
+    request = replace(REQUEST, role="clerk", document=Document("p", {"text": "The vote was close."}))
+    assert read(write_reply(request, CHOICE, DOCUMENT, model), CHOICE).values == {"label": "p"}
 
 
 @pytest.mark.parametrize("value", [None, "deleted"])
