@@ -132,14 +132,20 @@ class Classifier:
         tfidf.idf_ = self.idf
         return tfidf
 
-    def predict(self, examples: Sequence[Example]) -> Predictions:
-        """Return values and certainties for documents. ValueError for a wrong number of labels."""
+    def predict(self, examples: Sequence[Example], among: Sequence[int] = ()) -> Predictions:
+        """Return values and certainties for documents. ValueError for a wrong number of labels.
+
+        ``among`` are the labels that may be chosen, by default all; their probabilities then sum to 1.
+        """
         probabilities = self.predict_proba(examples)
         if self.task.kind == "multilabel":
             offsets = (probabilities[:, :, 1] >= PRESENT).astype(np.int64)
         elif self.task.kind == "rating":  # the median: a mode may jump over the middle of an ordinal scale
             offsets = (probabilities.cumsum(axis=2) >= 0.5 - 1e-9).argmax(axis=2)
         else:
+            if among:
+                probabilities *= np.isin(np.arange(probabilities.shape[2]), among)
+                probabilities /= probabilities.sum(axis=2, keepdims=True)
             offsets = probabilities.argmax(axis=2)
         certainty = np.take_along_axis(probabilities, offsets[:, :, None], axis=2)[:, :, 0]
         lowest = np.array([self.task.values(item)[0] for item in range(self.task.items)])

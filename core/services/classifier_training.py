@@ -394,7 +394,11 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
         if codebook.kind != trained_codebook.kind:
             return [Prediction(item, None) for item in codebook.items]
         (example,) = read(trained_codebook, [document.text], vectors_of(facts))
-        predictions = trained.predict([example])
+        known_labels = {label.id for label in codebook.labels}
+        among = [number for number, label in enumerate(trained_codebook.labels) if label.id in known_labels]
+        if not among:
+            return [Prediction(item, None) for item in codebook.items]
+        predictions = trained.predict([example], among)
         predicted = []
         for item in codebook.items:
             column = columns.get(item)

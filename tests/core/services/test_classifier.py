@@ -223,6 +223,19 @@ def test_classifier_can_be_the_extractor_of_a_debate(session: ProjectSession) ->
     assert turn.reply.text.startswith("Classifier, not a language model, trained on 20 reviewed documents")
 
 
+def test_choice_without_its_most_probable_label_is_the_next_one() -> None:
+    codebook = Codebook(kind="choice", labels=tuple(Label(name=name) for name in ("Food", "Service", "Room")))
+    food, service, _ = (label.id for label in codebook.labels)
+    example = classifier.Example("food staff", (1.0, 0.5, -2.0))
+    trained = classifier.train(classifier.Task("choice", 3), [example], [[0]])
+    facts = {"codebook": codebook.model_dump(mode="json"), "documents": 1}
+    model = classifier_training.callable_model(trained, facts, lambda *_: [example])
+    document = Document("d", {"text": "food staff"})
+    first, second = (model.predict(codebook.part("", label), document)[0] for label in ("", food))
+    assert (first.value, second.value) == (food, service)
+    assert 0.5 < second.certainty < 1
+
+
 def test_untrained_classifier_does_not_start_a_run(session: ProjectSession) -> None:
     latest = session.store.codebooks.latest()
     assert latest is not None
