@@ -56,7 +56,10 @@ def open_debate(context: DebateContext) -> Step[tuple[Reply, ...]]:
     The debate fails without the extractor's reply.
     """
     names = ["extractor", *(role.name for role in _adaptive_roles(context.params))]
-    requests = [context.request(name, template="extractor", form=context.form) for name in names]
+    requests = [
+        replace(context.request(name, template="extractor", form=context.form), sample=index)
+        for index, name in enumerate(names)
+    ]
     first, *others = yield from context.ask_all(requests)
     return (context.require(first), *others)
 

@@ -70,6 +70,7 @@ def test_two_extractors_get_the_same_messages() -> None:
     verdict, requests = run_debate(ECJ, context, lambda _request, _number: decision_text("multilabel"))
     assert [request.role for request in requests] == ["extractor", "extractor_b"]
     assert requests[0].messages == requests[1].messages
+    assert [request.sample for request in requests] == [0, 1]  # a server that accepts a seed gets two of them
     assert (verdict.path, set(verdict.values.values())) == ("short", {False})
 
 
