@@ -35,6 +35,7 @@ from core.services.data.importing import (
     preview_file,
     propose_mapping,
     store_documents,
+    with_stored_ids,
 )
 from core.services.evaluation import ambiguity, report
 from core.services.models import Price
@@ -155,7 +156,8 @@ def start_runs(
         )
     session.store.codebooks.save(codebook, note=f"from {preview.draft.name}", keep_draft=True)
     settings = planning.project_settings(session, plan)
-    document_ids = ambiguity.select_documents(session, plan, [document.id for document in preview.built.documents])
+    documents = with_stored_ids(session, preview.built.documents)
+    document_ids = ambiguity.select_documents(session, plan, [document.id for document in documents])
     return planning.create_runs(
         session, settings, document_ids, iterations=plan.iterations, rejected=len(preview.built.rejected)
     )
@@ -216,7 +218,8 @@ def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOpti
     row = console.known_run(session, run_id)
     preview = preview_file(source, row.settings.codebook)
     store_documents(session, preview)
-    added = session.store.runs.extend(run_id, [document.id for document in preview.built.documents[:limit]])
+    documents = with_stored_ids(session, preview.built.documents[:limit])
+    added = session.store.runs.extend(run_id, [document.id for document in documents])
     console.print_message(f"{run_id}: added {format_count(added, 'document')}")
 
 

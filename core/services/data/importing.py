@@ -348,10 +348,22 @@ def preview_import(
     existing = new_ids = 0
     conflicts: tuple[str, ...] = ()
     if session is not None and draft.destination == "add":
-        existing, conflicts = _compare_with_stored(session, built.documents)
+        existing, conflicts = _compare_with_stored(session, with_stored_ids(session, built.documents))
     elif session is not None and draft.destination == "replace":
         new_ids = len(session.store.documents.new_ids(built.documents))
     return ImportPreview(draft, built, used, new_codebook, existing, conflicts, new_ids, note)
+
+
+def with_stored_ids(session: ProjectSession, documents: Sequence[Document]) -> Sequence[Document]:
+    """Return documents with the new ids that the project gave to some of them when they replaced other texts."""
+    new_ids = session.store.documents.new_ids(documents)
+    stored = {document.id: document for document in session.store.documents.load([*new_ids.values()], gold=False)}
+
+    def stored_id(document: Document) -> str:
+        same = stored.get(new_ids.get(document.id, ""))
+        return same.id if same is not None and dict(same.fields) == dict(document.fields) else document.id
+
+    return [replace(document, id=stored_id(document)) for document in documents] if stored else documents
 
 
 def _compare_with_stored(session: ProjectSession, documents: Sequence[Document]) -> tuple[int, tuple[str, ...]]:
@@ -381,13 +393,15 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
 
     A codebook that was made from the gold columns is saved as a version. Raises InputError if no row can be used, and
     if the project has or had one of the documents with a different text. If all documents are replaced, those with
-    runs or reviews of a different text get new ids instead.
+    runs or reviews of a different text get new ids instead, which they keep when they are added again.
     """
     report = progress or (lambda _share, _step: None)
     report(0.0, "Checking")
     preview.require_documents()
-    draft, documents = preview.draft, preview.built.documents
+    draft = preview.draft
+    documents: Sequence[Document] = preview.built.documents
     if draft.destination != "replace":  # the project may have changed since the preview
+        documents = with_stored_ids(session, documents)
         _, conflicts = _compare_with_stored(session, documents)
         if conflicts:
             raise InputError(

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from core.cli import console
+from core.documents import Document
 from tests.core.cli.invoking import annotate, errors, interrupt_twice, moot, rows, start, until, write
 from tests.servers.running import configure, hang_after_probe, mock_llm, stats
 
@@ -106,6 +108,22 @@ def test_run_can_be_extended_to_new_documents(tmp_path: Path) -> None:
     again = annotate(tmp_path, "--resume", "r0001", "--extend").json
     assert (again["documents"], again["calls"]) == (3, 9)
     assert annotate(tmp_path, "--extend", code=2).json == {}
+
+
+def test_documents_with_new_ids_are_annotated_and_added_to_a_run(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS[:2])
+    annotate(tmp_path)
+    with console.open_workspace() as workspace:
+        documents = workspace.open(tmp_path / "p.duckdb", create=False).store.documents
+        documents.add([Document("d0", {"text": "The beach was near."})], replace=True)
+        assert documents.ids() == ["d0 (2)"]
+    write(tmp_path, "The beach was near.")
+    assert annotate(tmp_path, "--resume", "r0001", "--extend").json["documents"] == 3
+    assert annotate(tmp_path).json["documents"] == 1
+    assert rows(tmp_path, "SELECT run_id, document_id FROM run_documents WHERE document_id LIKE '%(2)' ORDER BY 1") == [
+        ("r0001", "d0 (2)"),
+        ("r0002", "d0 (2)"),
+    ]
 
 
 def test_unresolved_documents_are_retried_only_on_request(tmp_path: Path) -> None:

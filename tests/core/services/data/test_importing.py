@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -184,6 +185,22 @@ def test_removed_document_with_reviews_keeps_its_id(session: ProjectSession) -> 
     assert preview(session, replace(other, destination="replace")).new_ids == 1
     importing.store_documents(session, preview(session, texts("first text", "second text")))
     assert session.store.documents.ids() == ["1", "2"]
+
+
+def test_file_that_got_new_ids_can_be_added_again(session: ProjectSession) -> None:
+    def file(rows: str, **changed: Any) -> ImportDraft:
+        return replace(importing.read_files([("a.csv", f"id,text,food\n{rows}".encode())]), **changed)
+
+    importing.store_documents(session, preview(session, file("1,one,\n2,two,\n")))
+    session.store.reviews.record([Decision("1", status="Submitted")], actor="me")
+    importing.store_documents(session, preview(session, file("1,eins,\n2,two,\n", destination="replace")))
+    assert session.store.documents.ids() == ["1 (2)", "2"]
+    again = preview(session, file("1,eins,\n2,two,\n3,three,\n"))
+    assert (again.existing, again.conflicts) == (2, ())
+    counts = importing.store_documents(session, again).counts
+    assert (counts["documents"], counts["repeated"]) == (1, 2)
+    assert session.store.documents.ids() == ["1 (2)", "2", "3"]
+    assert preview(session, file("1,uno,\n2,two,\n")).conflicts == ("1",)
 
 
 def test_codebook_from_gold_columns_keeps_the_draft_without_labels(session: ProjectSession) -> None:
