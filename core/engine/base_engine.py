@@ -10,6 +10,7 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from core.debate.turns import Reply, ReplyError, RunStatus, TurnDone, TurnStarted, Usage, Verdict, VerdictReached
@@ -31,6 +32,7 @@ SUSPENDED_SECONDS = 10.0
 OUT_OF_BUDGET = "the rest may not cover another call"
 INTERRUPTED = StopReason("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
+MISSING = ReplyError("missing document", "the document is no longer in the project")
 _DOCUMENT_ERRORS = frozenset({ContextTooLong.kind, Refused.kind})
 
 RATE_WINDOW = 60.0
@@ -197,10 +199,21 @@ class Engine(ABC):
     async def _next(self) -> Document | None:
         """Return the next document to debate, None if there is none."""
         async with self._loading:
-            while not self._loaded and self._todo:  # documents may have been deleted since
+            while not self._loaded and self._todo:
                 ids = [self._todo.popleft() for _ in range(min(LOADED_AT_ONCE, len(self._todo)))]
-                self._loaded.extend(await self.dependencies.documents(ids))
+                self._loaded.extend(await self._load(ids))
             return self._loaded.popleft() if self._loaded else None
+
+    async def _load(self, ids: Sequence[str]) -> Sequence[Document]:
+        """Return the documents with these ids; those that the project no longer has fail."""
+        documents = await self.dependencies.documents(ids)
+        missing = dict.fromkeys(ids)
+        for document in documents:
+            del missing[document.id]
+        items = self.settings.codebook.items
+        verdict = Verdict(dict.fromkeys(items), dict.fromkeys(items, MISSING.message), error=MISSING)
+        await gather_all(self._commit(VerdictReached(self.run_id, id, verdict, time.time())) for id in missing)
+        return documents
 
     async def _debate(self, document: Document) -> Debate:
         examples = await self.dependencies.find_examples(document)

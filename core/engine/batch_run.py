@@ -142,7 +142,7 @@ class BatchEngine(ReplayingEngine):
         self._deferred = {}
         try:
             for start in range(0, len(ids), LOADED_AT_ONCE):
-                documents = await self.dependencies.documents(ids[start : start + LOADED_AT_ONCE])
+                documents = await self._load(ids[start : start + LOADED_AT_ONCE])
                 for missing in await gather_all(self._replay(document) for document in documents):
                     for key, pending in missing:
                         await self._enqueue(files, key, pending, only_open=only_open)

@@ -87,7 +87,7 @@ class RayEngine(ReplayingEngine):
         (self._folder / "out").mkdir()
         unfinished: set[str] = set()
         for number, start in enumerate(range(0, len(ids), LOADED_AT_ONCE)):
-            documents = await self.dependencies.documents(ids[start : start + LOADED_AT_ONCE])
+            documents = await self._load(ids[start : start + LOADED_AT_ONCE])
             missing = await gather_all(self._replay(document) for document in documents)
             out = [document for document, wanted in zip(documents, missing, strict=True) if wanted]
             unfinished |= {document.id for document in out}
@@ -157,7 +157,9 @@ class RayEngine(ReplayingEngine):
             rows = pq.read_table(path).to_pylist()
             self._merged_files.add(path)
             ended = {row["id"]: row for row in rows if row["status"] and row["id"] in unfinished}
-            for document in await self.dependencies.documents(list(ended)):
+            documents = await self._load(list(ended))
+            unfinished -= ended.keys() - {document.id for document in documents}
+            for document in documents:
                 row = ended[document.id]
                 wanted = await self._replay(document)
                 if wanted and row["error"]:

@@ -251,11 +251,14 @@ class ProjectSession:
         return DocumentText(document.id, dict(document.fields), document_source(self.store, document))
 
     def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
-        """Return the stored debate on a document, None if it has neither turns nor a verdict."""
+        """Return the stored debate on a document, None if it has neither turns nor a verdict.
+
+        The text is empty if the project no longer has the document.
+        """
         turns = tuple(self.store.transcripts.of(run_id, [document_id]))
         verdict = self.store.transcripts.verdict(run_id, document_id)
-        text = self.document(document_id)
-        return None if text is None or not (turns or verdict) else StoredDebate(text, turns, verdict)
+        text = self.document(document_id) or DocumentText(document_id, {})
+        return StoredDebate(text, turns, verdict) if turns or verdict else None
 
     def finished(self, run_id: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
         """Return a page of finished debates, newest first.

@@ -31,15 +31,18 @@ TEXT_START = 140
 """Characters of a document's text in the list."""
 
 _MATCHING = """
-FROM verdicts JOIN documents ON id = document_id
+FROM verdicts LEFT JOIN documents ON id = document_id
 WHERE run_id = $run AND ($status = '' OR status = $status)
-  AND ($search = '' OR contains(lower(text), $search) OR contains(lower(id), $search))
+  AND ($search = '' OR contains(lower(text), $search) OR contains(lower(document_id), $search))
 """
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedDebate:
-    """A finished debate in a list. ``text_start`` is the beginning of the document."""
+    """A finished debate in a list. ``text_start`` is the beginning of the document.
+
+    It is empty if the project no longer has the document.
+    """
 
     document_id: str
     status: str
@@ -114,7 +117,7 @@ class Transcripts(Reader):
         params = {"run": run_id, "status": status, "search": clean(search).lower()}
         total = self._connection.value(f"SELECT count(*) {_MATCHING}", params)
         rows = self._connection.rows(
-            f"SELECT document_id, status, verdict, left(text, {TEXT_START}) {_MATCHING} "
+            f"SELECT document_id, status, verdict, coalesce(left(text, {TEXT_START}), '') {_MATCHING} "
             "ORDER BY unix_time DESC, position DESC LIMIT $limit OFFSET $offset",
             {**params, "limit": limit, "offset": offset},
         )

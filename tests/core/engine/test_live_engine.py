@@ -13,12 +13,12 @@ from core import errors
 from core.debate.turns import Delta, Reply, Request, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
 from core.documents import Document
 from core.engine import base_engine, limits, model_calls
-from core.engine.base_engine import LOADED_AT_ONCE, OUT_OF_BUDGET
+from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET
 from core.engine.debate_runner import Debate
 from core.errors import EmptyReply, StorageFull
 from core.llm.connections import Limits
 from core.runs import NOT_STOPPED, RoleModel, StopReason
-from tests.core.engine.fakes import ROLE_MODEL, World, find_service, settings
+from tests.core.engine.fakes import CODEBOOK, ROLE_MODEL, World, find_service, settings
 
 NOW = StopReason("user", "now")
 
@@ -444,14 +444,17 @@ def test_parallel_call_is_kept_when_the_other_one_spends_the_budget() -> None:
     assert world.at_once == 0
 
 
-def test_documents_deleted_since_the_start_are_passed_over() -> None:
+def test_documents_deleted_since_the_start_fail() -> None:
     class Deleted(World):
         async def load(self, ids: Sequence[str]) -> Sequence[Document]:
             return [document for document in await super().load(ids) if int(document.id[1:]) >= 2 * LOADED_AT_ONCE]
 
     world = Deleted()
     status = drive(world, count=2 * LOADED_AT_ONCE + 3, settings=settings(concurrency=1))
-    assert status.verdicts == 3
+    assert (status.state, status.verdicts, status.failed) == ("done", 3, 2 * LOADED_AT_ONCE)
+    failed = world.verdicts["d0"].verdict
+    assert (failed.status, failed.error) == ("failed", MISSING)
+    assert set(failed.values) == set(CODEBOOK.items)
 
 
 def test_full_disk_at_the_last_held_verdict_pauses_the_run() -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from core.documents import Document
 from core.errors import UsageError
 from core.llm.connections import Connection
-from core.runs import RoleModel
+from core.runs import EngineSettings, RoleModel
 from core.services.live_state import ClientCursor
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning
 from core.services.workspace import Workspace
-from tests.core.services.sessions import queue_runs, studio, until
+from tests.core.services.sessions import TEXTS, queue_runs, studio, until
 
 SLOW = planning.Plan(pace=120.0, concurrency=1)
 
@@ -211,3 +213,21 @@ def test_active_run_has_no_stop_code(session: ProjectSession) -> None:
     assert {state: control.stop_code(run, state) for state in states} == {
         "paused": "budget", "stopped": "budget", "failed": "budget", "queued": "", "running": ""
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["live", "batch"])
+def test_documents_replaced_before_the_run_starts_fail(
+    session: ProjectSession, engine: Literal["live", "batch"]
+) -> None:
+    (run,) = queue_runs(session, planning.Plan(engine=EngineSettings(name=engine)))
+    session.store.documents.add([Document("d0", {"text": TEXTS[0]})], replace=True)
+    status = session.start_or_resume(run.run_id).result(60)
+    assert (status.state, status.documents, status.verdicts, status.failed) == ("done", 4, 1, 3)
+    causes = session.store.transcripts.causes(run.run_id, "failed")
+    assert causes == [("the document is no longer in the project", 3)]
+    page = session.finished(run.run_id, query="", status="failed", offset=0, limit=9)
+    assert {row.document_id for row in page.rows} == {"d1", "d2", "d3"}
+    replay = session.replay(run.run_id, "d1")
+    assert replay is not None
+    assert replay.verdict is not None
+    assert replay.verdict.verdict.status == "failed"
