@@ -83,6 +83,7 @@ class ClassifierTrainer:
         self._find_vectors = vectors
         self._vectors: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
         self._near: dict[str, Near] = {}
+        self._cached_model = lru_cache(maxsize=4)(self._load_model)  # one cache for the class would keep all trainers
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="moot-classifier")
         self._task: Future[None] | None = None
@@ -136,7 +137,7 @@ class ClassifierTrainer:
     def find(self, hash: str) -> ClassifierModel | None:
         """Return the classifier with this hash; None when this project does not have it."""
         try:
-            return self._load_model(hash)
+            return self._cached_model(hash)
         except _NotStored:
             return None
 
@@ -185,7 +186,6 @@ class ClassifierTrainer:
         self._vectors = cache
         return np.array([cache[embedder.spec, text] for text in texts])
 
-    @lru_cache(maxsize=4)  # noqa: B019 - a trainer lives as long as its project is open
     def _load_model(self, hash: str) -> ClassifierModel:
         """Return a classifier. Raises _NotStored, which is not cached: the classifier may be stored later."""
         loaded = self._load(hash)
