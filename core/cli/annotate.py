@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from core.cli import console
 from core.codebook import Codebook
@@ -29,11 +29,14 @@ from core.services.codebooks.keyword_matches import (
     with_keywords,
 )
 from core.services.data.importing import (
+    MIN_ROWS,
     Header,
     ImportOptions,
     ImportPreview,
+    options_record,
     preview_file,
     propose_mapping,
+    read_with_options,
     store_documents,
     with_stored_ids,
 )
@@ -45,6 +48,11 @@ from core.services.runs.cost_estimate import adaptive_savings, context_overflows
 from core.services.workspace import Workspace, check_path
 
 SHOWN_REJECTED = 5
+IMPORT_OPTIONS = {
+    "--id": "id", "--context": "context", "--gold": "gold", "--gold-same-names": "gold", "--gold-value": "value_map",
+    "--rater": "rater", "--group": "group", "--order": "order", "--neighbours": "neighbours", "--header": "header",
+}  # fmt: skip
+"""Optional options that map columns, with their names in the record of an import."""
 SUMMED = (
     "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "prompt_tokens", "completion_tokens",
     "cached_tokens", "cost_usd", "seconds",
@@ -99,20 +107,19 @@ def annotate_file(
     Labels that the project has, by name, keep their ids. An error before the import leaves nothing behind.
     """
     check_path(path)
-    if path.exists() and (before := current(workspace.open(path, create=False))) is not None:
+    # a locked or foreign file is reported before any call
+    existing = workspace.open(path, create=False) if path.exists() or plan.ambiguous else None
+    if existing is not None and (before := current(existing)) is not None:
         codebook = adopt(codebook, before)
     to_import = preview_file(source, codebook)
     built = to_import.built
     plan, sources = personas.resolve_files(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
     check_templates_on(built.documents, settings)
-    if path.exists():
-        # report a locked or foreign file before any call
-        settings = workspace.open(path, create=False).trainer.pin_classifier(settings)
-    if plan.ambiguous:
-        ambiguity.difference_rates(
-            workspace.open(path, create=False), plan.ambiguous
-        )  # fails before anything is written if the prepass does not exist
+    if existing is not None:
+        settings = existing.trainer.pin_classifier(settings)
+        if plan.ambiguous:  # fails before anything is written if the prepass does not exist
+            ambiguity.difference_rates(existing, plan.ambiguous)
     for note in (*built.notes, *planning.settings_warnings(settings)):
         console.print_message(note)
     if built.unknown_gold:
@@ -127,7 +134,7 @@ def annotate_file(
     _preflight(workspace, settings)
     for overflow in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
         console.print_message(overflow.sentence(settings))
-    session = workspace.open(path)
+    session = existing or workspace.open(path)
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
         console.print_message(message)
@@ -192,24 +199,56 @@ def resume_run(
 
 
 def warn_ignored_options(
-    workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given_options: set[str]
+    workspace: Workspace, path: Path, run_id: str, source: ImportOptions, options: Mapping[str, Any]
 ) -> None:
-    """Warn about ``given_options`` that do not apply to a resumed run, whose settings are frozen."""
-    run = console.known_run(workspace.open(path, create=False), run_id)
-    try:
-        new_settings = planning.build_settings(
-            plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models
-        )
-    except MootError:
-        return  # the options are not used, so their errors do not matter
-    ignored = [option for option in rerun.differing_options(run.settings, new_settings) if option in given_options]
+    """Warn about given options that do not apply to a resumed run, whose settings are frozen."""
+    session = workspace.open(path, create=False)
+    run = console.known_run(session, run_id)
+    given_options = console.given_options()
+    if "--role" in given_options:
+        given_options.add("--model")
+    ignored = _other_settings(workspace, run, options)
+    if not options["extend"] and not given_options.isdisjoint(IMPORT_OPTIONS):
+        ignored += _other_columns(session, source, run.settings.codebook)
     if options["limit"] is not None and options["limit"] < run.documents and not options["extend"]:
         ignored.append("--limit")
-    if ignored:
+    if options["iterations"] != sum(row.experiment_id == run.experiment_id for row in session.runs()):
+        ignored.append("--iterations")
+    if ignored := [option for option in ignored if option in given_options]:
         console.print_message(
             f"{run_id} resumes with its original settings; {join_names(ignored)} {plural(len(ignored), 'is', 'are')} "
             "ignored. To use other settings, start a new run: replies to unchanged requests are reused."
         )
+
+
+def _other_settings(workspace: Workspace, run: RunRow, options: Mapping[str, Any]) -> list[str]:
+    """Return the options that would give a new run other settings; none if they are invalid, as they are not used."""
+    try:
+        plan, sources = personas.resolve_files(plan_of(options))
+        computed = {"personas"} if sources else set()  # by each new run, from the files or from the reviews so far
+        if plan.params.get("weights") == "reviewed":
+            computed.add("weights")
+        kept = {name: value for name, value in run.settings.params.items() if name in computed}
+        plan = replace(plan, params={**plan.params, **kept})
+        codebook = adopt(read_codebook(options["codebook_file"]), run.settings.codebook)
+        wanted = planning.build_settings(plan, codebook, 0, workspace.models)
+    except MootError:
+        return []
+    return rerun.differing_options(run.settings, wanted, plan.prompts)
+
+
+def _other_columns(session: ProjectSession, source: ImportOptions, codebook: Codebook) -> list[str]:
+    """Return the options that map columns in another way than all imports of the project; none if they are invalid."""
+    try:
+        record = json.loads(json.dumps(options_record(read_with_options(source, codebook, MIN_ROWS))))
+    except MootError:
+        return []
+    stored = [import_.options for import_ in session.store.documents.imports()]
+    return [
+        option
+        for option, name in IMPORT_OPTIONS.items()
+        if all(options.get(name) != record[name] for options in stored)
+    ]
 
 
 def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOptions, limit: int | None) -> None:
@@ -481,7 +520,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
         if resume and options["extend"]:
             extend_run(workspace, path, resume, source, options["limit"])
         if resume:
-            warn_ignored_options(workspace, path, resume, options, _given_options())
+            warn_ignored_options(workspace, path, resume, source, options)
             outcome = resume_run(workspace, path, resume, options["retries"] or ("failed",), options["budget"])
         elif options["retries"] or options["extend"]:
             raise UsageError("--retry and --extend need an existing run.", "Name it with --resume.")
@@ -495,17 +534,6 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
     if as_json:
         console.print_json(outcome.result)
     raise SystemExit(outcome.exit_code)
-
-
-def _given_options() -> set[str]:
-    """Return the options given on the command line; ``--role`` counts as ``--model``."""
-    context = click.get_current_context()
-    names = {
-        option.opts[0]
-        for option in context.command.params
-        if context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-    }
-    return names | ({"--model"} if "--role" in names else set())
 
 
 @click.command(

@@ -58,19 +58,23 @@ def runs_command(project: Path, as_json: bool) -> None:
 def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path) -> None:
     """Export runs, a project, a codebook or a classifier.
 
-    The format bundle contains the whole project, so --run does not limit it.
+    The formats bundle, codebook and classifier are of the whole project, so --run does not limit them.
     """
     from core.services import bundle, classifier, export
     from core.services.codebooks import codebook
 
     with console.open_session(project) as session:
         run_ids = [console.known_run(session, run).run_id for run in runs]
-        if form.strip().lower() == bundle.NAME:
-            bundle.write_bundle(session, output)
-        elif form.strip().lower() == codebook.EXPORT_FORMAT:
-            codebook.write_qdc(session, output)
-        elif form.strip().lower() == classifier.EXPORT_FORMAT:
-            classifier.save(session, output)
+        whole_project = {
+            bundle.NAME: bundle.write_bundle,
+            codebook.EXPORT_FORMAT: codebook.write_qdc,
+            classifier.EXPORT_FORMAT: classifier.save,
+        }
+        name = form.strip().lower()
+        if name in whole_project:
+            if runs:
+                console.print_message(f"--run is ignored: the format {name} is of the whole project.")
+            whole_project[name](session, output)
         else:
             first, *others = run_ids or [console.known_run(session, None).run_id]
             export.export(session, first, form, output, other_runs=others)

@@ -66,12 +66,13 @@ LEFT JOIN documents ON id = document_id LEFT JOIN replaced_texts USING (document
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported file. ``counts`` are those of ``Documents.add``."""
+    """One imported file. ``counts`` are those of ``Documents.add``, ``options`` how the file was read."""
 
     id: int
     file_name: str
     at: float
     counts: Mapping[str, Any]
+    options: Mapping[str, Any]
 
 
 class Documents(Repository):
@@ -130,7 +131,7 @@ class Documents(Repository):
                 ("import_id", "line", "reason", "raw"),
                 [(number, row.line, row.reason, row.raw) for row in rejected],
             )
-            return Import(number, clean(file_name), at, counts)
+            return Import(number, clean(file_name), at, counts, options or {})
 
         return self._writer.do(run)
 
@@ -273,8 +274,8 @@ class Documents(Repository):
 
     def imports(self) -> list[Import]:
         """Return all imports, oldest first."""
-        rows = self._connection.rows("SELECT id, file_name, unix_time, counts FROM imports ORDER BY id")
-        return [Import(id, name, at, load(counts)) for id, name, at, counts in rows]
+        rows = self._connection.rows("SELECT id, file_name, unix_time, counts, options FROM imports ORDER BY id")
+        return [Import(id, name, at, load(counts), load(options)) for id, name, at, counts, options in rows]
 
     def rejected(self, import_id: int, limit: int | None = None) -> list[Rejected]:
         """Return the rejected rows of an import in file order, at most ``limit``."""

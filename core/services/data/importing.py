@@ -416,7 +416,7 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
     stored = session.store.documents.add(
         documents,
         file_name=draft.name,
-        options=_options_record(draft),
+        options=options_record(draft),
         rejected=preview.built.rejected,
         replace=draft.destination == "replace",
         progress=prepared,
@@ -448,7 +448,8 @@ def start_import(preview: ImportPreview, target: Callable[[], ProjectSession]) -
     return Job(lambda report: in_thread(lambda: work(report), "moot-import"), "Importing")
 
 
-def _options_record(draft: ImportDraft) -> dict[str, Any]:
+def options_record(draft: ImportDraft) -> dict[str, Any]:
+    """Return how a draft maps columns and reads its files, as an import keeps it."""
     return {
         **asdict(replace(draft.mapping, reasons=())),
         "encoding": draft.table.encoding,

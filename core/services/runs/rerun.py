@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from core.baseline.classifier_replies import NAME as CLASSIFIER
 from core.debate import protocols
 from core.engine.ray_job import require_ray
 from core.errors import UsageError
 from core.llm.models import ModelLibrary
-from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
+from core.runs import BUILTIN, EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
 from core.services import few_shot_examples, prompt_templates
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -62,22 +63,31 @@ def changed_settings(
     return settings
 
 
-def differing_options(before: RunSettings, wanted: RunSettings) -> list[str]:
+def differing_options(before: RunSettings, wanted: RunSettings, prompts: Mapping[str, str]) -> list[str]:
     """Return the options of ``moot annotate`` in which two settings differ.
 
-    Role models and parameters of different protocols are not compared.
+    Role models, parameters and ``prompts`` (texts by role or shared name) of different protocols are not compared.
     """
     pairs = {"--codebook": (before.codebook, wanted.codebook), "--protocol": (before.protocol, wanted.protocol)}
     if before.protocol == wanted.protocol:
         pairs |= {
-            "--model": (before.specs, wanted.specs),
+            "--model": (before.specs, _with_pinned_classifier(wanted.specs, before.specs)),
             "--param": (_parameters(before), _parameters(wanted)),
             "--seed": (before.seed, wanted.seed),
-            "--prompt": (before.templates, wanted.templates),
+            "--prompt": ({name: before.templates[name].text for name in prompts}, prompts),
         }
     pairs["--engine"] = (before.engine.name, wanted.engine.name)
     pairs["--concurrency"] = (before.concurrency, wanted.concurrency)
     return [option for option, (had, has) in pairs.items() if had != has]
+
+
+def _with_pinned_classifier(specs: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
+    """Return specs in which the classifier without a hash is the one that the role has in ``before``."""
+    classifier = f"{BUILTIN}/{CLASSIFIER}"
+    return {
+        role: earlier if spec == classifier and (earlier := before.get(role, "")).startswith(f"{classifier}@") else spec
+        for role, spec in specs.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

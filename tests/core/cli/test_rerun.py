@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from core.cli import console
+from core.codebook import Codebook, Label
 from core.documents import Document
+from core.services import prompt_templates
 from tests.core.cli.invoking import annotate, errors, interrupt_twice, moot, rows, start, until, write
 from tests.servers.running import configure, hang_after_probe, mock_llm, stats
 
@@ -187,6 +189,48 @@ def test_resume_reports_a_limit_and_a_prompt_that_it_ignores(tmp_path: Path) -> 
     other = annotate(tmp_path, "--resume", "r0001", "--limit", 1, "--prompt", f"judge={tmp_path / 'judge.md'}")
     assert "--prompt and --limit are ignored" in other.stderr
     assert "ignored" not in annotate(tmp_path, "--resume", "r0001", "--extend", "--limit", 1).stderr
+
+
+def test_resume_does_not_report_what_the_project_adds_to_the_same_options(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    options = ("--protocol", "ecj", "--prompt", f"judge={prompt(tmp_path, 'judge')}", "--context", "id")
+    with console.open_workspace() as workspace:
+        session = workspace.open(tmp_path / "p.duckdb")
+        session.store.codebooks.save(Codebook(labels=(Label(id="l1", name="Food"),)), note="")
+        (slot,) = (slot for slot in prompt_templates.slots("ecj") if slot.key == "extractor")
+        status = prompt_templates.template_status(session, slot, "ecj")
+        prompt_templates.save_draft(session, slot, f"{status.text}\nBe brief.\n", status.base)
+        version = prompt_templates.save_version(session, slot, "ecj")
+        prompt_templates.promote_version(session, slot, "ecj", version)
+    annotate(tmp_path, *options)
+    assert "ignored" not in annotate(tmp_path, *options, "--resume", "r0001").stderr
+    other = annotate(tmp_path, "--prompt", f"critic={prompt(tmp_path, 'critic')}", "--resume", "r0001").stderr
+    assert "--prompt is ignored" in other
+
+
+def test_resume_reports_columns_and_iterations_that_it_ignores(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    lines = [json.dumps({"id": f"d{n}", "text": text, "s": True, "day": n}) for n, text in enumerate(TEXTS)]
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    first = ("--iterations", 2, "--gold", "Service=s", "--gold-value", "x=present")
+    annotate(tmp_path, *first)
+    assert "ignored" not in annotate(tmp_path, *first, "--resume", "r0001").stderr
+    other = ("--iterations", 5, "--gold", "Food=s", "--context", "day", "--group", "day", "--neighbours", 2)
+    told = annotate(tmp_path, *other, "--resume", "r0001").stderr
+    assert "--context, --gold, --group, --neighbours and --iterations are ignored" in told
+    extended = annotate(tmp_path, "--gold", "Food=s", "--resume", "r0001", "--extend").stderr
+    assert "ignored" not in extended
+
+
+def test_options_that_do_not_apply_are_named(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    annotate(tmp_path)
+    project = ("--project", tmp_path / "p.duckdb")
+    assert "--theta is ignored without --ambiguity" in moot("evaluate", *project, "--theta", 0.9).stderr
+    assert "ignored" not in moot("evaluate", *project).stderr
+    export = ("export", *project, "--format", "codebook", "--output", tmp_path / "codebook.qdc")
+    assert "--run is ignored: the format codebook is of the whole project" in moot(*export, "--run", "r0001").stderr
+    assert "ignored" not in moot(*export).stderr
 
 
 def test_run_keeps_its_address_and_says_how_to_use_another(tmp_path: Path) -> None:

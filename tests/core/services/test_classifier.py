@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +27,7 @@ from core.services.evaluation.coverage import Coverage
 from core.services.lab import trials
 from core.services.project_session import ProjectSession
 from core.services.review import actions, agreement
-from core.services.runs import planning
+from core.services.runs import planning, rerun
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
 from tests.core.services.sessions import decide, until
@@ -168,6 +170,13 @@ def test_classifier_is_found_after_it_was_asked_for_too_early(session: ProjectSe
     assert session.trainer.find("1ater") is None
     session.store.classifiers.save(replace(stored, hash="1ater", origin="other.skops"))
     assert session.trainer.find("1ater") is not None
+    trainer = ClassifierTrainer(session.store)
+    assert trainer.find("1ater") is not None
+    trainer.close()
+    released = weakref.ref(trainer)
+    del trainer
+    gc.collect()
+    assert released() is None
 
 
 def test_unexpected_error_of_a_training_is_named_and_logged(
@@ -221,6 +230,14 @@ def test_classifier_can_be_the_extractor_of_a_debate(session: ProjectSession) ->
     assert (row.verdicts, row.unresolved) == (60, 0)
     turn = session.store.transcripts.of(new_run.run_id, ["d40"])[0]
     assert turn.reply.text.startswith("Classifier, not a language model, trained on 20 reviewed documents")
+    same, other = (
+        planning.build_settings(
+            planning.Plan(default_model=RoleModel.parse(f"builtin/{model}")), BOOK, 1, session.models
+        )
+        for model in ("classifier", "classifier@other")
+    )
+    assert rerun.differing_options(new_run.settings, same, {}) == []
+    assert rerun.differing_options(new_run.settings, other, {}) == ["--model"]
 
 
 def test_choice_without_its_most_probable_label_is_the_next_one() -> None:
