@@ -15,6 +15,7 @@ from core import prompts
 from core.codebook import Codebook, Kind
 from core.debate.context import Protocol
 from core.debate.turns import Role
+from core.debate.votes import RatingAverage
 from core.documents import VERDICT
 from core.errors import UsageError
 from core.formatting import did_you_mean
@@ -180,7 +181,7 @@ class ProtocolSpec:
     ``unsupported`` the others to the reason. ``check`` returns the problem with parameters for a codebook in words, or
     an empty string. ``temperature`` is the protocol's own temperature by family; a preset and a role's model override
     it. ``output_limits`` are the output limits by family, in tokens; other roles have the default. ``shots`` is the
-    number of precedents wanted for each label.
+    number of precedents wanted for each label. ``average`` is that of ratings in a vote.
     """
 
     name: str
@@ -201,6 +202,7 @@ class ProtocolSpec:
     temperature: Callable[[Params], Mapping[str, float]] = lambda _params: _EMPTY
     output_limits: Mapping[str, int] = field(default_factory=dict)
     shots: Callable[[Params], int] = lambda _params: 0
+    average: Callable[[Params], RatingAverage] = lambda _params: "median"
     templates: Callable[[], Mapping[str, Template]] | None = None
 
     def parse_params(self, settings: Mapping[str, object] = _EMPTY) -> dict[str, Any]:
@@ -225,6 +227,15 @@ class ProtocolSpec:
         return values | {
             name: declared[name].read(value, self.name) for name, value in settings.items() if name != PRESET
         }
+
+    def describe_vote(self, params: Params, kind: Kind) -> str:
+        """Return voting rule and ties for a kind of label in words; empty if one role decides."""
+        rule = self.kinds.get(kind)
+        if rule is None or not rule.vote or self.deciding_role(params) != VERDICT:
+            return ""
+        if kind == "rating" and self.average(params) == "mean":
+            return "Vote: the mean, dimension by dimension."
+        return f"Vote: {rule.vote}. Tie: {rule.tie}."
 
     def total_requests(self, params: Params, codebook: Codebook) -> RequestCount:
         """Return the number of requests per document over all roles."""

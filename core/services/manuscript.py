@@ -20,7 +20,7 @@ from core.codebook import CHOICE_ITEM, Kind, label_noun
 from core.csv_text import to_csv
 from core.debate import personas, protocols
 from core.debate.protocol_spec import PRESET, ProtocolSpec
-from core.documents import VERDICT, Reference, Value
+from core.documents import Reference, Value
 from core.errors import MootError
 from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
 from core.runs import RunRow, RunSettings
@@ -229,15 +229,15 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
         yield f"The settings started from the preset {values[PRESET]} ({preset.title})."
     shown = [param for param in spec.params if not param.hidden and param.has_effect(values, kind)]
     if shown:
-        words = [f"{param.title.lower()} = {param.format(values[param.name])}" for param in shown]
+        used = {**values, "shots": spec.shots(values)}  # few-shot shows at least one example
+        words = [f"{param.title.lower()} = {param.format(used[param.name])}" for param in shown]
         yield f"Parameters: {'; '.join(words)}."
     if settings.protocol == PANEL:
         persona_set = personas.read(str(values["personas"]))
         members, groups = len(persona_set.members), [group.name for group in persona_set.groups]
         yield f"{format_count(members, 'persona')} in {format_count(len(groups), 'group')}: {join_names(groups)}."
-    rule = spec.kinds.get(kind)
-    if rule is not None and rule.vote and spec.deciding_role(values) == VERDICT:
-        yield f"Vote: {rule.vote}. Tie: {rule.tie}."
+    if vote := spec.describe_vote(values, kind):
+        yield vote
     yield "A reply that could not be read was requested once more."
 
 

@@ -440,9 +440,8 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
         for start in range(0, len(shown), 2):
             for column, param in zip(st.columns(2, wrap=False), shown[start : start + 2], strict=False):
                 _parameter(column, param, params[param.name], spec.name, save_params)
-    treatment = spec.kinds.get(codebook.kind)
-    if treatment is not None and treatment.vote:
-        line(f"Vote: {treatment.vote}. Tie: {treatment.tie}.", "q xs")
+    if params and (vote := spec.describe_vote(params, codebook.kind)):
+        line(vote, "q xs")
     if params and (temperatures := sorted(set(spec.temperatures(params).values()))):
         values = ", ".join(f"{temperature:g}" for temperature in temperatures)
         line(f"Temperature {values} for roles without their own.", "q xs")

@@ -131,7 +131,7 @@ SPEC = ProtocolSpec(
         Param("within", "Ratings agree within", 1.0, "Points of the scale by which ratings may differ in a consensus.",
               minimum=0, maximum=10, kinds=("rating",)),
         Param("weights", "Weights of votes", "equal", "equal, reviewed (from the accuracy of each model on reviewed "
-              "documents), or a number for each annotator."),
+              "documents), or a number for each annotator.", kinds=("multilabel", "choice")),
     ),
     check=_check,
     presets={

@@ -265,7 +265,8 @@ _PARAMS = (
           minimum=1, maximum=MOST, hidden=True),
     Param("turns", "Maximum turns", 6, "Limit for each group; 0 means no debate.", minimum=0, maximum=60),
     Param("coordinator", "Next speaker", "model", "Chosen by a coordinator, or by code in the order of disagreement.",
-          choices={"model": "Coordinator", "order": "Order of disagreement"}),
+          choices={"model": "Coordinator", "order": "Order of disagreement"},
+          is_relevant=lambda params: int(params["turns"]) > 0),
     Param("style", "Persona style", "full", "All five attributes, or a simple role for comparison.",
           choices={"full": "Full personas", "simple": "Simple roles"}),
 )  # fmt: skip

@@ -36,7 +36,7 @@ from core.debate.protocol_spec import (
     similarity_param,
 )
 from core.debate.turns import Role, Step, Verdict
-from core.debate.votes import majority_verdict
+from core.debate.votes import RatingAverage, majority_verdict
 
 
 class Method(NamedTuple):
@@ -85,7 +85,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
             "annotator", template=template, form=context.form, answer_only=answer_only, extra=extra
         )
         answers = yield from context.ask_all(replace(request, sample=number) for number in range(context.params["k"]))
-        return majority_verdict(context, answers, "mean" if name == "form" else "median")
+        return majority_verdict(context, answers, _average(context.params))
     if name == "self_refine":
         return (yield from _self_refine(context))
     answer = yield from context.ask(
@@ -117,6 +117,10 @@ def _shots(params: Params) -> int:
     """Return the number of examples per label: at least one for few-shot, those that are set for a vote."""
     least = _method(params).least_shots
     return 0 if least is None else max(least, int(params["shots"]))
+
+
+def _average(params: Params) -> RatingAverage:
+    return "mean" if params["method"] == "form" else "median"
 
 
 def _temperature(params: Params) -> dict[str, float]:
@@ -161,6 +165,7 @@ SPEC = ProtocolSpec(
     },
     temperature=_temperature,
     shots=_shots,
+    average=_average,
     output_limits={"annotator": 2048},
     debate=debate,
 )  # fmt: skip

@@ -216,3 +216,22 @@ def test_prompts_about_one_label_speak_of_one(spec: ProtocolSpec, kind: Kind, gi
         assert "two of them" not in text
         assert "which aspects" not in text
         assert "each dimension" not in text
+
+
+def test_vote_is_described_as_the_parameters_decide() -> None:
+    single, discussion = find("single"), find("discussion")
+    assert single.describe_vote(single.parse_params({"method": "cot"}), "rating") == ""
+    mean = "Vote: the mean, dimension by dimension."
+    assert single.describe_vote(single.parse_params({"method": "form"}), "rating") == mean
+    assert single.describe_vote(single.parse_params({"preset": "g-eval"}), "rating") == mean
+    median = "Vote: the median, dimension by dimension. Tie: the mean of the middle two."
+    assert single.describe_vote(single.parse_params({"method": "vote"}), "rating") == median
+    assert discussion.describe_vote(discussion.parse_params(), "rating") == median
+    assert "the majority" in single.describe_vote(single.parse_params({"method": "form"}), "multilabel")
+
+
+def test_weights_of_votes_have_no_effect_on_ratings() -> None:
+    discussion = find("discussion")
+    (weights,) = (param for param in discussion.params if param.name == "weights")
+    assert weights.has_effect(discussion.parse_params(), "choice")
+    assert not weights.has_effect(discussion.parse_params(), "rating")

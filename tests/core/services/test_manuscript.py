@@ -136,6 +136,8 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
             ],
         ),
         ("panel", {}, ["next speaker = Coordinator", "2 personas in 1 group: Readers.", "Vote: shares within groups"]),
+        ("panel", {"turns": 0}, ["maximum turns = 0; persona style"]),
+        ("single", {"method": "few_shot"}, ["examples per label = 1"]),
         (
             "single",
             {"method": "cot"},
