@@ -108,7 +108,7 @@ _LEAD = (
 )
 _RATED = rf"(?:(?:(?:is|was)(?: rated)?|{_GETS}|at|as|of)|(?:from \d{{1,15}} )?to|i(?:['’]d| would) say)"
 _GIVEN = (
-    r"(?P<given>[-+−]?\d{1,15}(?:\.\d{1,15})?|n/?a\b|not rated\b)"
+    r"(?P<given>[-+−–]?\d{1,15}(?:\.\d{1,15})?|n/?a\b|not rated\b)"
     r"(?:[)\]>]|(?: ?/ ?| out of )\d{1,15}| points?\b| stars?\b)*"
 )
 _PAIR = re.compile(

@@ -150,6 +150,7 @@ SIGNED_ONE = Codebook(kind="rating", labels=(Label(name="Mood", id="m"),), scale
         "Mood: –2\nEnergy: 1",
         "| Mood | –2 |\n| Energy | 1 |",
         "Mood\n-2\n\nEnergy\n1",
+        "### Mood\n–2\n### Energy\n1",
     ],
 )
 def test_sign_of_a_rating_is_read(text: str) -> None:
@@ -157,7 +158,18 @@ def test_sign_of_a_rating_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["-2", "–2", "**-2**", "- -2", "1. -2", "Final score: -2", "Final rating: -2", "Final Ratings:\n-2"]
+    "text",
+    [
+        "-2",
+        "–2",
+        "**-2**",
+        "- -2",
+        "1. -2",
+        "Final score: -2",
+        "Final rating: -2",
+        "Final Ratings:\n-2",
+        "The rating is –2",
+    ],
 )
 def test_sign_of_the_only_rating_is_read(text: str) -> None:
     assert read(text, SIGNED_ONE).values == {"m": -2}
