@@ -14,7 +14,7 @@ from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.marker_patterns import MarkerKind, marker_patterns
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
-from core.debate.reading.tokens import DOUBTFUL, ELSEWHERE, UNITS
+from core.debate.reading.tokens import DOUBTFUL, UNITS, elsewhere
 from core.prompts import TAGS
 
 _THOUGHTS = re.compile(
@@ -400,7 +400,7 @@ def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
         return True
     if (_ANOTHERS if marker.kind == "final" else _THEIRS).search(lines[marker.start : marker.end].casefold()):
         return False  # "Final Decision (Critic): ...", "The aspects present in the critic's list are: ..."
-    if marker.kind in ("aspects", "label") and ELSEWHERE.search(lines, marker.start, marker.end):
+    if marker.kind in ("aspects", "label") and elsewhere(names.unit).search(lines, marker.start, marker.end):
         return False  # "The aspects present in the example are: ..."
     if marker.kind in ("aspects", "label", "revised", "sentence") and (denied := _NOT_SO.match(lines, marker.end)):
         line = lines[denied.end() :].partition("\n")[0]

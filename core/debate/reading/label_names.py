@@ -44,10 +44,11 @@ class Names:
     """The names (and codes) of one codebook, compiled for search, the longest first.
 
     ``labels`` are (item, name, code). Without labels nothing is found. "2. Methods" is also found as "Methods" unless
-    another label has that name, and its number is its code unless labels have codes.
+    another label has that name, and its number is its code unless labels have codes. ``unit`` is that of the codebook.
     """
 
-    def __init__(self, labels: tuple[tuple[str, str, float | None], ...]) -> None:
+    def __init__(self, labels: tuple[tuple[str, str, float | None], ...], unit: str = "text") -> None:
+        self.unit = unit
         self._exact = {normalise(name): item for item, name, _ in labels}
         self._loose: dict[str, str] = {}
         for item, name, _ in labels:
@@ -126,7 +127,7 @@ class Names:
 @lru_cache(maxsize=64)
 def names_of(codebook: Codebook) -> Names:
     """Return the codebook's names; built once per codebook."""
-    return Names(tuple((label.id, label.name, label.code) for label in codebook.labels))
+    return Names(tuple((label.id, label.name, label.code) for label in codebook.labels), codebook.unit)
 
 
 def split_ordinals(text: str, names: Names) -> str:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 from typing import Literal, NoReturn, TypeAlias
 
 from core.debate.reading.label_names import Names, split_ordinals
 from core.debate.reading.tokens import (
     ANSWERS,
-    ELSEWHERE,
     NO_ANSWER,
     NO_SIGNS,
     NUMERALS,
@@ -24,6 +23,7 @@ from core.debate.reading.tokens import (
     Answer,
     MaybeAnswer,
     Token,
+    elsewhere,
     every,
     past,
     tokenise,
@@ -32,6 +32,7 @@ from core.documents import storable
 
 _HEDGES = frozenset({"hedge", "or", "question"})
 _DENIALS = frozenset({"neg", "no", "absent", "none", "negation", "open", "mark", "closed", "rest"})
+_DENYING = frozenset({"neg", "no", "absent", "none", "negation"})
 _BREAKS = frozenset({"comma", "semicolon"})
 _BETWEEN = _BREAKS | {"and", "fill"}
 _STARTERS = frozenset({"name", "struck", "mark", "neg", "rest", "closed", "none", "present", "absent"})
@@ -44,6 +45,7 @@ _SINGULAR = frozenset({"is", "was", "ist", "est", "es", "è"})
 _PLURAL = frozenset({"apply", "do not apply", "don't apply", "don’t apply"})
 _SHADES = frozenset({"positive", "negative", "neutral", "mixed", "low", "medium", "moderate", "high"})
 """Words that beside a name are an opinion or a degree, and as its only answer may mean present or absent."""
+_EXCEPT = re.compile(r"(?:and|but|,)? ?(?:except|excluding|leaving|apart|other|minus)")
 _STRONG = re.compile(r"(?:and|but|,)? ?(?:except|excluding|without|leaving|apart|other|minus)")
 _BOX = rf"\[[ xX✓✔]?\]|\([ xX]\)|[{YES_SIGNS}{NO_SIGNS}]"
 BULLET = re.compile(
@@ -345,9 +347,9 @@ class _Sentence:
         return self._token(ahead).kind
 
     @property
-    def _is_implicit(self) -> bool:
-        """True if a name alone means present; below "Absent:" a comment may deny: "Food (no meal is mentioned)"."""
-        return self.out.heading is not False
+    def _is_absent(self) -> bool:
+        """True if a name alone means absent: a comment may then deny, but not affirm: "Food (no meal is mentioned)"."""
+        return self.out.heading is False
 
     def _fail(self) -> NoReturn:
         raise residue(self.text, unknown_names(self.tokens, self.text))
@@ -372,7 +374,7 @@ class _Sentence:
             elif token.kind == "link" and following == "and" and self._kind(2) == "closed":
                 self.position += 2
             elif token.kind in ("link", "why"):
-                self._comment(subject, implicit=self._is_implicit)
+                self._comment(subject, implicit=not self._is_absent, absent=self._is_absent)
             elif token.kind == "comma" and following == "why":
                 self.position += 1
             elif token.kind in ("word", "verb", "fill") and self.tokens[self.position - 1].kind == "quote":
@@ -398,14 +400,17 @@ class _Sentence:
         if token.kind == "bracket" and not any(map(str.isalnum, words)) and value == NO_ANSWER:
             self._fail()  # "Food (+), Price (-)" may be present and absent, or praise and criticism
         if token.kind == "bracket" and value != NO_ANSWER:
-            if subject not in self.pending:
-                self._fail()  # two answers
+            if subject not in self.pending or (value and self._is_absent):
+                self._fail()  # two answers: "Food (no, yes)", "Absent: Food (mentioned)"
             self.pending.remove(subject)
             self.out._state(subject, value)
         elif token.kind == "bracket" and (denied := self._denied(token)):
             for item in denied:
                 self.out._state(item, False)
-        elif token.kind == "bracket" and not shade and _takes_back(token.inner, subject, implicit=self._is_implicit):
+        elif token.kind == "bracket" and (
+            (not shade and _takes_back(token.inner, subject, implicit=not self._is_absent))
+            or (self._is_absent and _affirms(token.inner))
+        ):
             self._fail()
         elif token.kind == "bracket" and self.out.names.find(
             f"{self.out.names.written(subject)} {words[1:-1].strip()}"
@@ -443,6 +448,8 @@ class _Sentence:
     def _resolve(self, value: Answer, *, plural: bool) -> None:
         if (len(self.pending) > 1 and not plural) or not self.pending or (self.after_rest and value is not False):
             self._fail()
+        if value and self._is_absent:
+            self._fail()  # "Absent: Food: mentioned"
         if self.only and value is not True:
             self._fail()  # "Only Food is absent"
         for item in self.pending:
@@ -450,8 +457,11 @@ class _Sentence:
         self.out.answered = self.out.answered or not (self.only or len(self.pending) > 1)
         self.pending, self.answered, self.after_rest = [], True, False
 
-    def _comment(self, subject: str, *, implicit: bool) -> None:
-        """Skip a comment. It may not name another label or take the answer back; an ``implicit`` yes, nor deny it."""
+    def _comment(self, subject: str, *, implicit: bool, absent: bool = False) -> None:
+        """Skip a comment. It may not name another label or take the answer back.
+
+        Beside an ``implicit`` yes it may not deny, beside a name below "Absent:" (``absent``) it may not affirm.
+        """
         start = self.position
         kind = self._kind()
         if not kind or (kind in _BREAKS and self._next_is_entry(start)) or kind in ("and", "neg", "name", "closed"):
@@ -462,7 +472,8 @@ class _Sentence:
             if not whole_line and self.tokens[end].kind in _BREAKS and self._next_is_entry(end):
                 break
             end += 1
-        if _takes_back(self.tokens[start:end], subject, implicit=implicit):
+        comment = self.tokens[start:end]
+        if _takes_back(comment, subject, implicit=implicit) or (absent and _affirms(comment)):
             self._fail()
         self.position = end
 
@@ -487,7 +498,7 @@ class _Sentence:
         self.position += 1
         index = past(self.tokens, self.position, _PLACE)
         linked = index < len(self.tokens) and self.tokens[index].kind == "link"  # "Present in this review: A"
-        if linked and ELSEWHERE.search(self.text, token.end, self.tokens[index].start):
+        if linked and elsewhere(self.out.names.unit).search(self.text, token.end, self.tokens[index].start):
             self._fail()  # "Mentioned by the critic: A"
         self.position = index if linked else self.position
         self.position = past(self.tokens, self.position, {"link", "verb", "fill"})
@@ -625,6 +636,20 @@ def _takes_back(tokens: Sequence[Token], subject: str, *, implicit: bool) -> boo
     return any(
         token.kind in dangerous or (token.kind in ("name", "struck") and token.item != subject)
         for token in every(tokens)
+    )
+
+
+def _affirms(tokens: Sequence[Token]) -> bool:
+    """Return True if a comment below "Absent:" says the opposite: "mentioned", "wrongly excluded"."""
+    words = [token for token in every(tokens) if token.kind != "verb" and token.text != "the"]
+    is_denied = any(
+        token.kind in _DENYING or (token.text == "only" and following.kind == "word" and following.text[-2:] != "ly")
+        for token, following in pairwise([*words, _END])
+    )  # "only the staff are mentioned"
+    return (
+        (not is_denied and any(token.kind == "present" for token in words))
+        or any(word.kind == "absent" and before.kind in _DENYING - {"absent"} for before, word in pairwise(words))
+        or any(word.kind == "neg" and _EXCEPT.match(word.text) for word in words)
     )
 
 

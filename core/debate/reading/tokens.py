@@ -40,15 +40,26 @@ DOUBTFUL = (
     "|almost|maybe|perhaps"
 )
 """Adverbs that make a statement doubtful, wrong or past."""
-ELSEWHERE = re.compile(
-    r"\b(?:by|in|of|from|for|per) (?:(?:the|an?|any) )?(?:extractor|critic|opponent|annotator|draft|examples?"
-    r"|guidelines?|codebook|definitions?|prompt|instructions?|others?\b|another|both|all)"
-    r"|\b(?:of interest|in (?:dispute|question|doubt)|under (?:discussion|consideration)|to (?:check|choose|consider)"
-    r"|above|below|seems?|appears?|said|claimed|cannot|not|never|no longer)\b|n['’]t\b"
-    rf"|\b(?:{DOUBTFUL}|(?:most|main|part(?:ial)?|like)ly)\b",
-    re.IGNORECASE,
-)
-"""Words between a heading and its list that make it another list than that of the labels present in the text."""
+
+
+@lru_cache(maxsize=32)
+def elsewhere(unit: str) -> re.Pattern[str]:
+    """Return the pattern of words between a heading and its list that make it another list.
+
+    It is then not that of the labels present in the text, unless the codebook's ``unit`` is the word ("prompt").
+    """
+    noun = (unit.casefold().split() or [""])[-1].removesuffix("s") or "text"
+    return re.compile(
+        rf"\b(?:by|in|of|from|for|per) (?:(?:the|an?|any) )?(?!{re.escape(noun)}s?\b)(?:extractor|critic|opponent"
+        r"|annotator|draft|examples?|guidelines?|codebook|definitions?|prompt|instructions?|others?\b|another|all"
+        rf"|both(?! (?:{UNITS}|{re.escape(noun)})s?\b))"
+        r"|\b(?:of interest|in (?:dispute|question|doubt)|under (?:discussion|consideration)"
+        r"|to (?:check|choose|consider)|above|below|seems?|appears?|said|claimed|cannot|not|never|no longer)\b|n['’]t\b"
+        rf"|\b(?:{DOUBTFUL}|(?:most|main|part(?:ial)?|like)ly)\b",
+        re.IGNORECASE,
+    )
+
+
 NUMERALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NOT = r"(?:not|never|no\ longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t)\ (?:(?:(?!only\b)\w+ly|at\ all|to\ be)\ )?"
 # Patterns for folded text (lower case, single spaces), in the order in which they are tried. Languages: English,

@@ -122,6 +122,7 @@ def test_labels_joined_by_a_chinese_word_are_read() -> None:
         "The aspects falsely present are:",
         "The aspects present in the draft are:",
         "The aspects present in the example are:",
+        "The aspects present in both are:",
         "The aspects mentioned by the critic are:",
         "The aspects mentioned in the guideline are:",
         "The labels in the codebook are:",
@@ -132,6 +133,18 @@ def test_list_of_other_labels_is_no_decision(heading: str) -> None:
     codebook = Codebook(unit=UNIT, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
     assert read(f"{heading} Food", codebook).values == {}
     assert read(f"{heading} Food\n\nFinal Decision: Pool", codebook).values == {"f": False, "p": True}
+
+
+@pytest.mark.parametrize(
+    "unit", ["prompt", "instruction", "example", "guideline", "draft", "definition", "user prompt"]
+)
+def test_unit_of_the_codebook_is_no_other_text(unit: str) -> None:
+    codebook = Codebook(unit=unit, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
+    noun = unit.split()[-1]
+    for heading in (f"The aspects present in the {noun} are", f"Mentioned in the {noun}", "Present in both sentences"):
+        assert read(f"{heading}: Food", codebook).values == {"f": True, "p": False}
+    other = "example" if noun == "prompt" else "prompt"
+    assert read(f"The aspects present in the {other} are: Food", codebook).values == {}
 
 
 @pytest.mark.parametrize(

@@ -515,3 +515,25 @@ def test_words_around_a_decision_are_read(text: str, present: set[str] | None) -
 )
 def test_json_with_further_labels_is_not_read_in_part(text: str, present: set[str] | None) -> None:
     assert decided(text) == present
+
+
+@pytest.mark.parametrize(
+    ("text", "present"),
+    [
+        ("Absent: Food - not absent\nPresent: Q: Price, Service", None),
+        ("Excluded: Food (wrongly excluded), Service\nPresent: Q: Price", None),
+        ("Absent: Food (except breakfast), Service\nPresent: Q: Price", None),
+        ("Absent: Food (mentioned), Service\nPresent: Q: Price", None),
+        ("Absent: Food: mentioned\nPresent: Q: Price, Service", None),
+        ("Present: Food\n\nAbsent:\n- Q: Price: it is clearly discussed\n- Service: not mentioned", None),
+        ("Final Decision: Food\n\nAbsent:\n- Q: Price: it is clearly discussed\n- Service: not mentioned", None),
+        ("Absent: Food (no meal is mentioned), Service\nPresent: Q: Price", {"Q: Price"}),
+        ("Absent: Food - because only the staff are mentioned\nPresent: Q: Price, Service", {"Q: Price", "Service"}),
+        ("Absent: Food (wrongly added by the extractor), Service\nPresent: Q: Price", {"Q: Price"}),
+        ("Absent: Food - I found no mention of a meal\nPresent: Q: Price, Service", {"Q: Price", "Service"}),
+        ("Final Decision: Food\n\nAbsent:\n- Q: Price: never discussed\n- Service: not mentioned", {"Food"}),
+    ],
+)
+def test_comment_on_an_absent_label_may_not_affirm_it(text: str, present: set[str] | None) -> None:
+    result = reading(text)
+    assert (None if result.problem else {STAY.label(item).name for item in result.present}) == present
