@@ -178,7 +178,7 @@ class ModelCaller:
             raise
 
     def pause(self) -> None:
-        """Cancel the calls that wait for a rate limit or a retry, and all others before they wait."""
+        """Cancel the calls that wait for a rate limit or a retry, and all others before they wait or are sent."""
         self._is_paused = True
         for task in self._waiting:
             task.cancel()
@@ -203,6 +203,8 @@ class ModelCaller:
         try:
             most = self.dependencies.models.max_cost(role_model, request)
             async with self._slots, self.budget.reserve(most) as settle:
+                if self._is_paused:  # since this call began to wait for its slot or for the budget
+                    raise asyncio.CancelledError
                 began = time.monotonic()
                 self.dependencies.publish(TurnStarted(pending.started(self.run_id)))
                 reply = await self._ask(key, pending, buffer, settle, most)

@@ -251,6 +251,20 @@ def test_pause_finishes_calls_in_flight_and_resuming_repeats_none() -> None:
     assert len(world.requested) == 90
 
 
+def test_calls_that_wait_for_the_budget_are_not_made_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(delay=0.05, price=0.001)
+    monkeypatch.setattr(world, "max_cost", lambda *_: 0.4)
+
+    async def paused() -> RunStatus:
+        live = world.run(world.work(settings("single", budget_usd=1.0, concurrency=6), count=12))
+        asyncio.get_running_loop().call_later(0.02, live.pause, NOW)
+        return await live.run()
+
+    status = asyncio.run(paused())
+    assert (status.state, status.stop_code) == ("paused", "user")
+    assert len(world.requested) == 2
+
+
 def test_time_of_a_run_is_stored_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base_engine, "STATUS_SECONDS", 0.01)
     monkeypatch.setattr(base_engine, "TIME_SECONDS", 0.0)
