@@ -27,7 +27,7 @@ from core.runs import RoleModel
 
 _CONTEXT = re.compile(
     r"context.{0,20}(length|size|window|limit)|exceed_context_size|maximum context|too many (input )?tokens|"
-    r"(prompt|input|request|messages?|text|query|sequence|conversation)\b.{0,30}too long|"
+    r"tokens in request more than|(prompt|input|request|messages?|text|query|sequence|conversation)\b.{0,30}too long|"
     r"maximum (prompt|model|input|sequence) length|(input|prompt) (is )?longer than|exceeds? the (available )?context|"
     r"(input )?token count.{0,30}exceeds|reduce the (length|number|size)|request too large|must be reduced|"
     r"`?inputs`? (tokens? \+|must have less than)|range of input length|input tokens exceed|string_above_max_length|"

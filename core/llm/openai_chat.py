@@ -9,10 +9,9 @@ import aiohttp
 
 from core import errors
 from core.debate.turns import Usage
-from core.formatting import as_sentence
 from core.llm import streaming
 from core.llm.capabilities import ModelCapabilities
-from core.llm.failures import from_event, server_message
+from core.llm.failures import from_event
 from core.llm.request import NAME, ModelRequest, Schema
 from core.runs import RoleModel
 
@@ -125,12 +124,13 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
             raise errors.MalformedStream(f"{role_model.connection} sent a choice that is not an object.", "")
         if choice.get("index"):
             continue  # a second reply that was not requested
-        part = choice.get("delta") or choice.get("message") or {}
+        # MiniMax ends a stream with a whole reply, which repeats all of its text.
+        repeats = event.get("object") == "chat.completion" and (builder.text or builder.reasoning)
+        part = choice.get("delta") or (not repeats and choice.get("message")) or {}
         if isinstance(part, dict):
             text, thought = _parts(part.get("content", choice.get("text")))
             builder.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
-            if part.get("refusal"):
-                raise errors.Refused(as_sentence(f"{role_model.model} declined: {server_message(part['refusal'])}"))
+            builder.add_refusal(part.get("refusal"))
         odds = choice.get("logprobs")
         builder.add_logprobs(odds.get("content") if isinstance(odds, dict) else odds)
         if choice.get("error"):
@@ -159,11 +159,15 @@ def _parts(content: Any) -> tuple[Any, str]:
 
 
 def _usage(data: dict[str, Any]) -> Usage:
+    """Return the reported tokens. Some servers, such as xAI, count those of the reasoning in the total only."""
+    prompt_tokens, completion_tokens, total = (
+        streaming.parse_token_count(data.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")
+    )
     prompt = data.get("prompt_tokens_details") or {}
     completion = data.get("completion_tokens_details") or {}
     return Usage(
-        prompt_tokens=streaming.parse_token_count(data.get("prompt_tokens")),
-        completion_tokens=streaming.parse_token_count(data.get("completion_tokens")),
+        prompt_tokens=prompt_tokens,
+        completion_tokens=max(completion_tokens, total - prompt_tokens) if prompt_tokens else completion_tokens,
         cached_tokens=streaming.parse_token_count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else 0,
         reasoning_tokens=streaming.parse_token_count(completion.get("reasoning_tokens"))
         if isinstance(completion, dict)

@@ -174,7 +174,10 @@ def reply_seconds(max_tokens: int) -> float:
     return max(SHORTEST, max_tokens / SLOWEST)
 
 
-_AT_ITS_LIMIT = frozenset({"length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit"})
+_AT_ITS_LIMIT = frozenset({
+    "length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit",
+    "model_context_window_exceeded",
+})  # fmt: skip
 _FILTERED = frozenset({
     "content_filter", "content_filtered", "safety", "sensitive", "recitation", "prohibited_content", "blocklist",
     "spii",
@@ -197,6 +200,7 @@ class ReplyBuilder:
     max_tokens: int = MAX_TOKENS
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
+    refusal: str = ""
     finish_reason: str = ""
     logprobs: bool = False
     _tokens: list[tuple[bytes, float]] = field(default_factory=list)
@@ -228,6 +232,14 @@ class ReplyBuilder:
                         f"The reply exceeded {self._lengths[is_reasoning]:,} characters without an end, "
                         f"with an output limit of {self.max_tokens:,} tokens."
                     )
+
+    def add_refusal(self, piece: Any) -> None:
+        """Add a piece of the words in which the model declines. Raises Runaway if they do not end."""
+        if isinstance(piece, str) and piece:
+            self.refusal += piece
+            self._received_at = time.monotonic()
+            if len(self.refusal) > self._most_characters:
+                raise errors.Runaway(f"The refusal exceeded {len(self.refusal):,} characters without an end.")
 
     def _join_surrogates(self, piece: str, is_reasoning: bool) -> str:
         """Return the piece with surrogate pairs joined that the server split, as servers that count in UTF-16 do."""
@@ -298,7 +310,8 @@ class ReplyBuilder:
 
     def usage_so_far(self, prompt_characters: int) -> Usage:
         """Return the tokens of the prompt and of the text so far: each as reported, else estimated by length."""
-        estimate = estimate_usage(prompt_characters, sum(map(len, self.text)) + sum(map(len, self.reasoning)))
+        received = sum(map(len, self.text)) + sum(map(len, self.reasoning)) + len(self.refusal)
+        estimate = estimate_usage(prompt_characters, received)
         reported = self.usage
         if reported is None:
             return estimate
@@ -312,7 +325,7 @@ class ReplyBuilder:
 
     def billed(self, prompt_characters: int) -> tuple[int, int]:
         """Return (prompt, completion) tokens of a failed attempt; zeros if nothing was received."""
-        if self.usage is None and not self.text and not self.reasoning:
+        if self.usage is None and not (self.text or self.reasoning or self.refusal):
             return 0, 0
         usage = self.usage_so_far(prompt_characters)
         return usage.prompt_tokens, usage.completion_tokens
@@ -325,11 +338,13 @@ class ReplyBuilder:
     def build(self, request: ModelRequest, refused_params: tuple[str, ...]) -> Reply:
         """Return the complete reply.
 
-        Raises CutStream without a finish reason, Refused if a content filter stopped the reply, and EmptyReply. Raises
-        LengthLimit if a plain-text reply reached its limit without text; where a decision is required, such a reply is
-        unreadable.
+        Raises Refused if the model declined or a content filter stopped the reply, CutStream without a finish reason,
+        and EmptyReply. Raises LengthLimit if a plain-text reply reached its limit without text; where a decision is
+        required, such a reply is unreadable.
         """
         role_model, role_request = request.role_model, request.role_request
+        if self.refusal:
+            raise errors.Refused(as_sentence(f"{role_model.model} declined: {server_message(self.refusal)}"))
         if not self.finish_reason:
             raise errors.CutStream(f"{role_model.connection} closed the stream of {role_model.model} before the end.")
         why = self.finish_reason.casefold().partition(":")[0]  # Gemini: "content_filter: RECITATION"

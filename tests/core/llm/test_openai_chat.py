@@ -96,6 +96,53 @@ def test_reply_of_a_server_that_does_not_stream_is_read() -> None:
     assert (reply.text, reply.finish_reason) == ("whole", "length")
 
 
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}, (32, 103)),  # xAI, with reasoning
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 41}, (32, 9)),
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 0}, (32, 9)),
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 12}, (32, 9)),
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": "odd"}, (32, 9)),
+        ({"prompt_tokens": 0, "completion_tokens": 9, "total_tokens": 135}, (4, 9)),  # an unknown prompt is estimated
+    ],
+)
+def test_reasoning_that_is_in_the_total_only_is_billed(usage: dict[str, Any], expected: tuple[int, int]) -> None:
+    with Scripted(sending(event(piece("fine", finish="stop")), event({"choices": [], "usage": usage}))) as server:
+        reply = ask(server)
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == expected
+
+
+def test_whole_reply_at_the_end_of_a_stream_adds_no_text() -> None:
+    # MiniMax
+    whole = {
+        "object": "chat.completion",
+        "choices": [{"message": {"content": "The label is A", "reasoning_content": "hm"}, "finish_reason": "length"}],
+        "usage": {"prompt_tokens": 20, "completion_tokens": 10},
+    }
+    pieces = (piece(reasoning_content="hm"), piece("The label "), piece("is A"))
+    with Scripted(sending(*map(event, (*pieces, whole)), event(b"[DONE]"))) as server:
+        reply = ask(server)
+    assert (reply.text, reply.reasoning, reply.finish_reason) == ("The label is A", "hm", "length")
+    assert reply.usage.prompt_tokens == 20
+
+
+def test_reply_cut_at_the_end_of_the_context_is_not_complete() -> None:
+    with Scripted(sending(event(piece("A, B and", finish="model_context_window_exceeded")))) as server:
+        assert ask(server).finish_reason == "length"
+
+
+def test_streamed_refusal_is_reported_whole_with_its_cost() -> None:
+    pieces = (piece(refusal="I"), piece(refusal="'m sorry, I cannot do this."), piece(finish="stop"))
+    usage = {"choices": [], "usage": {"prompt_tokens": 1200, "completion_tokens": 12}}
+    with (
+        Scripted(sending(*map(event, (*pieces, usage)), event(b"[DONE]"))) as server,
+        pytest.raises(errors.Refused, match=r"m declined: I'm sorry, I cannot do this\.") as caught,
+    ):
+        ask(server)
+    assert caught.value.billed == (1200, 12)
+
+
 def status(code: int, body: Any, **headers: str) -> Behaviour:
     async def behave(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response(body, status=code, headers=headers)

@@ -285,6 +285,7 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (400, error_body("The input token count (40000) exceeds the maximum number of tokens allowed (32768)."), errors.ContextTooLong),
         (400, error_body("This model's maximum prompt length is 131072 but the request contains 140000 tokens."), errors.ContextTooLong),
         (400, error_body("input is too long for requested model"), errors.ContextTooLong),
+        (400, error_body("tokens in request more than max tokens allowed", code="1261"), errors.ContextTooLong),
         (400, error_body("Model Not Exist"), errors.NoSuchModel),
         (400, error_body("litellm.BadRequestError: You passed in model=m. There are no healthy deployments for this model\n\nLiteLLM: model group "
                    "'m' failed with the error above. No fallback was attempted.", type="invalid_request_error", code="400"), errors.NoSuchModel),
