@@ -18,6 +18,7 @@ from core.authors.questions import (
     Answer,
     Consent,
     Entry,
+    Feature,
     Impression,
     Message,
     Prediction,
@@ -113,15 +114,21 @@ def import_chats(session: ProjectSession, path: Path) -> int:
     current = load_labelling(session)
     names = load_settings(session).names
     entries: list[Entry] = []
+    agreed = set[str]()
     documents: list[Document] = []
-    document_ids = {entry.document_id for entry in current.log if isinstance(entry, Submission)}
     texts: dict[str, list[str]] = {}
+    document_ids = set[str]()
+    for entry in current.log:
+        if isinstance(entry, Submission):
+            document_ids.add(entry.document_id)
+            texts.setdefault(entry.author, []).append(entry.text)
     for number, line in enumerate(read_text(path, most=MAX_CHAT_BYTES).split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = _ChatRow.model_validate_json(line)
-            chat = _entries(current, row, names, texts.setdefault(row.author, []))
+            earlier = texts.setdefault(row.author, [])
+            chat = _entries(current, row, names, earlier)
         except ValueError as error:
             problem = format_problem(error) if isinstance(error, ValidationError) else error
             raise InputError(f"{path.name}, line {number}: {problem}.", "Correct the line.") from error
@@ -129,18 +136,22 @@ def import_chats(session: ProjectSession, path: Path) -> int:
         if submission.document_id in document_ids:
             continue
         document_ids.add(submission.document_id)
+        if row.author not in agreed and not current.has_consent(row.author):
+            entries.append(Consent(row.author, row.at, digest(CONSENT)))
+        agreed.add(row.author)
         entries += chat
         if not submission.excluded:
-            documents.append(document_of(submission, len(texts[row.author])))
+            documents.append(document_of(submission, len(earlier)))
+        earlier.append(submission.text)
     session.store.author_log.append(entries, documents=documents, gold=_gold(current, entries))
     return sum(isinstance(entry, Submission) for entry in entries)
 
 
 def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: list[str]) -> list[Entry]:
-    """Return the entries of one line.
+    """Return the entries of one line. ``earlier`` are the texts of its author before.
 
-    Raises ValueError for unknown labels, answers and annotators, for a second question about a label, and for empty or
-    repeated options.
+    Raises ValueError for unknown labels, answers and annotators, for a second question about a label, and for options
+    that are empty, or repeated once they are masked.
     """
     messages = [Message(message.role, mask(message.text, names).text) for message in row.messages]
     if messages[-1].role != "author":
@@ -148,7 +159,6 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
     counts = mask(row.messages[-1].text, names).counts
     text, before = messages[-1].text, tuple(messages[:-1])
     rule = exclusion(text, earlier)
-    earlier.append(text)
     id = f"chat-{digest([row.author, row.conversation, [message.text for message in row.messages]], size=6)}"
     questions, predictions, answers = [], {}, []
     for question_row in () if rule else row.questions:
@@ -159,6 +169,7 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
             raise ValueError(f"the codebook has no label '{question_row.label}'")
         if feature.item in predictions:
             raise ValueError(f"the label '{question_row.label}' has two questions")
+        question_row = _masked(question_row, feature, names)
         names_of_options = [normalise(option) for option in question_row.options]
         if "" in names_of_options or len({*names_of_options}) < len(names_of_options):
             raise ValueError(f"'{question_row.question}' has an empty or repeated option")
@@ -173,9 +184,7 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
         id, row.author, row.at, "" if rule else text, row.conversation, before, rule, tuple(predictions), predictions,
         tuple(predictions), tuple(questions), counts, codebook_version=current.version,
     )  # fmt: skip
-    entries: list[Entry] = [Consent(row.author, row.at, digest(CONSENT)), submission, *answers]
-    if current.has_consent(row.author) or len(earlier) > 1:
-        entries = entries[1:]
+    entries: list[Entry] = [submission, *answers]
     if row.recommended and not rule:
         if row.arm not in (SELECTOR, KEYWORDS):
             raise ValueError(f"the arm '{row.arm}' does not exist")
@@ -183,6 +192,23 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
         entries.append(Impression(id, row.author, row.at, row.recommended, row.arm, matches))
         entries += [Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks)]
     return entries
+
+
+def _masked(row: _QuestionRow, feature: Feature, names: tuple[str, ...]) -> _QuestionRow:
+    """Return a question without personal data; the fixed options of the codebook stay as they are."""
+    fixed = {normalise(option) for option in feature.values}
+
+    def masked(text: str) -> str:
+        return text if normalise(text) in fixed else mask(text, names).text
+
+    return row.model_copy(
+        update={
+            "question": masked(row.question),
+            "options": tuple(map(masked, row.options)),
+            "predicted": row.predicted and masked(row.predicted),
+            "answer": masked(row.answer),
+        }
+    )
 
 
 def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow) -> Answer:

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from core.authors.questions import Consent
+from core.codebook import Codebook, Label
 from core.errors import InputError
-from core.services.authors import files
+from core.services.authors import files, labelling
 from core.services.authors.report import author_report
 from core.services.codebooks.codebook import read_codebook
 from core.services.project_session import ProjectSession
@@ -66,6 +68,55 @@ def test_empty_or_repeated_option_is_refused(session: ProjectSession, options: l
     with pytest.raises(InputError, match="has an empty or repeated option"):
         import_one(session, questions=[YES_NO | {"options": options, "predicted": None}])
     assert session.store.documents.ids() == []
+
+
+def test_questions_options_and_answers_are_masked(session: ProjectSession) -> None:
+    labels = (Label(name="Urgent"), Label(name="Person", open="options"), Label(name="Who", open="word"))
+    session.store.codebooks.save(Codebook(name="Notes", labels=labels))
+    labelling.save_settings(session, names=["Zork", "Yes"])
+    options = ["Zork", "Write to e@x.org"]
+    questions = [
+        {
+            "label": "Urgent",
+            "question": "Does Zork ask?",
+            "options": ["Yes", "No"],
+            "predicted": "Yes",
+            "answer": "Yes",
+        },
+        {"label": "Person", "question": "Which?", "options": options, "predicted": "Zork", "answer": "Zork"},
+        {"label": "Who", "question": "Who?", "predicted": "Zork", "answer": "Zork"},
+    ]
+    import_one(session, questions=questions)
+    text = files.export_labels(session, ".jsonl").decode()
+    assert "Zork" not in text
+    assert "e@x.org" not in text
+    urgent, person, who = labelling.load_labelling(session).questions.values()
+    assert urgent.question.options == ("Yes", "No"), "names in the codebook stay"
+    assert (person.question.options, person.question.predicted) == (("[name]", "Write to [email]"), "[name]")
+    assert person.author is not None
+    assert person.truth == 0
+    assert who.author is not None
+    assert who.author.choice == "[name]"
+    with pytest.raises(InputError, match="has an empty or repeated option"):
+        import_one(session, author="bo", questions=[questions[1] | {"options": ["Zork", "Emma"]}])
+
+
+def test_second_file_continues_the_first(session: ProjectSession) -> None:
+    def line(text: str, conversation: str) -> str:
+        messages = [{"role": "author", "text": text}]
+        return json.dumps({"author": "ada", "conversation": conversation, "at": 1, "messages": messages})
+
+    first = "I have to hand in the report tomorrow."
+    path = session.path.with_name("chats.jsonl")
+    path.write_text(line(first, "a"), encoding="utf-8")
+    assert files.import_chats(session, path) == 1
+    path.write_text("\n".join([line(first, "a"), line(first, "b"), line("Then I am off for a week.", "c")]))
+    assert files.import_chats(session, path) == 2
+    current = labelling.load_labelling(session)
+    assert [submission.excluded for submission in current.submissions("ada")] == ["", "repeated", ""]
+    assert sum(isinstance(entry, Consent) for entry in current.log) == 1
+    documents = session.store.documents
+    assert [document.order for id in documents.ids() if (document := documents.get(id))] == [0, 2]
 
 
 def test_second_question_about_a_label_is_refused(session: ProjectSession) -> None:
