@@ -38,7 +38,7 @@ from core.authors.screening import Masked, exclusion, mask
 from core.authors.selection import Effect, Learned, replay
 from core.codebook import Codebook, normalise
 from core.debate.turns import Step
-from core.documents import Document, storable
+from core.documents import Document, Value, storable
 from core.engine.standalone_requests import drive
 from core.errors import ModelError, UsageError
 from core.formatting import format_problem
@@ -265,12 +265,26 @@ def answer(
     if sum((choice is not None, abstention is not None, declined)) != 1:
         raise UsageError("No answer was given.", "Choose an option, abstain, or put the question off.")
     entry = Answer(question_id, by, time.time(), group, choice, abstention, declined, round(seconds, 3))
-    feature = current.feature(question.item)
-    value = value_of(feature, entry) if feature and group == AUTHOR else None
+    value = _current_value(session, current, asked_question, entry) if group == AUTHOR else None
     gold = {} if value is None else {(submission.document_id, question.item): value}
     if not session.store.author_log.answer(entry, gold):  # by another click or tab since the check above
         raise _already_answered()
     return load_labelling(session).learned.effects[question_id] if group == AUTHOR else None
+
+
+def _current_value(
+    session: ProjectSession, current: AuthorLabelling, asked: AskedQuestion, entry: Answer
+) -> Value | None:
+    """Return the value of an answer by the codebook of its question, whose labels may have been renamed since.
+
+    None without a value, and for one that the current codebook does not have any more.
+    """
+    saved = session.store.codebooks.get(asked.source.codebook_version)
+    features = features_of(saved.codebook) if saved else current.features
+    feature = next((feature for feature in features if feature.item == asked.question.item), None)
+    value = value_of(feature, entry) if feature else None
+    now = current.feature(asked.question.item)
+    return value if now and value in now.values.values() else None
 
 
 def _already_answered() -> UsageError:

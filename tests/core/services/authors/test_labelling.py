@@ -12,7 +12,7 @@ from aiohttp import web
 
 from core.authors.questions import Message, Submission
 from core.authors.selection import SELECTOR
-from core.codebook import Codebook, Label
+from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.errors import TimedOut, UsageError
 from core.llm.connections import parse_connection
 from core.services.authors import labelling
@@ -101,6 +101,26 @@ def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
     counts = {row.name: (row.asked, row.answered, row.abstained) for row in author_report(session).features}
     assert counts == {"Urgent": (1, 1, 0), "Feeling": (1, 0, 1), "Mood": (1, 0, 0)}
     assert document.gold["author"].keys() == {URGENT}, "neither an abstention nor a free answer becomes a label"
+
+
+def test_answer_after_a_rename_gives_the_label(session: ProjectSession) -> None:
+    moods = Codebook(name="Mood", kind="choice", labels=(Label(name="Calm", id="a"), Label(name="Worried", id="b")))
+    session.store.codebooks.save(moods)
+    author = labelling.give_consent(session, "ada")
+    submission = labelling.submit(session, author, TEXT)
+    renamed = (Label(name="Relaxed", id="a"), moods.labels[1])
+    session.store.codebooks.save(Codebook(name="Mood", kind="choice", labels=renamed))
+    labelling.answer(session, submission.questions[0].id, author, choice="Calm", seconds=6)
+    document = session.store.documents.get(submission.document_id)
+    assert document is not None
+    assert document.gold == {"author": {CHOICE_ITEM: "a"}}
+    removed = labelling.submit(session, author, "Nothing of this will be ready before the end of the week.")
+    reduced = (moods.labels[1], Label(name="Proud", id="c"))
+    session.store.codebooks.save(Codebook(name="Mood", kind="choice", labels=reduced))
+    labelling.answer(session, removed.questions[0].id, author, choice="Relaxed", seconds=6)
+    document = session.store.documents.get(removed.document_id)
+    assert document is not None
+    assert document.gold == {}, "a label that was removed is no gold"
 
 
 def test_excluded_texts_are_counted_without_their_words(session: ProjectSession) -> None:
