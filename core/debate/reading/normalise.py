@@ -46,9 +46,9 @@ class Folded:
 def fold(text: str, swap: Mapping[str, str] | None = None) -> Folded:
     """``text`` in NFKC, casefolded, every run of white space as one space.
 
-    ``swap`` replaces single characters after that; an empty replacement drops them. Agrees with ``codebook.normalise``
-    but for the characters which that removes, for variation selectors, which are dropped ("❤" is "❤️"), and for
-    typographic hyphens. Empty text folds to empty text.
+    ``swap`` replaces single characters before and after that; an empty replacement drops them. Agrees with
+    ``codebook.normalise`` but for the characters which that removes, for variation selectors, which are dropped
+    ("❤" is "❤️"), and for typographic hyphens. Empty text folds to empty text.
     """
     if text.isascii() and text.isprintable() and "  " not in text and not (swap and any(map(text.__contains__, swap))):
         return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))  # nothing moves: most of what is said
@@ -71,7 +71,7 @@ def fold(text: str, swap: Mapping[str, str] | None = None) -> Folded:
             end += 1
         piece = text[position:end]
         if not piece.isascii():
-            piece = unicodedata.normalize("NFKC", piece)
+            piece = unicodedata.normalize("NFKC", "".join(swap.get(character, character) for character in piece))
         for folded in piece.casefold():
             for character in swap.get(folded, folded):
                 if not character.isspace():

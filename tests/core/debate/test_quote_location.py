@@ -23,6 +23,12 @@ CLAUSES = parse_codebook(
 )
 
 
+def test_accents_and_primes_as_quotation_marks_are_the_plain_ones() -> None:
+    haystack = Haystack({"text": "I don´t like it. The screen is 5″ wide, 6´ away."})
+    for quote in ("don't like", '5" wide', "6' away"):
+        assert haystack.locate(quote)[3] == "fuzzy", quote
+
+
 def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
     names = {label.id: label.name for label in codebook.labels}
     chosen = read(text, codebook).values.get("label")
