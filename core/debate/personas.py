@@ -203,6 +203,7 @@ TEMPLATES = "personas"
 """The folder of the prompts."""
 
 _NUMBER = re.compile(r"\s\d+$")
+_WHOLE = re.compile(r"(?<![\w.-])\d{1,6}(?![\w.])")
 
 MAX_PIECE_CHARACTERS = 12_000
 """Most characters of a source in one request to a scout."""
@@ -271,6 +272,11 @@ def extract_personas(
         else:
             notes.append("The groups could not be merged and are as in the documents.")
     selected = _limited(selected, groups, dimensions)
+    if len(selected) > MAX_PERSONAS:
+        notes.append(
+            f"The first {MAX_PERSONAS} of {len(selected)} dimensions are used, the most that a panel can have."
+        )
+        selected = selected[:MAX_PERSONAS]
     personas = yield from _personas(selected, task, templates)
     persona_set = PersonaSet(task=task, groups=tuple(_grouped(selected, personas)))
     return PersonaExtraction(persona_set, tuple(findings), tuple(notes))
@@ -301,8 +307,9 @@ def _ask_for_json(requests: tuple[Request, ...], templates: Mapping[str, Templat
     return (yield from ask_with_retry(requests, _missing_json, templates[prompts.REASK]))
 
 
-def _missing_json(_request: Request, reply: Reply) -> str:
-    return "there is no JSON of that shape in it" if reply.error is None and _json(reply) is None else ""
+def _missing_json(request: Request, reply: Reply) -> str:
+    data = _persona_data(reply) if request.role == AUTHOR else _json(reply)
+    return "there is no JSON of that shape in it" if reply.error is None and data is None else ""
 
 
 def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Request:
@@ -360,7 +367,7 @@ def _personas(
 
 
 def _persona(finding: FoundDimension, reply: Reply) -> Persona:
-    data = _json(reply) or {}
+    data = _persona_data(reply) or {}
 
     def attribute(key: str) -> str:
         return _line(data.get(key))
@@ -407,11 +414,20 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
         dimensions = lookup(entry, "dimensions")
         for raw in dimensions if isinstance(dimensions, list) else ():
             dimension = _line(raw.get("dimension") if isinstance(raw, dict) else raw)
-            words = str(raw.get("evidence") or "").strip()[:MAX_TEXT] if isinstance(raw, dict) else ""
+            evidence = raw.get("evidence") if isinstance(raw, dict) else None
+            quotes = evidence if isinstance(evidence, list) else [evidence]
             if normalise(name) and dimension:
-                _, start, end, match = haystack.locate(words)
-                quote = Quote(words=words, source=source.name, start=start, end=end, match=match)
-                yield FoundDimension(name, characteristics, dimension, (quote,) if words else ())
+                located = (
+                    _located(words.strip()[:MAX_TEXT], source.name, haystack)
+                    for words in quotes
+                    if isinstance(words, str) and words.strip()
+                )
+                yield FoundDimension(name, characteristics, dimension, tuple(located))
+
+
+def _located(words: str, source: str, haystack: Haystack) -> Quote:
+    _, start, end, match = haystack.locate(words)
+    return Quote(words=words, source=source, start=start, end=end, match=match)
 
 
 def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[FoundDimension]:
@@ -427,7 +443,8 @@ def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[
         for raw in dimensions if isinstance(dimensions, list) else ():
             numbers = raw.get("from") if isinstance(raw, dict) else None
             number_list = numbers if isinstance(numbers, list) else [numbers]
-            numbered = [n for n in number_list if isinstance(n, int) and 0 < n <= len(findings) and n not in used]
+            written = [int(digits) for n in number_list for digits in _WHOLE.findall(str(n))]
+            numbered = [n for n in written if 0 < n <= len(findings) and n not in used]
             merged_numbers = list(dict.fromkeys(numbered))
             used.update(merged_numbers)
             if merged_numbers and normalise(name):
@@ -461,6 +478,14 @@ def _json(reply: Reply) -> Any:
     if text.strip().strip("`").removeprefix("json").strip() == "[]":
         return []
     return last_json(text)
+
+
+def _persona_data(reply: Reply) -> dict[str, Any] | None:
+    """Return the object in a reply, also if it is the only element of a list; None without one."""
+    data = _json(reply)
+    if isinstance(data, list) and len(data) == 1:
+        (data,) = data
+    return data if isinstance(data, dict) else None
 
 
 def _line(value: Any) -> str:

@@ -140,6 +140,45 @@ def test_reply_without_json_is_retried_once(role: str, count: int) -> None:
     assert len(extraction.persona_set.members) == 2
 
 
+def test_persona_may_be_the_only_element_of_a_list() -> None:
+    source = [SourceDocument("a", TEXT)]
+    extraction, requests = extract(
+        source, lambda request: scout_reply(TEACHERS) if request.role == "scout" else '[{"name": "Ann"}]'
+    )
+    assert extraction.persona_set.members[0].persona.name == "Ann"
+    assert not [request for request in requests if request.retry]
+    extraction, requests = extract(
+        source, lambda request: scout_reply(TEACHERS) if request.role == "scout" else '[{"name": "A"}, {"name": "B"}]'
+    )
+    assert extraction.persona_set.members[0].persona.name == "Teachers"
+    assert [request.role for request in requests if request.retry] == ["author"]
+
+
+def test_panel_from_documents_has_at_most_the_personas_that_a_panel_can_have() -> None:
+    many = [("Parents", [(f"p{n}", "") for n in range(70)]), ("Teachers", [(f"t{n}", "") for n in range(70)])]
+
+    def answer(request: Request) -> str:
+        name = {"name": str(request.inputs.get("dimension"))}
+        return scout_reply(*many) if request.role == "scout" else json.dumps(name if request.role == "author" else [])
+
+    extraction, requests = extract([SourceDocument("a", TEXT)], answer, groups=personas.MOST, dimensions=personas.MOST)
+    assert len(extraction.persona_set.members) == personas.MAX_PERSONAS
+    assert [request.role for request in requests].count("author") == personas.MAX_PERSONAS
+    assert "The first 99 of 140 dimensions are used" in extraction.notes[-1]
+
+
+def test_quotes_in_a_list_and_numbers_in_quotation_marks_are_read() -> None:
+    quoted = {"dimension": "short", "evidence": ["short questions", "Parents like animals", None]}
+    found = {"stakeholders": [{"name": name, "dimensions": [quoted]} for name in ("Parents", "Mothers")]}
+    merged = {"groups": [{"name": "Families", "dimensions": [{"dimension": "short", "from": ["1", "#2", "1.5"]}]}]}
+    replies = {"scout": json.dumps(found), "merger": json.dumps(merged), "author": '{"name": "Ann"}'}
+    extraction, _ = extract([SourceDocument("a", TEXT)], lambda request: replies[request.role])
+    assert [quote.words for quote in extraction.findings[0].evidence] == ["short questions", "Parents like animals"]
+    assert all(quote.supported for finding in extraction.findings for quote in finding.evidence)
+    (group,) = extraction.persona_set.groups
+    assert (group.name, len(group.personas[0].evidence)) == ("Families", 4)
+
+
 def test_reply_unreadable_twice_is_left_out_with_a_note() -> None:
     extraction, _ = extract(
         [SourceDocument("a.md", TEXT)],
