@@ -46,6 +46,7 @@ from core.debate.protocol_spec import (
     similarity_param,
 )
 from core.debate.reading.decision_markers import without_reasoning
+from core.debate.reading.normalise import UNSPACED
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.debate.votes import majority_verdict
 from core.documents import Document, Precedent, Value
@@ -338,9 +339,8 @@ _END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|(?<=[。！？])[\"'”’
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|cf|vs|approx|mr|mrs|ms|dr|prof|st)\.|\b[A-Z]\.)$")
 _OPENING = re.compile(r"#{1,6}\s.*|\W*\d{1,3}[.)]+|.*[:：]", re.DOTALL)
 """A heading, the number of a list's item or the announcement of what follows, none of which is a sentence."""
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}[^\w\s]*|[^\s{_UNSPACED}]+")
-"""A word; in scripts without spaces, two characters count as one."""
+_WORD = re.compile(rf"[{UNSPACED}]{{1,3}}[^\w\s]*|[^\s{UNSPACED}]+")
+"""A word; in scripts without spaces, three characters count as one."""
 
 
 def sentences(text: str) -> list[str]:

@@ -321,7 +321,7 @@ def test_reasoning_of_a_counsel_or_a_clerk_is_not_shown_to_the_judges() -> None:
 
 
 def test_endless_sentence_is_too_long() -> None:
-    assert not fits("很好" * 61, 1)
-    assert len(cut("很好" * 90, 1)) == 120
+    assert not fits("很好" * 91, 1)
+    assert len(cut("很好" * 91, 1)) == 180
     assert not fits("and " * 61, 1)
     assert len(cut("and " * 90, 1).split()) == 60
