@@ -112,7 +112,7 @@ def edit(
     """
     codebook = _run_settings(session, run_id).codebook
     check_value(codebook, item, value)
-    _require_documents(session, document_ids)
+    require_documents(session, document_ids)
     decisions = []
     for record in session.store.document_records.load(run_id, list(document_ids), actor=by.actor, debate=False):
         change = ReviewChange(item, record.value(item), value)
@@ -133,7 +133,7 @@ def submit(
     of some document has no value; nothing is submitted then.
     """
     codebook = _run_settings(session, run_id).codebook
-    _require_documents(session, document_ids)
+    require_documents(session, document_ids)
     outdated = set(codebooks.outdated(session))
     decisions = []
     for record in session.store.document_records.load(run_id, list(document_ids), actor=by.actor, debate=False):
@@ -194,7 +194,7 @@ def mark(
         raise UsageError(f"Unknown tag in {value!r}.", f"Choose among {', '.join(ERROR_TAGS)}.")
     if name == "note" and len(str(value or "")) > MAX_NOTE:
         raise UsageError(f"The note is longer than {MAX_NOTE:,} characters.", "Shorten it.")
-    _require_documents(session, [document_id])
+    require_documents(session, [document_id])
     reviews = session.store.reviews
     second = document_id in reviews.second_readings(by.actor, [document_id])
     before = reviews.marks(document_id, actor=by.actor, second_reading=second).get(name)
@@ -213,7 +213,7 @@ def set_status(
     if status == "Submitted":
         return submit(session, run_id, document_ids, by)
     _run_settings(session, run_id)
-    _require_documents(session, document_ids)
+    require_documents(session, document_ids)
     decisions = [Decision(id, status=status) for id in document_ids]
     return _record_action(session, run_id, decisions, by)
 
@@ -254,7 +254,7 @@ def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
         raise UsageError(f"{codebook.item_title(item)} cannot have the value {value!r}.", "Choose one of its values.")
 
 
-def _require_documents(session: ProjectSession, document_ids: Sequence[str]) -> None:
+def require_documents(session: ProjectSession, document_ids: Sequence[str]) -> None:
     """Raise UsageError if documents are not in the project any more, for example after others replaced them."""
     if missing := session.store.documents.missing(document_ids):
         raise UsageError(f"The project no longer contains {join_names(missing[:3])}.", "Reload the page.")

@@ -153,9 +153,11 @@ def adjudicate(
 ) -> actions.SavedAction:
     """Store the final value of a disagreement, which counts over all reviewers' values. None reopens it.
 
-    Committed on return. UsageError for a value that the item cannot have.
+    Committed on return. UsageError for a value that the item cannot have, and for a document that is not in the project
+    any more.
     """
     actions.check_value(run.settings.codebook, item, value)
+    actions.require_documents(session, [document_id])
     before = session.store.agreement.adjudicated().get((document_id, item), (None, ""))[0]
     if before is None and value is None:
         raise UsageError("Nothing was decided here yet.", "Choose one of the values.")
