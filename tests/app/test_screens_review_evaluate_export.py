@@ -103,6 +103,12 @@ def test_evaluate_without_a_reference(screen, project, session):
     assert "No reference to compare with" not in texts(screen("evaluate"))
 
 
+def test_evaluate_names_the_documents_that_are_counted_as_wrong(screen, session, monkeypatch):
+    sample_world.build(session.project)
+    monkeypatch.setattr(type(session.store.annotations), "example_documents", lambda _, run: ["d0"])
+    assert "with the 3 without a verdict as wrong" in texts(screen("evaluate"))
+
+
 def test_evaluate_shows_all_sections(screen, project):
     sample_world.build(project)
     app = screen("evaluate")

@@ -47,6 +47,17 @@ def test_run_is_efficient_among_the_runs_of_the_same_documents(session, project,
     assert sets[again] == sets[run_id] != sets[sample]
 
 
+def test_costs_are_compared_in_one_unit(session, project, run_id, monkeypatch):
+    other = session.store.runs.create(session.run(run_id).settings, ["d0"]).run_id
+    asyncio.run(store_debate(project, other, "d0", {"judge": both("a")}, both("a")))
+    dollars = {run_id: 0.1, other: None}
+    monkeypatch.setattr(
+        "core.services.evaluation.leaderboard.cost_of_run",
+        lambda _, run: {"usd_per_document": dollars[run.run_id], "tokens_per_document": 9.0},
+    )
+    assert [row.unit for row in leaderboard(session)] == ["tokens", "tokens"]
+
+
 def test_archived_runs_are_listed_and_deleted_runs_are_not(session, run_id):
     session.store.runs.describe({run_id: RunDetails(status="archived")})
     assert [row.run.run_id for row in leaderboard(session)] == [run_id]
