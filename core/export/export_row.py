@@ -35,6 +35,18 @@ class AnnotatorValues:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedColumns:
+    """What all exported rows have columns for in a table."""
+
+    roles: tuple[str, ...] = ()
+    """The roles of all exported runs."""
+    source: tuple[str, ...] = ()
+    """The source columns of all exported documents; empty for those of the first one."""
+    fields: tuple[str, ...] = ()
+    """The text fields after the first one of all exported documents."""
+
+
+@dataclass(frozen=True, slots=True)
 class ExportRow:
     """One document of one run.
 
@@ -61,12 +73,7 @@ class ExportRow:
     """The decisions of people, for formats that separate suggestions from decisions."""
     run_name: str = ""
     """The name that the user gave to the run."""
-    role_columns: tuple[str, ...] = ()
-    """The roles that have columns in a table: those of all exported runs, the same in each row."""
-    source_columns: tuple[str, ...] = ()
-    """The source columns of all exported documents, the same in each row; empty for those of this document."""
-    field_names: tuple[str, ...] = ()
-    """The text fields after the first one of all exported documents, the same in each row."""
+    columns: SharedColumns = SharedColumns()
     review_status: str = "Pending"
 
 
@@ -165,8 +172,8 @@ def peek_columns(rows: Iterable[ExportRow], codebook: Codebook) -> tuple[ResultC
     first, rows = _peek(rows)
     if first is None:
         return result_columns((), codebook), rows
-    source = first.source_columns or source_columns(first.document)
-    return result_columns(source, codebook, first.role_columns), rows
+    source = first.columns.source or source_columns(first.document)
+    return result_columns(source, codebook, first.columns.roles), rows
 
 
 TEXT = "text"
@@ -178,7 +185,7 @@ NamedValues: TypeAlias = "list[str] | str | dict[str, int | float]"
 
 def _further_fields(row: ExportRow) -> dict[str, str]:
     """Return the exported names of the text fields after the first one of all exported documents."""
-    names = dict.fromkeys((*row.field_names, *islice(row.document.fields, 1, None)))
+    names = dict.fromkeys((*row.columns.fields, *islice(row.document.fields, 1, None)))
     (renamed,) = unique_names([TEXT], (TEXT, *names))
     return {name: renamed if name == TEXT else name for name in names}
 

@@ -34,7 +34,7 @@ def observed(rows: Iterable[ExportRow], summary: Summary, codebook: Codebook) ->
     for row in rows:
         if not summary.rows:
             summary.fields = text_field_names(row)
-            summary.role_columns = row.role_columns
+            summary.role_columns = row.columns.roles
         summary.rows += 1
         summary.reviewed += REVIEW in row.sources.values()
         summary.without_value += any(row.values.get(item) is None for item in codebook.items)

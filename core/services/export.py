@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from core.debate.turns import Turn
 from core.documents import VERDICT, Evidence
@@ -19,7 +19,7 @@ from core.errors import UsageError
 from core.export import FORMATS as FORMATS
 from core.export import AnnotatorValues, ExportRow, find_format, registry, write
 from core.export import Format as Format
-from core.export.export_row import REVIEW
+from core.export.export_row import REVIEW, SharedColumns
 from core.export.guide import Summary, columns_guide, observed
 from core.runs import RunRow
 from core.services.evaluation.compare import are_comparable
@@ -87,17 +87,9 @@ def _role_names(runs: Sequence[RunRow]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(role for run in runs for role in role_titles(run.settings)))
 
 
-class _Columns(NamedTuple):
-    """The columns that the exported runs share: roles, source columns, and text fields after the first one."""
-
-    roles: tuple[str, ...]
-    source: tuple[str, ...]
-    fields: tuple[str, ...]
-
-
-def _columns(session: ProjectSession, runs: Sequence[RunRow]) -> _Columns:
+def _columns(session: ProjectSession, runs: Sequence[RunRow]) -> SharedColumns:
     source, fields = session.store.documents.column_names([run.run_id for run in runs])
-    return _Columns(_role_names(runs), source, fields)
+    return SharedColumns(_role_names(runs), source, fields)
 
 
 def _runs(session: ProjectSession, run_id: str, other_runs: Sequence[str]) -> list[RunRow]:
@@ -188,7 +180,7 @@ def count_reviews(session: ProjectSession, run: RunRow, status: ReviewStatus) ->
 
 
 def _items(
-    session: ProjectSession, runs: Sequence[RunRow], format: Format, columns: _Columns, *, batch: int = 1000
+    session: ProjectSession, runs: Sequence[RunRow], format: Format, columns: SharedColumns, *, batch: int = 1000
 ) -> Generator[Any, None, None]:
     for run in runs:
         if format.takes == "turns":
@@ -197,14 +189,14 @@ def _items(
             yield from _rows(session, run, batch, columns)
 
 
-def _rows(session: ProjectSession, run: RunRow, batch: int, columns: _Columns) -> Generator[ExportRow, None, None]:
+def _rows(session: ProjectSession, run: RunRow, batch: int, columns: SharedColumns) -> Generator[ExportRow, None, None]:
     # an open generator would hold its cursor
     with closing(session.store.document_records.stream(run.run_id, batch=batch)) as stream:
         for records in stream:
             yield from (_row(record, run, columns) for record in records)
 
 
-def _row(record: DocumentRecord, run: RunRow, columns: _Columns) -> ExportRow:
+def _row(record: DocumentRecord, run: RunRow, columns: SharedColumns) -> ExportRow:
     items = run.settings.codebook.items
     decided = [item for item in items if item in record.reviews]
     return ExportRow(
@@ -219,9 +211,7 @@ def _row(record: DocumentRecord, run: RunRow, columns: _Columns) -> ExportRow:
         sources=dict.fromkeys(record.values, VERDICT) | dict.fromkeys(decided, REVIEW),
         evidence=_evidence(record),
         roles=run.settings.specs,
-        role_columns=columns.roles,
-        source_columns=columns.source,
-        field_names=columns.fields,
+        columns=columns,
         reasons={item: reason for item, reason in record.unresolved.items() if item not in record.reviews},
         models=_models(record),
         reviewers=_reviewers(record, items),

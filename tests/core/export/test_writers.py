@@ -25,6 +25,7 @@ from core.documents import Document, Evidence
 from core.errors import ExportError, UsageError
 from core.export import FORMATS, AnnotatorValues, ExportRow, replacing, write
 from core.export.csv_writer import write_csv
+from core.export.export_row import SharedColumns
 from core.export.jsonl import TURN_KEYS
 from core.export.parquet import write_parquet
 from core.export.registry import Format
@@ -53,7 +54,7 @@ def row(source: dict[str, Any], number: int = 1, **changes: Any) -> ExportRow:
             Evidence(PRICE, "gone", "text", -1, -1, "missing"),
         ),
         "roles": {"judge": "builtin/lexical"},
-        "role_columns": ("judge",),
+        "columns": SharedColumns(roles=("judge",)),
     }
     arguments = about | changes
     if "models" not in arguments:
@@ -147,7 +148,7 @@ def test_export_without_rows_has_a_header() -> None:
 
 
 def test_tables_have_the_source_columns_that_the_rows_name(tmp_path: Path) -> None:
-    named = {"source_columns": ("text", "x", "y")}
+    named = {"columns": SharedColumns(("judge",), ("text", "x", "y"))}
     rows = [row({"text": "a", "y": 2}, **named), row({"text": "b", "x": 1}, 2, **named)]
     assert [(line["x"], line["y"]) for line in csv_rows(rows)[1]] == [("", "2"), ("1", "")]
     write("parquet", rows, ASPECTS, tmp_path / "out.parquet")
@@ -427,7 +428,7 @@ def test_readme_explains_the_values_of_a_rating_in_a_sentence(tmp_path: Path) ->
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
 def test_readme_of_a_table_has_all_columns_of_the_result(kind: str, tmp_path: Path) -> None:
     codebook = parse_codebook({"kind": kind, "labels": [{"name": "Good"}, {"name": "Bad"}]})
-    written = ExportRow(Document("1", {"text": "a"}), "r1", "ecj", 1, "open", role_columns=("judge",))
+    written = ExportRow(Document("1", {"text": "a"}), "r1", "ecj", 1, "open", columns=SharedColumns(("judge",)))
     write("csv", [written], codebook, tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as file:
         _, *header = next(csv.reader(file))
