@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from core.debate.turns import ReplyError, ReplyForm, Usage
+from core.debate.turns import ReplyError, Request, Usage
 from core.engine.base_engine import LOADED_AT_ONCE, ReplayingEngine
 from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.event_loop import gather_all
@@ -54,10 +54,12 @@ _QUOTA_EXCEEDED = re.compile(r"enqueued token limit|token_limit_exceeded|too man
 
 @dataclass(slots=True)
 class _Waiting:
-    """A request without a reply, and the documents whose debates wait for it."""
+    """A request without a reply, and the documents whose debates wait for it.
 
-    role: str
-    form: ReplyForm
+    ``request`` is kept without its texts, because there may be thousands; ``characters`` is their length.
+    """
+
+    request: Request
     characters: int
     reserved: float
     documents: dict[str, None] = field(default_factory=dict)
@@ -176,7 +178,7 @@ class BatchEngine(ReplayingEngine):
                 return
             if job is not None and job.run_id != self.run_id:
                 most = 0.0  # the other run pays
-            waiting = _Waiting(request.role, request.form, request.characters, most)
+            waiting = _Waiting(replace(request, messages=(), inputs={}, document=None), request.characters, most)
             self._waiting[key] = waiting
             self._reserved += most
             if job is None:
@@ -372,9 +374,9 @@ class BatchEngine(ReplayingEngine):
         for key, row in rows:
             waiting = self._waiting.get(key)
             try:
-                form: ReplyForm = waiting.form if waiting else "labels"
+                request = waiting.request if waiting else Request("", (), form="labels")
                 characters = waiting.characters if waiting else 0
-                reply = self._batches.reply(job.role_model, row, self.settings, form, characters)
+                reply = self._batches.reply(job.role_model, row, self.settings, request, characters)
             except ModelError as error:
                 self._record_failure(job, key, error)
                 errors.append(error)
@@ -404,7 +406,7 @@ class BatchEngine(ReplayingEngine):
                 FailedAttempt(
                     run_id=job.run_id,
                     document_id=next(iter(waiting.documents), ""),
-                    role=waiting.role,
+                    role=waiting.request.role,
                     key=key,
                     kind=error.kind,
                     message=error.message,

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from core import errors
-from core.debate.turns import Reply, ReplyForm, Request, Usage
+from core.debate.turns import Reply, Request, Usage
 from core.llm import openai_chat, streaming
 from core.llm.connections import Connection
 from core.llm.failures import from_status, hide_key, redacted, server_message
-from core.llm.models import ModelLibrary
+from core.llm.models import ModelLibrary, check_whole
 from core.llm.request import encode_body
 from core.llm.sdk import openai_client, translated_errors
 from core.runs import RoleModel, RunSettings
@@ -279,17 +279,20 @@ class BatchLibrary:
         role_model: RoleModel,
         row: Mapping[str, Any],
         settings: RunSettings,
-        form: ReplyForm,
+        role_request: Request,
         prompt_characters: int,
     ) -> Reply:
-        """Return the reply in a row. Raises ModelError."""
+        """Return the reply in a row to a request, which may lack its messages. Raises ModelError."""
         key = self._keys.get(role_model.base_url)
-        request = self._library.build_request(key, role_model, Request("", (), form=form), settings)
+        request = self._library.build_request(key, role_model, role_request, settings)
+        capabilities = self._library.capabilities.of(request.connection, role_model.model)
         builder = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
         try:
             openai_chat.take(body_of(row, role_model), role_model, builder)
             builder.finish_reason = builder.finish_reason or "stop"  # a row is complete even without a finish reason
             reply = builder.build(request, ())
+            if capabilities.limit:
+                check_whole(reply, request, capabilities.limited(request.output_limit), capabilities)
         except errors.ModelError as error:
             error.billed = builder.billed(prompt_characters)
             hide_key(error, key)

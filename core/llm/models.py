@@ -381,7 +381,7 @@ async def ask(
         else:
             if schema is not None:
                 capabilities.took_schema(schema == request.schema)
-            _check_whole(reply, request, body, capabilities)
+            check_whole(reply, request, body.get(capabilities.limit), capabilities)
             return reply
 
 
@@ -389,12 +389,12 @@ SPARE_TOKENS = 8
 """Tokens that a server may leave free between a shortened prompt and the output limit, as Xinference does."""
 
 
-def _check_whole(reply: Reply, request: ModelRequest, body: Mapping[str, Any], capabilities: ModelCapabilities) -> None:
-    """Raise ContextTooLong if the read prompt ends exactly where the output limit begins.
+def check_whole(reply: Reply, request: ModelRequest, limit: object, capabilities: ModelCapabilities) -> None:
+    """Raise ContextTooLong if the read prompt ends exactly where the output limit, as it was sent, begins.
 
     Some servers drop the beginning of a prompt that does not fit, with the instructions, and report only the rest.
     """
-    usage, limit = reply.usage, body.get(capabilities.limit)
+    usage = reply.usage
     if capabilities.context is None or usage.estimated or not isinstance(limit, int):
         return
     if 0 <= capabilities.context - limit - usage.prompt_tokens <= SPARE_TOKENS:

@@ -10,10 +10,16 @@ from typing import Any
 
 import pytest
 
+from core import errors
+from core.debate.turns import Reply, Request
 from core.engine import batch_run
 from core.llm import batch_api
 from core.llm.batch_api import HandBatches, read_row
+from core.llm.connections import parse_connection
+from core.llm.models import ModelLibrary
+from core.runs import RoleModel
 from tests.core.cli.invoking import CommandResult, annotate, rows, write
+from tests.core.engine.fakes import settings
 from tests.servers.batches import answer
 from tests.servers.running import batch_server, configure, stats
 
@@ -179,6 +185,32 @@ def test_batch_of_empty_replies_is_paid_for_once_and_pauses_the_run(tmp_path: Pa
     assert result.json["cost_usd"] == pytest.approx(6 * 110 * 0.5e-6)
     configure(server, empty=False)
     assert run(tmp_path, server, "--resume", "r0001", "--price", "s/m=1/1").json["verdicts"] == 6
+
+
+def reply_to(request: Request, choice: dict[str, Any], usage: dict[str, int], context: int | None = None) -> Reply:
+    """Return the reply in a row with this choice to a request of 40 characters."""
+    library = ModelLibrary([parse_connection("s", "http://127.0.0.1:9/v1")])
+    role_model = library.resolve(RoleModel(connection="s", model="m"))
+    library.capabilities.of(library.connection("s"), "m").context = context
+    row = {"response": {"status_code": 200, "body": {"choices": [choice], "usage": usage}}}
+    return batch_api.BatchLibrary(library).reply(role_model, row, settings(), request, 40)
+
+
+def test_row_that_reached_its_limit_again_without_text_is_an_error_as_in_a_live_run() -> None:
+    cut = {"message": {"content": "", "reasoning_content": "hm"}, "finish_reason": "length"}
+    usage = {"prompt_tokens": 10, "completion_tokens": 2048}
+    assert reply_to(Request("critic", ()), cut, usage).finish_reason == "length"
+    with pytest.raises(errors.LengthLimit, match="2048 tokens") as caught:
+        reply_to(Request("critic", (), retry=1, limit_factor=2), cut, usage)
+    assert caught.value.billed == (10, 2048)
+
+
+def test_row_whose_prompt_lost_its_beginning_is_an_error_as_in_a_live_run() -> None:
+    whole, usage = {"message": {"content": "fine"}}, {"prompt_tokens": 7168, "completion_tokens": 4}
+    assert reply_to(Request("critic", ()), whole, usage).text == "fine"
+    with pytest.raises(errors.ContextTooLong, match="read only the end") as caught:
+        reply_to(Request("critic", ()), whole, usage, context=8192)
+    assert caught.value.billed == (7168, 4)
 
 
 def test_few_empty_replies_are_requested_again(tmp_path: Path, server: str) -> None:
