@@ -22,8 +22,8 @@ CONTEXT_MARGIN = 512
 """Tokens of context requested beyond prompt and limit, because Ollama silently truncates a prompt that does not fit."""
 
 MIN_CONTEXT = 4096
-_CHARACTERS_PER_TOKEN = 3
-"""A cautious estimate, because too little context loses the beginning of the prompt."""
+_BYTES_PER_TOKEN = 3
+"""A cautious estimate, because too little context loses the beginning of the prompt; one token per CJK character."""
 _SURELY = 8
 """Highest average number of characters per token in any text, to detect prompts that cannot fit."""
 
@@ -93,7 +93,8 @@ def _context(request: ModelRequest, limit: int, capabilities: ModelCapabilities)
         raise errors.ContextTooLong(
             f"The prompt for {model} has at least {least} tokens, its context has {capabilities.context} tokens."
         )
-    needed = request.role_request.characters // _CHARACTERS_PER_TOKEN + limit + CONTEXT_MARGIN
+    bytes_sent = sum(len(message.content.encode(errors="replace")) for message in request.role_request.messages)
+    needed = bytes_sent // _BYTES_PER_TOKEN + limit + CONTEXT_MARGIN
     capabilities.num_ctx = max(capabilities.num_ctx, MIN_CONTEXT, 1 << (needed - 1).bit_length())
     return capabilities.num_ctx if capabilities.context is None else min(capabilities.num_ctx, capabilities.context)
 

@@ -10,8 +10,14 @@ import pytest
 from aiohttp import web
 
 from core import errors
+from core.debate.turns import Request
+from core.llm import ollama_chat
 from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Dialect
+from core.llm.models import ModelLibrary
+from core.prompts import Message
+from core.runs import RoleModel
+from tests.core.engine.fakes import settings
 from tests.core.llm.asking import ask, refusing
 from tests.servers.scripted import event, piece, stream
 
@@ -54,6 +60,14 @@ def test_num_ctx_is_a_power_of_two_and_never_shrinks() -> None:
     assert ask(answer, dialect="ollama").sent[0]["options"]["num_ctx"] == 4096
     assert ask(answer, dialect="ollama", max_tokens=4000).sent[0]["options"]["num_ctx"] == 8192
     assert ask(answer, dialect="ollama", before=before).sent[0]["options"]["num_ctx"] == 8192
+
+
+@pytest.mark.parametrize(("text", "context"), [("x" * 12_000, 8192), ("这家酒店的房间很干净。" * 1100, 16_384)])
+def test_num_ctx_suits_scripts_with_a_token_per_character(text: str, context: int) -> None:
+    model_request = ModelLibrary().build_request(
+        None, RoleModel(connection="ollama", model="m"), Request("a", (Message("user", text),)), settings()
+    )
+    assert ollama_chat._context(model_request, 1024, ModelCapabilities(context=131_072)) == context
 
 
 def test_num_ctx_is_bounded_by_the_model_and_too_long_prompts_are_not_sent() -> None:
