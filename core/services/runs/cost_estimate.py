@@ -66,14 +66,15 @@ def estimate_run(
 ) -> CostEstimate:
     """Estimate the calls and cost of a run.
 
-    Tokens come from an earlier run with the same role models, or else from rendered prompts of sampled documents
-    and an assumed reply length. Prices are list prices in both cases. Prompt lengths are adjusted by the difference
-    in mean length between the project's documents and those that were measured.
+    Tokens come from an earlier run with the same role models and prompts. Without one, prompts of sampled documents
+    are rendered, and replies are those of an earlier run with the same role models, or of an assumed length. Prices are
+    list prices in all cases. Prompt lengths are adjusted by the difference in mean length between the project's
+    documents and those that were measured.
     """
     spec = protocols.of(settings)
     asks = spec.request_counts(settings.params, settings.codebook)
-    measured = _measured_usage(session, settings)
-    if measured is not None:
+    replies: Mapping[str, Usage] = {}
+    if (measured := _measured_usage(session, settings, _prompt_settings)) is not None:
         run_id, tokens = measured
         sample_length = _mean_length(session, run_id)
         source = f"measured on {session.run_name(run_id)}"
@@ -81,8 +82,12 @@ def estimate_run(
         sample = session.store.documents.sample(SAMPLE_SIZE)
         sample_length = sum(map(_length, sample)) / max(1, len(sample))
         tokens = _rendered_usage(settings, sample)
-        documents_seen = format_count(len(sample), "document")
-        source = f"prompts of {documents_seen}, assuming {REPLY_TOKENS} tokens per reply"
+        source = f"prompts of {format_count(len(sample), 'document')}, "
+        if (measured := _measured_usage(session, settings, _reply_settings)) is not None:
+            run_id, replies = measured
+            source += f"replies measured on {session.run_name(run_id)}"
+        else:
+            source += f"assuming {REPLY_TOKENS} tokens per reply"
     extra_tokens = round((_mean_length(session) - sample_length) / CHARACTERS_PER_TOKEN)
     largest = max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
     roles = []
@@ -91,7 +96,7 @@ def estimate_run(
         calls = documents * iterations * asks[role.name].maximum
         usage = tokens.get(role.name, largest)  # the prompts of some roles depend on earlier turns
         prompt = max(usage.prompt_tokens // 10, usage.prompt_tokens + extra_tokens)  # at least a tenth
-        used = Usage(prompt * calls, usage.completion_tokens * calls)
+        used = Usage(prompt * calls, replies.get(role.name, usage).completion_tokens * calls)
         connection = session.models.connection(role_model.connection)
         cost = session.models.prices.cost(connection, role_model.model, used)
         if cost is not None:
@@ -133,12 +138,23 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
     return f"List prices; tokens: {source}."
 
 
-def _measured_usage(session: ProjectSession, settings: RunSettings) -> tuple[str, Mapping[str, Usage]] | None:
-    """Return the latest run with the same role models, and the mean tokens of one turn for each role."""
+def _reply_settings(settings: RunSettings) -> tuple[object, ...]:
+    """Return the settings that the length of replies depends on most."""
+    models = {role: (role_model.spec, role_model.sampling) for role, role_model in settings.role_models.items()}
+    return settings.protocol, settings.params, models
+
+
+def _prompt_settings(settings: RunSettings) -> tuple[object, ...]:
+    """Return the settings that the length of prompts and replies depends on."""
+    return *_reply_settings(settings), settings.codebook, settings.templates
+
+
+def _measured_usage(
+    session: ProjectSession, settings: RunSettings, compared: Callable[[RunSettings], object]
+) -> tuple[str, Mapping[str, Usage]] | None:
+    """Return the latest run with the same ``compared`` settings, and the mean tokens of one turn for each role."""
     for row in reversed(session.runs()):
-        then = row.settings
-        same = (then.protocol, then.params, then.specs) == (settings.protocol, settings.params, settings.specs)
-        if not row.turns or not same:
+        if not row.turns or compared(row.settings) != compared(settings):
             continue
         turns = session.store.costs.usage(row.run_id)
         if all(turns.get(role, (0, Usage()))[0] >= MEASURED_TURNS for role in settings.role_models):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.codebook import Label
 from core.documents import Document
 from core.llm.connections import parse_connection
 from core.llm.streaming import estimate_usage
@@ -87,6 +88,23 @@ def test_earlier_run_with_the_same_role_models_is_used_for_the_estimate(session:
     assert turns["judge"][0] == 4
     estimate = estimate_plan(session, planning.Plan(), documents=100)
     assert estimate.roles[2].completion_tokens == 100 * turns["judge"][1].completion_tokens
+
+
+def test_prompts_are_rendered_again_if_the_codebook_or_the_sampling_changed(session: ProjectSession) -> None:
+    plan = planning.Plan(protocol="single")
+    (run,) = queue_runs(session, plan)
+    session.start_or_resume(run.run_id).result(30)
+    turns = session.store.costs.usage(run.run_id)["annotator"][1]
+    longer = BOOK.model_copy(
+        update={"labels": tuple(Label(name=f"L{n}", description="Long. " * 200) for n in range(9))}
+    )
+    estimate = estimate_run(session, planning.build_settings(plan, longer, 2, session.models), 1)
+    assert estimate.roles[0].prompt_tokens > turns.prompt_tokens + 2000
+    assert estimate.roles[0].completion_tokens == turns.completion_tokens
+    short = replace(
+        plan, default_model=RoleModel(connection="builtin", model="lexical", sampling=Sampling(max_tokens=50))
+    )
+    assert estimate_plan(session, short, documents=1).roles[0].completion_tokens == 50
 
 
 def test_estimate_uses_the_mean_length_of_all_documents(tmp_path: Path) -> None:
