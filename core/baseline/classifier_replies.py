@@ -6,6 +6,7 @@ and the words with the largest weights. It ignores the other replies. Its replie
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -87,8 +88,8 @@ def write_reply(request: Request, codebook: Codebook, document: Document, model:
 
 
 def _quoted(text: str, words: Sequence[str]) -> str:
-    """Return the clause with the first of the words that is in the text, after a colon."""
+    """Return the clause with the first of the words that is in the text as a whole word, after a colon."""
     lowered = text.lower()
-    starts = (lowered.find(word) for word in words if len(lowered) == len(text))
-    quotes = (quote_around(text, at, at + 1) for at in starts if at >= 0)
+    matches = (re.search(rf"(?<!\w){re.escape(word)}(?!\w)", lowered) for word in words if len(lowered) == len(text))
+    quotes = (quote_around(text, match.start(), match.end()) for match in matches if match is not None)
     return next((f': "{quote}"' for quote in quotes if quote), "")

@@ -337,7 +337,9 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
 
 def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
     """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
-    changed = {word for term in set(before.terms) ^ set(after.terms) for word in term.pattern[0]}
+    other_places = before.about_places ^ after.about_places
+    terms = set(before.terms) ^ set(after.terms) | {term for term in after.terms if term.label in other_places}
+    changed = {word for term in terms for word in term.pattern[0]}
     excluded = [
         {(n, *exclusion) for n, texts in enumerate(book.exclusions) for exclusion in texts} for book in (before, after)
     ]

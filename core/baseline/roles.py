@@ -72,7 +72,7 @@ def write_reply(request: Request, codebook: Codebook, document: Document, near: 
     numbers = [number for number, label in enumerate(codebook.labels) if label.id in part]
     evidence = find_evidence(lexicon_of(codebook), document.text, near)
     roles = _Roles(evidence, numbers, _shares(document, focus) if codebook.kind == "rating" else {})
-    role, replies = family(request.role), list(_replies(request.inputs))
+    role, replies = family(request.role), list(_replies(request))
     if role == FAMILY and isinstance(persona, Mapping):
         return _persona_turn(request, roles)
     if isinstance(position := request.inputs.get("position"), str):
@@ -106,13 +106,23 @@ def decision(
     return [*lines, f"The aspects present in this {_unit(codebook)} are: {name_list}"]
 
 
-def _replies(inputs: Mapping[str, Any]) -> Iterator[Reply]:
-    """Yield the replies among a request's inputs, of several rounds the last of each speaker; the extraction first."""
-    for _, value in sorted(inputs.items(), key=lambda item: item[0] != "extraction"):
+def _replies(request: Request) -> Iterator[Reply]:
+    """Yield the replies among a request's inputs, of several rounds the last of each speaker, the latest at the end.
+
+    A challenging role gets none of its own. Earlier replies beside an extraction are withdrawn or repeated there.
+    """
+    own = request.role if family(request.role) in _CHALLENGING else ""
+    superseded = {"earlier"} if "extraction" in request.inputs else set()
+    for name, value in request.inputs.items():
         if isinstance(value, Reply):
             yield value
-        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            yield from {turn.role: turn.reply for turn in value if isinstance(turn, AttributedReply)}.values()
+        elif name not in superseded and isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            last: dict[str, Reply] = {}
+            for turn in value:
+                if isinstance(turn, AttributedReply) and turn.role != own:
+                    last.pop(turn.role, None)
+                    last[turn.role] = turn.reply
+            yield from last.values()
             yield from (reply for reply in value if isinstance(reply, Reply))
 
 
@@ -182,7 +192,8 @@ class _Roles:
                 agrees = abs(value - claim) < 1
                 objections += not agrees
                 remark = "was missed" if claim is False else "is supported" if agrees else "is doubtful"
-                lines.append(self.line(number, value if isinstance(value, bool) else claim or value, remark))
+                stated = value if isinstance(value, bool) or claim is False else claim
+                lines.append(self.line(number, stated, remark))
         count = format_count(len(lines), "value")
         opening = f"I object to {objections} of {count}." if objections else "I have no objection."
         return self.reply(opening if claims else "the previous reply could not be read.", lines, values)

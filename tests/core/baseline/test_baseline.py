@@ -226,8 +226,30 @@ class TestCritic:
         unreadable = Reply(text="?", reading=Reading(problem="no list"))
         assert present(reply("critic", "Breakfast was fine.", extraction=unreadable)) == ["Food"]
 
+    def test_critic_checks_the_extraction_and_never_its_own_reply(self) -> None:
+        earlier = (
+            AttributedReply("extractor", "The extractor", claim("Bar")),
+            AttributedReply("critic", "The critic", claim("Food")),
+        )
+        answer = reply("critic", "Breakfast.", extraction=claim("Food"), earlier=earlier)
+        assert "I have no objection." in answer.text
+        assert "Bar" not in answer.text
+        answer = reply("critic", "Breakfast.", replies=earlier)
+        assert "#Bar is doubtful" in answer.text
+
+    def test_critic_checks_the_last_reply_of_another_role(self) -> None:
+        history = [AttributedReply(role, role, claim(name)) for role, name in (("a", "Food"), ("b", "Bar"))]
+        answer = reply("critic", "Breakfast.", replies=(*history, AttributedReply("a", "a", claim("Food"), 1)))
+        assert "I have no objection." in answer.text
+
 
 class TestJudge:
+    def test_judge_does_not_count_withdrawn_replies(self) -> None:
+        earlier = (AttributedReply("extractor", "The extractor", claim("Food", "Bar")),)
+        now = {"extraction": claim("Food"), "critique": claim("Food")}
+        answer = reply("judge", "Breakfast and wine.", earlier=earlier, **now)
+        assert answer.text == reply("judge", "Breakfast and wine.", **now).text
+
     def test_judge_keeps_shared_labels_and_checks_disputed_labels(self) -> None:
         answer = reply(
             "judge", "Breakfast.", extraction=claim("Food", "Bar", "Service"), critique=claim("Food", "Service")
@@ -501,6 +523,8 @@ class TestRating:
         assert "Fluency 3 is supported" in write_text(
             "critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(3)
         )
+        zero = self.BOOK.model_copy(update={"scale": Scale(min=0, max=5)})
+        assert "Fluency 0 is doubtful" in write_text("critic", "Fluent.", zero, extraction=self.parsed_reply(0))
         replies = {name: self.parsed_reply(rating) for name, rating in (("a", 1), ("b", 4), ("c", 5))}
         assert self.rated("judge", document, **replies) == {"Fluency": 4}
         assert self.rated("judge", document, a=self.parsed_reply(2), b=self.parsed_reply(5)) == {"Fluency": 2}, (

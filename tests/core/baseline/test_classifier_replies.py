@@ -28,6 +28,12 @@ def test_predicted_choice_is_the_decision() -> None:
     assert read(text, CHOICE).values == {"label": "p"}
 
 
+def test_quote_has_the_whole_word() -> None:
+    document = Document("d", {"text": "The barista was slow. The bar was loud."})
+    model = ClassifierModel(20, lambda _codebook, _document: [Prediction("label", "p", 0.9, ("bar",))])
+    assert '"The bar was loud"' in write_reply(REQUEST, CHOICE, document, model)
+
+
 def test_reply_about_a_precedent_is_on_the_precedent() -> None:
     model = ClassifierModel(20, lambda _, document: [Prediction("label", document.id, 0.9)])
     request = replace(REQUEST, role="clerk", document=Document("p", {"text": "The vote was close."}))

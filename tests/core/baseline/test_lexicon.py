@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from core.baseline.evidence import clauses_of
-from core.baseline.lexicon import FEW_WORDS, FULL_LIST, forms, lexicon_of, other_aspects, starters, tokenise
+from core.baseline.evidence import clauses_of, select
+from core.baseline.lexicon import (
+    FEW_WORDS,
+    FULL_LIST,
+    changed_words,
+    forms,
+    lexicon_of,
+    other_aspects,
+    starters,
+    tokenise,
+)
 from core.codebook import Codebook, Label
 
 
@@ -155,6 +164,17 @@ def test_subject_of_a_how_clause_only_supports() -> None:
     (label,) = derived(Label(name="A", description="How clean or dusty the rooms, baths or halls are, and lamps."))
     assert {word for word, carries in label.items() if not carries} == {"rooms", "baths", "halls"}
     assert {"clean", "dusty", "lamps"} <= set(label)
+
+
+def test_word_for_other_places_changes_the_evidence_of_all_words_of_its_label() -> None:
+    book = Codebook(labels=(Label(name="View", keywords=("view",)), Label(name="Food", keywords=("meal",))))
+    view, food = book.labels
+    wider = book.model_copy(update={"labels": (view.model_copy(update={"keywords": ("view", "nearby")}), food)})
+    text = "The view in the bar down the street was great."
+    assert select(book, text) != select(wider, text)
+    changed = changed_words(lexicon_of(book), lexicon_of(wider))
+    assert {"view", "nearby"} <= changed
+    assert "meal" not in changed
 
 
 def test_other_aspects_are_those_that_no_name_is_about() -> None:
