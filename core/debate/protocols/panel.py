@@ -39,7 +39,11 @@ from core.documents import Value, as_rating
 
 COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
 _NEXT = re.compile(r"\bnext\b[^:\n]{0,20}:", re.IGNORECASE)
-_DONE = re.compile(r"^(?:[^\w\n]|_)*+no (?:more|further) comments?\b", re.IGNORECASE | re.MULTILINE)
+_DONE = re.compile(
+    r"^(?:[^\w\n>]|_)*+no (?:more|further) comments?(?:(?:[^\w\n]|_)*$|[^\w\n]+(?:my )?final\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The whole of a line, or the words before a final decision; not a quoted line."""
 
 
 @dataclass(slots=True)

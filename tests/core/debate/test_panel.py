@@ -212,6 +212,24 @@ def test_simple_roles_omit_details_and_hostile_text_is_delimited() -> None:
     assert "<document" not in panel_debate, "a persona does not follow instructions between the document tags"
 
 
+@pytest.mark.parametrize(
+    ("text", "is_done"),
+    [
+        ("NO MORE COMMENTS\nFinal Ratings: ...", True),
+        ("I agree.\n**No further comments.**", True),
+        ("NO MORE COMMENTS. My final decision: ...", True),
+        ("No further comments on Price, but I disagree on Service.", False),
+        ("> NO MORE COMMENTS\nI have more.", False),
+        ("No more comments. However, Bob is wrong.", False),
+    ],
+)
+def test_speaker_is_done_if_a_line_says_only_that(text: str, is_done: bool) -> None:
+    member = persona_set(1).members[0]
+    speaker = panel._Speaker(member, {})
+    speaker.take_turn(Reply(text), is_decision=False)
+    assert speaker.done is is_done
+
+
 def test_inputs_of_a_simple_role_have_only_what_its_prompt_shows() -> None:
     persona = Persona(name="Ann", demographics="A maid", dimension="Clean beds", traits="kind")
     personas = PersonaSet(groups=(Group(name="G", personas=(persona,)),)).text
