@@ -35,6 +35,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
     protocol = read(str(context.params[SCRIPT]))
     titles = {role.name: role.title for role in protocol.spec_roles}
     transcript = Transcript()
+    last: dict[str, Reply] = {}
     times: Counter[str] = Counter()
     for loop in protocol.order:
         for _ in range(loop.times):
@@ -44,12 +45,15 @@ def debate(context: DebateContext) -> Step[Verdict]:
                 )
                 for role, reply in zip(stage, replies, strict=True):
                     transcript.add(role, titles[role], reply, times[role])
+                    last[role] = reply
                     times[role] += 1
             if loop.until == "agreed" and _agreed(context, loop, transcript.latest):
                 break
     latest = transcript.latest
     if len(protocol.deciding_roles) == 1:
-        return context.verdict(context.require(latest[protocol.deciding_roles[0]]))
+        (role,) = protocol.deciding_roles
+        context.require(last[role])
+        return context.verdict(latest[role])
     return majority_verdict(context, [latest[role] for role in protocol.deciding_roles])
 
 
@@ -282,8 +286,10 @@ def _problems(definition: ProtocolDefinition) -> Iterator[tuple[_Location, str, 
     for name, sources in (definition.inputs or {}).items():
         yield from unknown(("inputs", name), (name, *(sources or ())))
     yield from unknown(("decides",), definition.deciding_roles)
-    if isinstance(definition.decides, Vote) and len(set(definition.decides.vote)) < 2:
-        yield ("decides",), "a vote needs at least two different roles", 0
+    if isinstance(definition.decides, Vote) and len(set(definition.decides.vote)) < max(
+        2, len(definition.decides.vote)
+    ):
+        yield ("decides",), "a vote needs at least two roles, each once", 0
 
 
 def _line_numbers(root: yaml.Node | None) -> dict[_Location, int]:

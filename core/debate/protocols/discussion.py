@@ -44,7 +44,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
     verdict = majority_verdict(
         context, [transcript.latest[role.name] for role in roles], weights=_weights(str(context.params["weights"]))
     )
-    if verdict.status == "failed" or not votes:  # without a vote, there is neither a consensus nor a majority
+    if not is_majority(len(votes), len(roles)):  # without enough votes, there is neither a consensus nor a majority
         return verdict
     return replace(verdict, notes=(_outcome(context, number, agreed=agreed), *verdict.notes))
 

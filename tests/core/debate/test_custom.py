@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from core.debate.protocols import find
@@ -60,6 +62,15 @@ def test_failed_request_fails_the_debate_only_in_a_deciding_role() -> None:
     assert run_script(TALK, BOOM, S, BOOM, S, BOOM, S, S)[0].values == {"label": SERVICE}
     assert run_script(TALK, S, S, BOOM)[0].status == "failed"
     assert run_script(TALK, S, S, "Hm.")[0].status == "unresolved"
+    repeated = TALK.replace("decides: last", "decides: one")
+    assert run_script(repeated, S, P, BOOM, P, S)[0].values == {"label": SERVICE}
+    assert run_script(repeated, S, P, S, P, BOOM, P, S)[0].status == "failed"
+
+
+def test_headings_of_rounds_only_go_forwards() -> None:
+    late = TALK.replace("  - last\n", "  - last\n  - two\n").replace("  last: [two]", "  last: []")
+    _, requests = run_script(late, S, P, S, P, S, P, S)
+    assert re.findall(r"Round \d", requests[-1].messages[1].content) == ["Round 1", "Round 2", "Round 3"]
 
 
 def test_spec_has_counts_title_and_kinds() -> None:
@@ -90,7 +101,8 @@ def test_spec_has_counts_title_and_kinds() -> None:
         (("  - last\n", ""), 5, "'last' is never asked"),
         (("order:", "order: ["), 7, "not YAML"),
         (("decides: last", "kinds: [essay]\ndecides: last"), 13, "'multilabel', 'choice' or 'rating'"),
-        (("decides: last", "decides: {vote: [one, one]}"), 13, "at least two"),
+        (("decides: last", "decides: {vote: [one]}"), 13, "at least two"),
+        (("decides: last", "decides: {vote: [one, one, two]}"), 13, "each once"),
     ],
 )  # fmt: skip
 def test_error_names_line(change: tuple[str, str], line: int, message: str) -> None:

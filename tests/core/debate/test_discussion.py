@@ -71,6 +71,12 @@ def test_discussion_without_a_readable_reply_names_no_majority() -> None:
     assert not any("consensus" in note for note in verdict.notes)
 
 
+def test_discussion_without_votes_of_more_than_half_names_no_majority() -> None:
+    verdict, _ = run_discussion("S--", "S--", "S--")
+    assert verdict.status == "unresolved"
+    assert not any("consensus" in note for note in verdict.notes)
+
+
 def test_weighted_votes_decide_without_a_consensus() -> None:
     assert run_discussion(*("SPP",) * 3, weights="2.2, 0.85, 0.9")[0].values == {"label": SERVICE}
     assert run_discussion(*("SPP",) * 3, weights="1.5, 0.85, 0.9")[0].values == {"label": PRICE}
