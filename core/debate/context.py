@@ -166,9 +166,9 @@ class DebateContext:
     def verdict(self, ruling: Reply, *, among: tuple[Reply, ...] = ()) -> Verdict:
         """Return the verdict in ``ruling``.
 
-        With ``among``, labels that none of these replies names cannot be decided for: a label becomes absent, with a
-        note, and a choice unresolved. Ratings stay as they are. The rule does not apply if the first of these replies
-        is unreadable, because the named labels are then unknown.
+        With ``among``, labels that none of these replies chooses cannot be decided for: a label becomes absent, with a
+        note, and a choice unresolved. Ratings stay as they are. A reply without a decision chooses all labels that it
+        names. The rule does not apply if the first of these replies is unreadable, because its choice is then unknown.
         """
         reading = ruling.reading
         if not reading.readable:
@@ -181,8 +181,8 @@ class DebateContext:
         }
         notes = [f"'{name}' is not in the codebook" for name in reading.unknown]
         if among and among[0].reading.readable:
-            named_labels = frozenset().union(*(self._named_labels(reply) for reply in among))
-            self._restrict_to(named_labels, values, reasons, notes)
+            chosen_labels = frozenset().union(*(self._chosen_labels(reply) for reply in among))
+            self._restrict_to(chosen_labels, values, reasons, notes)
         return Verdict(values=values, reasons=reasons, notes=tuple(notes))
 
     def merged(self, parts: Mapping[str, Verdict]) -> Verdict:
@@ -205,20 +205,20 @@ class DebateContext:
         return replace(self.unresolved(error.message), error=error)
 
     def _restrict_to(
-        self, named_labels: frozenset[str], values: dict[str, Value | None], reasons: dict[str, str], notes: list[str]
+        self, chosen_labels: frozenset[str], values: dict[str, Value | None], reasons: dict[str, str], notes: list[str]
     ) -> None:
         match self.codebook.kind:
             case "multilabel":
-                for item in [item for item, value in values.items() if value is True and item not in named_labels]:
+                for item in [item for item, value in values.items() if value is True and item not in chosen_labels]:
                     values[item] = False
-                    notes.append(f"'{self.codebook.label(item).name}' was named by neither analysis, left out")
+                    notes.append(f"'{self.codebook.label(item).name}' was chosen by neither analysis, left out")
             case "choice":
                 label_id = values[CHOICE_ITEM]
-                if isinstance(label_id, str) and label_id not in named_labels:
+                if isinstance(label_id, str) and label_id not in chosen_labels:
                     values[CHOICE_ITEM] = None
-                    reasons[CHOICE_ITEM] = f"'{self.codebook.label(label_id).name}' was named by neither analysis"
+                    reasons[CHOICE_ITEM] = f"'{self.codebook.label(label_id).name}' was chosen by neither analysis"
 
-    def _named_labels(self, reply: Reply) -> Iterable[str]:
+    def _chosen_labels(self, reply: Reply) -> Iterable[str]:
         """Return the labels that a reply selects, or all that its text mentions if it has no decision."""
         if not reply.reading.readable:
             return parse.mentions(reply.text, self.codebook)
@@ -252,7 +252,7 @@ def _render_replies(replies: Replies) -> str:
     lines: list[str] = []
     heading = -1
     for turn in replies:
-        if rounds and turn.round != heading:
+        if rounds and turn.round > heading:  # a role that is asked for the first time later is not in round 1
             heading = turn.round
             lines.append(f"Round {heading + 1}:")
         lines.append(f"{turn.speaker}:\n{prompts.delimit(without_reasoning(turn.reply.text), 'analysis')}")
@@ -389,9 +389,15 @@ def select_examples(context: DebateContext, shots: int) -> tuple[Precedent, ...]
 
 
 def template_rows(codebook: Codebook, precedents: Iterable[Precedent]) -> list[dict[str, Any]]:
-    """Return ``label`` and ``text`` of each precedent, as templates show them."""
+    """Return each precedent as templates show it: ``label``, ``text``, and ``unlabelled`` names of multiple labels."""
     return [
-        {"label": format_labels(codebook, precedent.values), "text": prompts.delimit(precedent.text, "precedent")}
+        {
+            "label": format_labels(codebook, precedent.values),
+            "unlabelled": ", ".join(label.name for label in codebook.labels if label.id not in precedent.values)
+            if codebook.kind == "multilabel"
+            else "",
+            "text": prompts.delimit(precedent.text, "precedent"),
+        }
         for precedent in precedents
     ]
 

@@ -13,8 +13,8 @@ Deviations: definitions, examples and a guideline are in the prompts (future wor
 extractor ends with its list instead of beginning with it. It may name a doubtful aspect if words of the text support
 it, because a critic follows. The critic is not asked to disagree always but to look for errors, and knows that it
 replies to an extractor and not to a user. The judge may give reasons before its one line. That the judge adds no label
-is enforced, not only requested (labels named in any round count as named). In a choice the judge may only take a label
-that an analysis chose or named; ratings are the judge's own. An error in any reply fails the document. ``adaptive`` is
+is enforced, not only requested: the judge may only take labels that an analysis chose in any round, or named in a reply
+without a decision. Ratings are the judge's own. An error in any reply fails the document. ``adaptive`` is
 our addition and off by default.
 """
 
@@ -110,7 +110,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
 
 
 def _debate(context: DebateContext) -> Step[Verdict]:
-    """Ask extractor, critic and judge; the judge decides among the labels that the analyses name."""
+    """Ask extractor, critic and judge; the judge decides among the labels that the analyses choose."""
     first_replies = yield from open_debate(context)
     extraction = first_replies[0]
     path = decision_path(context, first_replies)
@@ -185,7 +185,7 @@ SPEC = ProtocolSpec(
     breakdown="one each for extractor, critic and judge, two more for each extra round; times the labels if each has "
     "its own debate; 1 or 2 if an adaptive debate ends early",
     kinds={
-        "multilabel": DecisionRule("the labels that an analysis names"),
+        "multilabel": DecisionRule("the labels that an analysis chooses"),
         "choice": DecisionRule("the labels that an analysis chooses"),
         "rating": DecisionRule("each dimension"),
     },

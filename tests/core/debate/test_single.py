@@ -68,6 +68,7 @@ def test_few_shot_shows_similar_examples_per_label_or_none() -> None:
     text = run_debate(SPEC, context)[1][0].messages[1].content
     assert "They were ‹document 1> kind." in text
     assert "Aspects present: Service" in text
+    assert "neither as present nor as absent: Room\n" in text  # nothing is known on Room
     assert "The document itself" not in text
     without = run_debate(SPEC, context_of(SPEC, method="few_shot"))
     assert "Already labelled" not in without[1][0].messages[1].content
