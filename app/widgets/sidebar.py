@@ -88,7 +88,7 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     except ProjectError as error:
         error_box(error)
         return None
-    if is_new_tab and (run_id := state.run_id) is not None and not session.has_run(run_id):
+    if is_new_tab and (run_id := state.run_id) is not None and run_id not in {run.run_id for run in session.runs()}:
         state.run_id = None
         state.set_notice("warn", f"Run {run_id} does not exist in this project", "The latest run is shown instead.")
     return session

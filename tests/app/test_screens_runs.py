@@ -7,6 +7,7 @@ import json
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.scriptrunner import StopException
+from streamlit.testing.v1 import AppTest
 
 from app import context
 from app.screens.runs import table
@@ -15,7 +16,7 @@ from core.services.evaluation import run_data
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
 from core.services.runs import planning
 from core.services.runs.configuration import PROTOCOL, change_details
-from tests.app.studio import button, html, open_page, studio
+from tests.app.studio import NAVIGATION, button, html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
 
 
@@ -88,6 +89,18 @@ def test_undo_restores_a_deleted_run(session):
     at = button(at, "Undo")
     assert [run.run_id for run in session.runs()] == [run.run_id]
     assert "1 run, 1 experiment" in html(at)
+
+
+def test_reload_on_a_deleted_run_says_that_another_run_is_shown(session):
+    run, other = finished(session), finished(session, protocol="single")
+    change_details(session, {run.run_id: run.details.model_copy(update={"status": "deleted"})})
+    at = AppTest.from_file(NAVIGATION, default_timeout=30)
+    at.query_params["run"] = run.run_id
+    at.run()
+    assert f"Run {run.run_id} does not exist in this project" in html(at)
+    at = AppTest.from_file(NAVIGATION, default_timeout=30)
+    at.query_params["run"] = other.run_id
+    assert "does not exist in this project" not in html(at.run())
 
 
 def test_archived_run_is_hidden_on_other_pages(session):

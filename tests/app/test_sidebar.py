@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,8 +44,8 @@ class ProjectSession:
     def latest_run(self) -> str | None:
         return "r1"
 
-    def has_run(self, run_id: str) -> bool:
-        return run_id == "r1"
+    def runs(self) -> Sequence[SimpleNamespace]:
+        return [SimpleNamespace(run_id="r1")]
 
     def run_name(self, run_id: str) -> str:
         return f"Run {HOSTILE}"
