@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from core.errors import MootError, UsageError
 from core.runs import RoleModel
 from core.services import document_samples, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import sweeps, trials
+from core.services.lab import history, sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio, until_shown
@@ -105,6 +106,28 @@ def test_edited_label_is_kept_while_another_view_is_shown(filled: ProjectSession
         at.session_state["lab_definitions_view"] = view
         at.run()
     assert at.multiselect(key=f"lab-label-keywords-{BOOK.labels[1].id}")
+
+
+def test_score_of_a_version_keeps_its_name_when_the_draft_has_another_label_type(filled: ProjectSession) -> None:
+    at = open_page("lab")
+    at.text_area(key=f"lab-label-description-{BOOK.labels[0].id}").set_value("Dirt of any kind.").run()
+    until(lambda: history.codebook_history(filled)[0].score is not None)
+    draft = codebooks.codebook_status(filled).codebook
+    codebooks.save_draft(filled, codebooks.change(draft, kind="rating"))
+    at.run()
+    trees = [one.proto.json for one in at.get("bidi_component") if "versions-definitions" in str(one.key)]
+    ((tree, *_),) = map(json.loads, trees)
+    assert [row["score"] is not None for row in tree["rows"]] == [True, False]
+    assert tree["metric"] == "Macro F1"
+
+
+def test_protocol_without_the_edited_prompt_selects_the_definitions(filled: ProjectSession) -> None:
+    at = open_page("lab")
+    at.session_state["lab_subject"] = judge_slot().slot
+    at.run()
+    at.selectbox(key="lab-protocol").set_value("single").run()
+    assert at.session_state["lab_subject"] == trials.DEFINITIONS
+    assert at.segmented_control(key=f"lab-subject-{trials.DEFINITIONS}").value == trials.DEFINITIONS
 
 
 def test_view_is_kept_on_other_pages(filled: ProjectSession) -> None:
@@ -300,7 +323,7 @@ def test_sweep_with_spent_budget_resumes_with_a_larger_one(filled: ProjectSessio
     assert raised.value == 1.0
     raised.set_value(3.0).run()
     at.button(key="sweep-go").click().run()
-    assert "The budget of sweep 1 is $3 now" in html(at)
+    assert "The budget of sweep 1 is $3.00 now" in html(at)
     until(lambda: not sweeps.is_sweep_active(filled, row.sweep))
     assert sweeps.find_sweep(filled, row.sweep).progress["budget_usd"] == 3.0
 

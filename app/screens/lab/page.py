@@ -39,6 +39,8 @@ def main() -> None:
     plan = lab_plan(session)
     slots = prompt_templates.slots(plan.protocol)
     slot = next((slot for slot in slots if slot.slot == state.lab.subject), None)
+    if slot is None:  # also after a change of the protocol, which may have other prompts
+        state.lab.select_subject(trials.DEFINITIONS)
     with st.container():  # also without a notice, so that open popovers stay open when it goes
         if (document_id := LabState.requested_document.pop()) is not None:
             choose_document(session, document_id)

@@ -24,7 +24,6 @@ from core.services.lab import history, trials
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import PromptVersion, Slot, TemplateStatus
 from core.services.runs.planning import Plan
-from core.stats.metrics import main_metric
 
 _TEMPLATE_EDITOR = component("template_editor")
 _TEXT_DIFF = component("text_diff")
@@ -239,7 +238,7 @@ def version_history(
         key=key,
         data={
             "rows": [_version(row, opened, run_name) for row in rows],
-            "metric": main_metric(kind).name,
+            "metric": history.metric_names((score for row in rows for score in (row.score, row.held_out)), kind),
             "use": use,
             "locked": list(drops_draft) if any(row.is_draft for row in rows) else [],
         },

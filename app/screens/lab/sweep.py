@@ -14,16 +14,15 @@ from app.widgets.elements import line, literal
 from core.codebook import Kind
 from core.debate import protocols
 from core.errors import MootError, UsageError
-from core.formatting import format_count, format_number, format_price
+from core.formatting import format_count, format_money, format_number, format_price
 from core.runs import RoleModel
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import sweeps
+from core.services.lab import history, sweeps
 from core.services.lab.sweeps import SPEC, RankedCell, SweepRow, SweepSpec
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.stats.intervals import Estimate, format_interval
-from core.stats.metrics import main_metric
 
 
 def draw(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:
@@ -159,7 +158,7 @@ def _resume(session: ProjectSession, row: SweepRow) -> None:
     sweeps.resume_sweep(session, row, budget_usd=budget)
     LabState.problem.reset()
     if budget is not None:
-        state.set_notice("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
+        state.set_notice("info", f"The budget of sweep {row.sweep} is {format_money(budget)} now")
 
 
 def _ranking(ranking: Sequence[RankedCell], kind: Kind, size: int) -> None:
@@ -170,8 +169,11 @@ def _ranking(ranking: Sequence[RankedCell], kind: Kind, size: int) -> None:
         _line(ranked, [settings[name] for name in varied], size)
         for ranked, settings in zip(ranking, values, strict=True)
     )
+    scores = [ranked.score for ranked in ranking]
+    kind = next((score.kind for score in scores if score is not None), kind)
     counted = "a correlation of 0" if kind == "rating" else "wrong"
-    measure = f'<th title="Unresolved documents count as {counted}">{escape(main_metric(kind).name)}</th>'
+    name = escape(history.metric_names(scores, kind))
+    measure = f'<th title="Unresolved documents count as {counted}">{name}</th>'
     st.html(
         f'<table class="moot-table"><tr><th></th>{head}{measure}'
         f'<th>95% interval</th><th>n</th><th>Unresolved</th><th>Cost</th><th class="l"></th></tr>{body}</table>'

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from core.codebook import Kind
 from core.runs import RunRow
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -15,7 +16,7 @@ from core.services.result_cache import cached_while, review_revision
 from core.stats import scoring
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
-from core.stats.metrics import MAIN
+from core.stats.metrics import MAIN, main_metric
 from core.store.lab import Trial, codebook_mark, text_mark
 
 
@@ -23,7 +24,7 @@ from core.store.lab import Trial, codebook_mark, text_mark
 class RunScore:
     """Score of a run against reviewed labels, or gold where there is no review, on ``n`` documents.
 
-    The score is the main one of the kind. The ``unresolved`` documents without a complete verdict do not count, but are
+    The score is the main one of ``kind``. The ``unresolved`` documents without a complete verdict do not count, but are
     wrong in the ``strict`` score. For ratings they count there as documents with a correlation of 0.
     """
 
@@ -32,6 +33,13 @@ class RunScore:
     cost_usd: float | None
     strict: Estimate
     unresolved: int
+    kind: Kind
+
+
+def metric_names(scores: Iterable[RunScore | None], kind: Kind) -> str:
+    """Return the names of these scores. Without a score, return that of ``kind``; a draft may have another kind."""
+    kinds = [score.kind for score in scores if score is not None] or [kind]
+    return " or ".join(dict.fromkeys(main_metric(each).name for each in kinds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +154,4 @@ def score_run(session: ProjectSession, run: RunRow) -> RunScore:
         strict = Estimate(None if strict.value is None else min(strict.value, strict.value * share), None)
     elif scores.excluded:
         strict = scoring.strict_scores(kind, true, predicted, codebook.names, groups=groups)[MAIN[kind]]
-    return RunScore(scores.main, scores.n, run.cost_usd, strict, scores.excluded)
+    return RunScore(scores.main, scores.n, run.cost_usd, strict, scores.excluded, kind)

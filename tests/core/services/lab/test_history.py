@@ -43,6 +43,8 @@ def test_codebook_history_lists_versions_with_scores(session):
     assert first.score.value.value > draft.score.value.value
     assert draft.held_out.n == len(held_out.sample["strata"])
     assert session.store.lab.looks() == 1
+    assert history.metric_names([first.score, None, draft.held_out], "rating") == "Macro F1"  # of a later draft
+    assert history.metric_names([None], "rating") == "Mean Spearman"
     version = codebooks.save(session, codebooks.codebook_status(session).codebook)
     saved = history.codebook_history(session)[-1]
     assert (saved.name, saved.score) == (f"v{version}", draft.score)  # saving does not change the score
