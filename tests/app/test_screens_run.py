@@ -99,6 +99,27 @@ def test_settings_are_saved_in_the_project_at_once(session: ProjectSession) -> N
     assert planning.load_plan(session).limit is None
 
 
+def test_stored_settings_outside_the_limits_of_a_field_are_shown(session: ProjectSession) -> None:
+    fill(session, documents=4)
+    session.store.settings.set(
+        planning.PLAN_SETTING, {"limit": 50, "budget_usd": 0.005, "iterations": 2000, "seed": -1}
+    )
+    at = open_page("run")
+    shown = [at.number_input(key=f"run-{name}") for name in ("limit", "budget_usd", "iterations", "seed")]
+    assert [field.value for field in shown] == [50, 0.005, 2000, -1]
+    assert [(field.min <= field.value, field.max is None or field.max >= field.value) for field in shown] == [
+        (True, True)
+    ] * 4
+    assert shown[1].proto.format == "%g"  # not 0.01
+
+
+def test_ambiguous_documents_name_the_prepass_as_stability_does(session: ProjectSession) -> None:
+    fill(session)
+    session.store.settings.set(planning.PLAN_SETTING, {"ambiguous": "r0002"})
+    documents = next(box for box in open_page("run").selectbox if box.key == "run-ambiguous")
+    assert documents.options == ["All", "Ambiguous in Run r0002"]
+
+
 def test_settings_changed_before_the_page_is_drawn_again_are_all_saved(session: ProjectSession) -> None:
     fill(session, documents=12)
     at = open_page("run")

@@ -265,7 +265,7 @@ def _budget(run: RunRow, act: Act) -> None:
             label_visibility="collapsed", key=f"box-ceiling-{run.run_id}-{run.budget_usd}",
         )  # fmt: skip
         st.button(
-            f"Raise to ${other:,.2f}", type="primary", key="box-raise", on_click=act,
+            f"Raise to {format_money(other)}", type="primary", key="box-raise", on_click=act,
             args=(control.raise_budget, other),
         )  # fmt: skip
         st.button("End run", key="box-stop", on_click=act, args=(control.stop,))

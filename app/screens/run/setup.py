@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -62,7 +62,9 @@ def draw(session: ProjectSession, *, first: bool) -> None:
     with right, st.container(border=True, key="settings"):
         heading("Settings")
         with error_boxes():
-            _settings(plan, version.codebook, count_documents(session), save, ambiguity.prepasses(session))
+            prepasses = dict.fromkeys([*ambiguity.prepasses(session), *filter(None, [plan.ambiguous])])
+            names = {run_id: session.run_name(run_id) for run_id in prepasses}
+            _settings(plan, version.codebook, count_documents(session), save, names)
         line(f"Codebook v{version.version}: {version.codebook.name}")
         tags(version.codebook.labels)
         page_link("models", "Models")
@@ -276,7 +278,7 @@ def _member_cost(member: planned_comparison.ComparedPlan) -> str:
 # -- settings
 
 
-def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepasses: Sequence[str]) -> None:
+def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepasses: Mapping[str, str]) -> None:
     """Draw the form of the run settings. Each change calls ``save``.
 
     Changing the protocol drops the parameters that the user set. Raises UsageError, after drawing the form, if the
@@ -301,53 +303,65 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     _parameters(plan, spec, params, codebook, save)
     left, right = st.columns(2, wrap=False)
     left.number_input(
-        "Pilot", min_value=1, max_value=max(documents, 1), value=None, step=10, **field("limit"),
+        "Pilot", value=None, step=10, **field("limit", least=1, most=max(documents, 1)),
         placeholder=str(planning.PILOT), help="Number of documents for a first small run.",
     )  # fmt: skip
     right.number_input(
-        "Iterations", min_value=1, max_value=1000, value=None, step=1, **field("iterations", empty=1),
+        "Iterations", value=None, step=1, **field("iterations", empty=1, least=1, most=1000),
         help="Repeat the run to measure how stable the verdicts are.",
     )  # fmt: skip
     left.number_input(
-        "Calls at once", min_value=1, max_value=4096, value=None, step=1, **field("concurrency", empty=8),
+        "Calls at once", value=None, step=1, **field("concurrency", empty=8, least=1, most=4096),
         help="Maximum number of calls in flight. About twice as many debates are open.",
     )  # fmt: skip
     right.number_input(
-        "Budget per run ($)", min_value=0.01, value=None, step=0.5, format="%.2f", **field("budget_usd"),
-        placeholder="none", help="The run pauses before it would exceed the budget. You can then raise it.",
+        "Budget per run ($)", value=None, step=0.5, **field("budget_usd", least=0.01), placeholder="none",
+        format="%.2f" if plan.budget_usd is None or plan.budget_usd == round(plan.budget_usd, 2) else "%g",
+        help="The run pauses before it would exceed the budget. You can then raise it.",
     )  # fmt: skip
-    if prepasses or plan.ambiguous:
+    if prepasses:
         _ambiguous(plan, prepasses, save)
     left.number_input(
-        "Seed", min_value=0, value=None, step=1, **field("seed", empty=0),
+        "Seed", value=None, step=1, **field("seed", empty=0, least=0),
         help="Seed of all random choices of the protocol.",
     )  # fmt: skip
     _engine(plan, save)
     _error_handling(plan, save)
 
 
-def _field(plan: Plan, save: Save, name: str, *, empty: Any = None) -> dict[str, Any]:
-    """Return the arguments that bind a widget to a setting of the plan; ``empty`` is stored for an empty widget."""
+def _field(
+    plan: Plan, save: Save, name: str, *, empty: Any = None, least: float | None = None, most: float | None = None
+) -> dict[str, Any]:
+    """Return the arguments that bind a widget to a setting of the plan; ``empty`` is stored for an empty widget.
+
+    ``least`` and ``most`` are the limits of a number. They include the stored value, which may come from elsewhere.
+    """
+    value = getattr(plan, name)
+    stored = () if value is None else (value,)
+    limits: dict[str, Any] = {}
+    if least is not None:
+        limits["min_value"] = min((least, *stored))
+    if most is not None:
+        limits["max_value"] = max((most, *stored))
 
     def keep(value: Any) -> None:
         save(lambda plan: replace(plan, **{name: empty if value is None else value}))
 
-    return bound(f"run-{name}", getattr(plan, name), keep)
+    return {**limits, **bound(f"run-{name}", value, keep)}
 
 
-def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Save) -> None:
-    """Draw the choice between all documents and those that were ambiguous in a prepass run."""
-    run_ids = dict.fromkeys([*prepasses, *filter(None, [plan.ambiguous])])
+def _ambiguous(plan: Plan, prepasses: Mapping[str, str], save: Save) -> None:
+    """Draw the choice between all documents and those that were ambiguous in a prepass run; names are by run id."""
     left, right = st.columns(2, wrap=False)
     left.selectbox(
-        "Documents", ["", *run_ids], format_func=lambda run: f"Ambiguous in {run}" if run else "All",
+        "Documents", ["", *prepasses], format_func=lambda run: f"Ambiguous in {prepasses[run]}" if run else "All",
         help="All documents, or only those with inconsistent answers of one model in a prepass run.",
         **_field(plan, save, "ambiguous"),
     )  # fmt: skip
     right.number_input(
-        "Ambiguity threshold", min_value=0.0, max_value=1.0, step=0.1, disabled=not plan.ambiguous,
+        "Ambiguity threshold", step=0.1, disabled=not plan.ambiguous,
         help="A document is ambiguous if the shares of its two most common answers differ by at most this much.",
-        **_field(plan, save, "theta"),
+        **_field(plan, save, "theta", least=0.0, most=1.0),
     )  # fmt: skip
 
 
