@@ -77,6 +77,8 @@ def _act(key: str, runs: Sequence[RunRow]) -> None:
 
 
 _DOCUMENT_LIST = component("document_list")
+SHOWN = 50
+"""Number of documents that a page lists at a time."""
 
 
 def document_list(

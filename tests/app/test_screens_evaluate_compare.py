@@ -20,7 +20,7 @@ from core.documents import Document
 from core.formatting import format_number
 from core.runs import RunDetails
 from core.services.evaluation import debate_effect as debate_effects
-from core.services.evaluation import report
+from core.services.evaluation import latent_truth, report
 from core.services.review import actions
 from core.stats.metric_intervals import Design
 from core.stats.scoring import score
@@ -91,7 +91,7 @@ def two_runs(project):
 @pytest.mark.parametrize(
     ("view", "words"),
     [
-        ("debate", ["Contribution by step", "Critic", "Upper bound"]),
+        ("debate", ["Contribution by step", "Critic", "<th>Regressed</th>", "Upper bound"]),
         ("errors", ["Cue words", "By length", "By number of labels", "No error has a type yet"]),
         ("stability", ["One iteration", "Calibration of the votes", "3 or more iterations"]),
         ("models", ["Model per role", "at least three people", "Drift"]),
@@ -99,9 +99,13 @@ def two_runs(project):
 )
 def test_tabs_of_a_multilabel_run(session, project, view, words):
     two_runs(project)
-    shown = texts(draw(session, "evaluate", evaluate_tab=view))
+    app = draw(session, "evaluate", evaluate_tab=view)
+    shown = texts(app)
     for word in words:
         assert word in shown
+    names = [control.label for control in app.segmented_control]
+    assert "Analysis" in names
+    assert all(name[0].isupper() for name in names)  # screen readers read them
 
 
 def metric_strip(app):
@@ -351,6 +355,13 @@ def test_quality_in_compare_names_the_shared_documents(session, project):
     assert "n = 4 documents" not in shown
 
 
+def test_names_in_the_warning_of_a_latent_truth_are_not_read_as_markdown(session, project, monkeypatch):
+    monkeypatch.setattr(latent_truth, "LATENT", "gold")
+    monkeypatch.setattr(latent_truth, "warning", lambda _: "The truth is estimated from **ann**.")
+    app = draw(session, "compare", compare_runs=two_runs(project))
+    assert "from **ann**" in "".join(element.proto.body for element in app.get("html"))
+
+
 def test_the_drawer_of_compare_shows_both_runs(session, project):
     first, second = two_runs(project)
     app = draw(session, "compare", compare_runs=(first, second))
@@ -563,6 +574,18 @@ def test_another_cell_shows_its_first_documents(session, project, monkeypatch):
     app.session_state["evaluate_cell"] = ("p", "s")
     app.run()
     assert app.pagination[0].value == 1
+
+
+def test_last_page_of_a_cell_is_shown_when_it_has_fewer_documents_now(session, project, monkeypatch):
+    monkeypatch.setattr(confusion, "SHOWN", 1)
+    app = draw(session, "evaluate", run_id=choice_run(project, "Sport", "Politics"), evaluate_cell=("s", "p"))
+    app.pagination[0].set_value(2).run()
+    monkeypatch.setattr(confusion, "SHOWN", 50)
+    app.run()
+    assert not app.pagination
+    assert list_title(app) == "Sport as Politics"
+    (shown,) = (one.proto.json for one in app.get("bidi_component") if one.key == "evaluate-cases")
+    assert len(json.loads(shown)[0]["rows"]) == 2
 
 
 def test_documents_are_filtered_by_cue_words_of_the_shown_label_only(session, project):

@@ -285,7 +285,7 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
                 "Document", 1, total, key=with_value(CodebookState.document.key, number), label_visibility="collapsed",
                 width=134, icon=":material/article:", help="Row number of the document in the file",
             )  # fmt: skip
-            _, documents = overview.document_page(session, offset=number - 1, limit=1)
+            documents = overview.document_page(session, offset=number - 1, limit=1)
             document = documents[0] if documents else None
         if not book.labels:
             line("Add a label to see the prompt.")

@@ -12,7 +12,7 @@ import streamlit as st
 from app import context
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.document_drawer import document_drawer, document_list, excerpt
+from app.widgets.document_drawer import SHOWN, document_drawer, document_list, excerpt
 from app.widgets.elements import download, facts, line, literal, sentences, table
 from app.widgets.metric_tables import estimate_data, estimate_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
@@ -38,8 +38,6 @@ from core.stats.intervals import format_estimate
 from core.stats.metrics import Metric, main_metric, metrics
 from core.stats.significance import McNemar
 
-SHOWN = 50  # documents that are listed at a time
-MOST = 6  # runs side by side
 CHANGED: tuple[Outcome, ...] = ("regressed", "mixed", "corrected")
 WORDS: dict[Outcome, str] = {
     "regressed": "Regressed",
@@ -77,7 +75,7 @@ def main() -> None:
     margin = points / 100 if points else None
     comparison = compare.comparison(session, ids, reference, margin)
     if reference == latent_truth.LATENT:
-        st.caption(latent_truth.warning(session))
+        line(latent_truth.warning(session))
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
             sentences(*_summary(comparison))
@@ -117,8 +115,9 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
         others.sort(key=lambda run: (run.documents < viewed.documents, run.experiment_id == viewed.experiment_id))
         default = [*(run.run_id for run in others[:1]), viewed.run_id]
     ids = st.multiselect(
-        "Runs", list(comparable), default=default, format_func=lambda id: run_words(by_id[id]), max_selections=MOST,
-        label_visibility="collapsed", placeholder="Runs of one codebook", key="compare-runs", width=620,
+        "Runs", list(comparable), default=default, format_func=lambda id: run_words(by_id[id]),
+        max_selections=compare.MAX_COMPARED, label_visibility="collapsed", placeholder="Runs of one codebook",
+        key="compare-runs", width=620,
     )  # fmt: skip
     state.compare.runs = tuple(ids)
     layout.write_url(runs=",".join(ids) or None)
@@ -151,7 +150,7 @@ def _select_pair(selected: Sequence[RunRow], comparison: Comparison) -> Pair:
     if len(comparison.pairs) > 1:
         titles = {run.run_id: literal(f"{run.title} against {selected[0].title}") for run in selected[1:]}
         second = st.pills(
-            "against the first", list(titles), default=second, format_func=titles.__getitem__, required=True,
+            "Compared pair of runs", list(titles), default=second, format_func=titles.__getitem__, required=True,
             label_visibility="collapsed", key="compare-second",
         )  # fmt: skip
     return next(pair for pair in comparison.pairs if pair.second == second)
@@ -164,7 +163,7 @@ def _documents(session: ProjectSession, outcomes: Outcomes, label: str, basis: s
     words = f"on {label}" if label in outcomes.names else ""
     with layout.panel("Documents", words, counted=basis, key="compare-documents"):
         kinds = st.pills(
-            "outcome", list(OUTCOMES), default=[kind for kind in CHANGED if counts[kind]] or ["wrong"],
+            "Outcomes of documents", list(OUTCOMES), default=[kind for kind in CHANGED if counts[kind]] or ["wrong"],
             format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}", selection_mode="multi",
             label_visibility="collapsed", key="compare-kinds",
         )  # fmt: skip

@@ -14,7 +14,7 @@ from app.state import reset_widgets
 from app.widgets import charts, palette
 from app.widgets.alerts import notice
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
-from app.widgets.elements import download, line, pagination
+from app.widgets.elements import download, line, page_number, pagination
 from app.widgets.labels import colour
 from app.widgets.layout import panel
 from app.widgets.run_picker import selected_run
@@ -72,15 +72,13 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
 
 def _documents(session: ProjectSession, codebook: Codebook | None, search: str) -> None:
     """Draw a page of the documents."""
-    number = int(st.session_state.get(PAGE_NUMBER, 1))
-    first = PAGE_SIZE * (number - 1)
-    total, documents = service.document_page(session, search=search, offset=first, limit=PAGE_SIZE)
-    if total and not documents:  # there are fewer pages than before
-        reset_widgets(PAGE_NUMBER)
-        st.rerun()
+    total = service.count_documents(session, search)
     if not total:
         line("No document matches the search.", "q")
         return
+    pages = -(-total // PAGE_SIZE)
+    first = PAGE_SIZE * (page_number(pages, key=PAGE_NUMBER) - 1)
+    documents = service.document_page(session, search=search, offset=first, limit=PAGE_SIZE)
     words = f"“{search}”" if search else "all documents"
     document_list(
         [
@@ -97,7 +95,7 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
         position = f"{first + 1:,} to {first + len(documents):,} of {total:,}"
         st.html(f'<div class="moot-line q">{position}</div>', width="content")
         st.space("stretch")
-        pagination(-(-total // PAGE_SIZE), key=PAGE_NUMBER, width=320)
+        pagination(pages, key=PAGE_NUMBER, width=320)
 
 
 def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:

@@ -94,9 +94,10 @@ def _alternative_test(test: Alternative, basis: str) -> None:
         ]
         table(["Person left out", "n", "Model", "Person", "p", "Replaceable"], rows)
         st.caption(
-            "Model, person: share of n documents on which the one agrees with the other people at least as well as the "
-            "other does. p: chance of such a result if the model were worse than the allowance. Replaceable: p is "
-            "small enough, corrected for several people."
+            "Each person is left out in turn, and the remaining people are the reference. Model: share of the n "
+            "documents on which the model agrees with them at least as well as the person left out. Person: the same "
+            "for that person against the model; ties count for both. p: chance of such a result if the model were "
+            "worse than the allowance. Replaceable: p is small enough, corrected for several people."
         )
 
 

@@ -8,7 +8,8 @@ from app.components import component, reported
 from app.screens.evaluate import flips
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.document_drawer import document_list, excerpt
+from app.widgets.document_drawer import SHOWN, document_list, excerpt
+from app.widgets.elements import page_number, pagination
 from app.widgets.labels import label_data
 from core.formatting import format_count
 from core.services.evaluation import scores
@@ -18,7 +19,6 @@ from core.services.evaluation.scores import EvaluationReport
 from core.services.project_session import ProjectSession
 
 _CONFUSION_MATRIX = component("confusion_matrix")
-SHOWN = 50  # number of documents of a cell on one page
 
 
 @st.fragment
@@ -118,9 +118,10 @@ def _cases(session: ProjectSession, evaluation: EvaluationReport, debate: Debate
         total = getattr(evaluation.scores.counts[label.name], cell[1])
         true, predicted = ("present" if value else "absent" for value in scores.CELLS[cell[1]])
         head = f"{label.name}, {cell[1].upper()}"
-    pages = max(1, -(-total // SHOWN))
+    pages = -(-total // SHOWN)
     key = f"evaluate-case-page-{evaluation.run.run_id}-{'-'.join(cell)}"
-    number = st.pagination(pages, key=key) if pages > 1 else 1
+    number = page_number(pages, key=key)
+    pagination(pages, key=key)
     rows = scores.cell_documents(
         session, evaluation.run, *cell, reference=evaluation.reference, offset=(number - 1) * SHOWN, limit=SHOWN
     )

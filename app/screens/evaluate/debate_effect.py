@@ -91,7 +91,7 @@ def _steps(result: DebateEffect, noun: str, basis: str) -> None:
                 ]
             )
         gained = f"per {noun} gained"
-        heads = ["Step", "Correct", "Corrected", "Introduced errors", "Net", "Gain, points", "Cost"]
+        heads = ["Step", "Correct", "Corrected", "Regressed", "Net", "Gain, points", "Cost"]
         has_gain = any(result.prices[step.role].net > 0 for step in flip_table.steps)
         if has_gain:
             heads += [f"Cost {gained}", f"Tokens {gained}"]
@@ -210,7 +210,7 @@ def _groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     with layout.panel("Groups before and after their debate", key="styles") as head:
         with head:
             titles = {measure: NAMES[measure] for measure in MEASURES}
-            measure = segments("measure", titles, default="spearman", key="styles-measure")
+            measure = segments("Measure of agreement", titles, default="spearman", key="styles-measure")
         default = evaluate(session, run, reference).first_scored
         label_id = pick(run.settings.codebook, key="styles-dimension", default=default)
         result = panel_ablation.styles(session, run, label_id, reference)

@@ -7,7 +7,7 @@ import streamlit as st
 from app.pages import open_page
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.document_drawer import document_list, excerpt
+from app.widgets.document_drawer import SHOWN, document_list, excerpt
 from app.widgets.elements import facts, literal, segments
 from app.widgets.labels import pick
 from app.widgets.metric_tables import estimate_data
@@ -19,7 +19,6 @@ from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.stats.error_analysis import Band
 
-SHOWN = 50  # documents that are listed at a time
 ALL, CONSISTENT = "All", "In every iteration"
 NAMES: dict[bool, dict[Side, str]] = {
     False: {"false_negative": "False negatives", "false_positive": "False positives"},
@@ -41,7 +40,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         with head:
             extent = ALL
             if errors.iterations > 1:
-                extent = segments("filter", [ALL, CONSISTENT], default=ALL, key="errors-only")
+                extent = segments("Documents shown", [ALL, CONSISTENT], default=ALL, key="errors-only")
             if st.button("Edit the definition", key="errors-define", icon=":material/edit:", type="tertiary"):
                 state.codebook.select_label(label_id)
                 open_page("codebook")
@@ -74,7 +73,7 @@ def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[S
         by_side = {errors.side: errors for errors in result.sides}
         titles = {name: f"{NAMES[kind == 'rating'][name]} {by_side[name].wrong:,}" for name in sides}
         default = max(sides, key=lambda name: by_side[name].wrong)
-        side = segments("side", titles, default=default, key="errors-side")
+        side = segments("Kind of error", titles, default=default, key="errors-side")
         errors = by_side[side]
         note = "Repeat the run to see which errors are consistent."
         if result.iterations > 1:

@@ -64,7 +64,7 @@ def main() -> None:
         _no_scored_documents(evaluation)
         return
     key = with_default(EvaluateState.tab.key, "scores")
-    tab = segments("analysis", EvaluateState.TABS, key=key, persist_state="session")
+    tab = segments("Analysis", EvaluateState.TABS, key=key, persist_state="session")
     layout.write_url(tab=tab)
     match tab:
         case "debate":

@@ -28,7 +28,6 @@ from core.services.runs import configuration as configurations
 from core.services.runs import rerun
 
 _LEADERBOARD = component("leaderboard")
-MAX_COMPARED = 6
 
 
 def main() -> None:
@@ -147,9 +146,10 @@ def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> Non
             st.html(f'<div class="moot-line"><b>{len(runs)} selected</b></div>', width="content")
             comparable = _comparable(runs)
             st.button(
-                "Compare", type="primary", disabled=not 2 <= len(runs) <= MAX_COMPARED or not comparable,
+                "Compare", type="primary", disabled=not 2 <= len(runs) <= compare.MAX_COMPARED or not comparable,
                 on_click=_compare, args=(runs,), key="runs-compare",
-                help=f"Two to {MAX_COMPARED} runs with the same labels, against the pinned or the first selected one",
+                help=f"Two to {compare.MAX_COMPARED} runs with the same labels, against the pinned or the first "
+                "selected one",
             )  # fmt: skip
             st.button("Open in Evaluate", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "evaluate"))
             st.button("Open in Review", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "review"))
@@ -244,7 +244,9 @@ def _details(session: ProjectSession, selected: Sequence[LeaderboardRow], refere
     else:
         with layout.panel(f"{runs[1].title} against {runs[0].title}", key="runs-details"):
             if _comparable(runs) and all(run.verdicts for run in runs):
-                for pair in compare.comparison(session, [run.run_id for run in runs[:MAX_COMPARED]], reference).pairs:
+                for pair in compare.comparison(
+                    session, [run.run_id for run in runs[: compare.MAX_COMPARED]], reference
+                ).pairs:
                     line(pair.sentence)
             results = [table.results(row) for row in selected]
             run_differences(runs, [(name, " → ".join(result[name] for result in results)) for name in results[0]])

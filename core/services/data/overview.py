@@ -79,9 +79,9 @@ def rejected_rows_csv(session: ProjectSession, import_id: int) -> bytes:
     return rejected_csv(session.store.documents.rejected(import_id))
 
 
-def count_documents(session: ProjectSession) -> int:
-    """Return the number of documents in the project."""
-    return session.store.documents.count()
+def count_documents(session: ProjectSession, search: str = "") -> int:
+    """Return the number of documents in the project, of those with ``search`` in text or id if it is not empty."""
+    return session.store.documents.count(search.strip() or None)
 
 
 def source_name(session: ProjectSession) -> str:
@@ -92,12 +92,9 @@ def source_name(session: ProjectSession) -> str:
     return names[0] if names else ""
 
 
-def document_page(
-    session: ProjectSession, *, search: str = "", offset: int = 0, limit: int = 50
-) -> tuple[int, list[Document]]:
-    """Return the number of documents with ``search`` in text or id, and one page of them in order."""
-    wanted = search.strip() or None
-    return session.store.documents.count(wanted), session.store.documents.page(offset, limit, wanted)
+def document_page(session: ProjectSession, *, search: str = "", offset: int = 0, limit: int = 50) -> list[Document]:
+    """Return one page of the documents with ``search`` in text or id, in order."""
+    return session.store.documents.page(offset, limit, search.strip() or None)
 
 
 def gold_counts(

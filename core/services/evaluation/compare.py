@@ -145,6 +145,8 @@ def _main_score_by_iteration(session: ProjectSession, run: RunRow, reference: Re
     return values
 
 
+MAX_COMPARED = 6
+"""Maximum number of runs that a page compares."""
 Outcome: TypeAlias = Literal["regressed", "mixed", "corrected", "right", "wrong"]
 OUTCOMES: Mapping[Outcome, str] = {
     "regressed": "regressed: a label became wrong and none was corrected",
