@@ -125,6 +125,7 @@ def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) 
     assert "No questions left" in html(at)
     show(at, "Results")
     assert "<td>people</td>" in html(at)
+    assert ">Predicted correctly</th>" in html(at)
 
 
 def test_settings_are_saved_and_invalid_ones_are_refused(session: ProjectSession) -> None:

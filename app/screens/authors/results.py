@@ -16,6 +16,7 @@ from core.authors.comparison import GroupReport
 from core.formatting import MISSING, format_count, format_duration, format_money, format_number, format_percent
 from core.services.authors import files, labelling, report
 from core.services.project_session import ProjectSession
+from core.services.runs import planning
 from core.stats.intervals import Estimate, Interval, format_interval
 
 ARMS = {"selector": "Selected labels", "keywords": "Keyword baseline"}
@@ -60,7 +61,7 @@ def _labels(results: report.AuthorReport) -> None:
             )
             for feature in results.features
         ]
-        table(("Label", "Asked", "Answered", "Abstained", "Predicted right", "Uncertainty"), rows)
+        table(("Label", "Asked", "Answered", "Abstained", "Predicted correctly", "Uncertainty"), rows)
         line("Abstentions are counted separately. They are not used as answers.")
         learned = [
             (feature.name, answer, ", ".join(words))
@@ -113,7 +114,7 @@ def comparison_panel(session: ProjectSession) -> None:
 
 def _cost(group: GroupReport) -> str:
     """Return the cost per answer; without a time, the answers came from a file that states neither."""
-    return "–" if group.cost_usd is None and group.seconds is None else format_money(group.cost_usd)
+    return MISSING if group.cost_usd is None and group.seconds is None else format_money(group.cost_usd)
 
 
 def _predictivity(session: ProjectSession, results: report.AuthorReport) -> None:
@@ -149,7 +150,7 @@ def _share_markup(share: float | None, interval: list[float] | None) -> Markup:
 def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callable[..., int]) -> None:
     """Draw a choice of model and a button that runs work with it, with progress."""
     left, right = st.columns([2, 1], vertical_alignment="bottom")
-    specs = dict.fromkeys(("builtin/lexical", labelling.load_settings(session).model))
+    specs = dict.fromkeys((planning.DEFAULT_ROLE_MODEL.spec, labelling.load_settings(session).model))
     spec = left.selectbox("Model", list(specs), key=f"{key}-model", accept_new_options=True)
     if right.button(label, key=key, width="stretch"):
         with error_boxes():
