@@ -296,5 +296,10 @@ def _step_button(step: guided_path.Step, label: str, key: str, *, stretch: bool 
         label, type="primary", icon=":material/arrow_forward:", icon_position="right", key=key,
         width="stretch" if stretch else "content",
     ):  # fmt: skip
-        state.run.show_setup(step.new_run)
-        open_page(step.page)
+        open_step(step)
+
+
+def open_step(step: guided_path.Step) -> None:
+    """Open the page of a step, with the setup of a new run if that is the next step."""
+    state.run.show_setup(step.new_run and step.state == "now")
+    open_page(step.page)

@@ -6,19 +6,20 @@ from collections.abc import Callable
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
 from app import context
 from app.pages import PageName, open_page
-from app.state import DataState, SessionState, state
+from app.state import DataState, state
 from app.widgets import file_import
 from app.widgets.alerts import Tone, badge_html, error_notices
 from app.widgets.elements import heading, icon_popover, line, literal
 from app.widgets.labels import tag_html, tags, tile_html
 from app.widgets.layout import panel
 from app.widgets.palette import role_token
+from app.widgets.sidebar import open_step
 from core.formatting import format_bytes, format_count, format_date, format_percent
 from core.services import bundle, guided_path, projects
 from core.services.authors import files as author_files
@@ -162,20 +163,9 @@ def steps(overview: guided_path.Overview) -> None:
                 f"{escape(step.words)}</div></div>",
                 width="stretch",
             )
-            if label := _action(step):
-                st.button(
-                    label,
-                    key=f"go-{step.name}",
-                    type="primary" if step.state == "now" else "secondary",
-                    on_click=_open_step,
-                    args=(step,),
-                )
-
-
-def _open_step(step: guided_path.Step) -> None:
-    """Open the page of a step after this callback, which cannot switch pages itself."""
-    state.run.show_setup(step.new_run and step.state == "now")
-    SessionState.next_page.set(step.page)
+            kind: Literal["primary", "secondary"] = "primary" if step.state == "now" else "secondary"
+            if (label := _action(step)) and st.button(label, key=f"go-{step.name}", type=kind):
+                open_step(step)
 
 
 def _action(step: guided_path.Step) -> str:
