@@ -14,10 +14,12 @@ from app.screens.runs import table
 from app.widgets.run_picker import selected_run
 from core.services.evaluation import run_data
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
+from core.services.evaluation.scores import cost_of_run
 from core.services.runs import planning
 from core.services.runs.configuration import PROTOCOL, change_details
 from tests.app.studio import NAVIGATION, button, html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
+from tests.core.store.helpers import set_gold
 
 
 @pytest.fixture
@@ -110,6 +112,22 @@ def test_archived_run_is_hidden_on_other_pages(session):
     assert "1 run, 1 experiment, 1 archived" in html(open_page("runs"))
     assert run.title not in html(open_page("evaluate"))
     assert other.title in html(open_page("evaluate"))
+
+
+def test_quality_and_cost_are_drawn_in_the_unit_of_all_runs(session, monkeypatch):
+    set_gold(session.store, {"d0": {"gold": {session.store.codebooks.latest().codebook.items[0]: True}}})
+    priced, hidden = finished(session), finished(session, protocol="single")
+    change_details(session, {hidden.run_id: hidden.details.model_copy(update={"status": "archived"})})
+    dollars = {priced.run_id: 0.1, hidden.run_id: None}
+    monkeypatch.setattr(
+        "core.services.evaluation.leaderboard.cost_of_run",
+        lambda session, run: cost_of_run(session, run) | {"usd_per_document": dollars[run.run_id]},
+    )
+    drawn = []
+    monkeypatch.setattr("app.widgets.charts.frontier", lambda points, **options: drawn.append((points, options)))
+    assert not open_page("runs").exception
+    ((points, options),) = drawn
+    assert (len(points), options["unit"]) == (1, "tokens")
 
 
 def test_lab_opens_with_models_and_parameters_of_a_run(session):
