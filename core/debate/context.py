@@ -304,9 +304,13 @@ def _is_cut(request: Request, reply: Reply) -> bool:
 def _retry(request: Request, reply: Reply, problem: str, template: Template) -> Request:
     if _is_cut(request, reply):
         return replace(request, limit_factor=2 * request.limit_factor, retry=request.retry + 1)
-    before = (prompts.Message("assistant", reply.text),) if reply.text.strip() else ()
-    text = prompts.render_text(template, {"problem": problem})
-    messages = (*request.messages, *before, prompts.Message("user", text))
+    text = without_reasoning(reply.text)
+    before = (prompts.Message("assistant", text),) if text.strip() else ()
+    messages = (
+        *request.messages,
+        *before,
+        prompts.Message("user", prompts.render_text(template, {"problem": problem})),
+    )
     return replace(request, messages=messages, retry=request.retry + 1)
 
 

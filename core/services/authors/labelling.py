@@ -37,6 +37,7 @@ from core.authors.questions import (
 from core.authors.screening import Masked, exclusion, mask
 from core.authors.selection import Effect, Learned, replay
 from core.codebook import Codebook, normalise
+from core.debate.reading.decision_markers import without_reasoning
 from core.debate.turns import Step
 from core.documents import Document, Value, storable
 from core.engine.standalone_requests import drive
@@ -226,7 +227,7 @@ def reply_in_chat(session: ProjectSession, submission: Submission) -> Message:
     current, settings = load_labelling(session), load_settings(session)
     step = requests.reply_in_chat(submission, current.features, requests.load_templates())
     reply = run_step(session, step, current.codebook, settings.model)
-    return Message("assistant", mask(reply.text.strip(), settings.names).text)
+    return Message("assistant", mask(without_reasoning(reply.text).strip(), settings.names).text)
 
 
 def answer(

@@ -68,6 +68,13 @@ def test_unreadable_reply_is_retried_once_naming_the_unread_words() -> None:
     assert reply.readable
 
 
+def test_reasoning_of_an_unreadable_reply_is_not_sent_back() -> None:
+    sent, _ = request_decision(Reply("<think>Long.</think>\nI cannot say."), Reply("Hm."))
+    assert [message.content.strip() for message in sent[1].messages[2:-1]] == ["I cannot say."]
+    sent, _ = request_decision(Reply("<think>Long.</think>"), Reply("Hm."))
+    assert [message.role for message in sent[1].messages[2:]] == ["user"]
+
+
 def test_missing_rating_is_requested_once_more_and_other_ratings_are_kept() -> None:
     partial = Reply(decision_text("rating", ratings={"Service": 3, "Price": 4, "Room": 9}))
     complete = Reply(decision_text("rating"))

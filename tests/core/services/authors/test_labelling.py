@@ -197,7 +197,7 @@ REPLIES = {
     "which questions make sense": '{"relevant": [2]}',
     "guess how the author of a text": '{"value": "Uneasy about time", "certainty": 80}',
     "write one question": '{"question": "How do you feel?", "options": ["Uneasy about time", "Bored", "Keen", "none"]}',
-    "helpful chat model": "Start with the summary. Ask Emma.",
+    "helpful chat model": "<think>They want help.</think>\nStart with the summary. Ask Emma.",
 }
 
 
