@@ -14,6 +14,7 @@ from core.cli import console
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services import prompt_templates
+from core.services.review import actions
 from tests.core.cli.invoking import annotate, errors, interrupt_twice, moot, rows, start, until, write
 from tests.servers.running import configure, hang_after_probe, mock_llm, stats
 
@@ -206,6 +207,13 @@ def test_resume_does_not_report_what_the_project_adds_to_the_same_options(tmp_pa
     assert "ignored" not in annotate(tmp_path, *options, "--resume", "r0001").stderr
     other = annotate(tmp_path, "--prompt", f"critic={prompt(tmp_path, 'critic')}", "--resume", "r0001").stderr
     assert "--prompt is ignored" in other
+    with console.open_workspace() as workspace:
+        actions.submit(workspace.open(tmp_path / "p.duckdb"), "r0001", ["d0", "d1", "d2"])
+    weighted = ("--context", "id", "--protocol", "discussion", "--param", "weights=reviewed")
+    annotate(tmp_path, *weighted)
+    assert "ignored" not in annotate(tmp_path, *weighted, "--resume", "r0002").stderr
+    equal = annotate(tmp_path, *weighted[:-1], "weights=equal", "--resume", "r0002").stderr
+    assert "--param is ignored" in equal
 
 
 def test_resume_reports_columns_and_iterations_that_it_ignores(tmp_path: Path) -> None:
