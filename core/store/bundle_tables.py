@@ -13,7 +13,7 @@ import duckdb
 from core.errors import InputError, ProjectError
 from core.files import replace_shared
 from core.store import migrations
-from core.store.database import CONFIG, Cursor, Reader, translate_error
+from core.store.database import CONFIG, Cursor, Reader, check_folder, check_path, translate_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,6 +57,8 @@ def restore(path: Path, schema: int, tables: Tables) -> None:
     complete. Raises ProjectError if the file exists, the folder cannot be written or the tables come from a newer Moot.
     Raises InputError if the tables are not those of a project.
     """
+    check_path(path)
+    check_folder(path)
     if path.exists():
         raise ProjectError(f"{path} exists already.", "Name another file.")
     if schema > migrations.newest():

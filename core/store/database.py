@@ -104,7 +104,10 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
         return ProjectError(
             f"{path}: DuckDB reported an internal error ({_first_line(text)}).", "Close the project and open it again."
         )
-    if isinstance(error, duckdb.IOException | OSError) or "Failed to commit: Could not" in text:
+    if (
+        isinstance(error, duckdb.IOException | duckdb.PermissionException | OSError)
+        or "Failed to commit: Could not" in text
+    ):
         return ProjectError(f"{path}: {_first_line(text)}.", "Check the disk and the file's permissions.")
     return error
 
@@ -306,8 +309,6 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     """
     check_path(Path(path))
     resolved = Path(path).expanduser().resolve()
-    if resolved.is_dir():
-        raise ProjectError(f"{resolved} is a folder, not a project file.", "Name a file in it, such as moot.duckdb.")
     if not create and not resolved.exists():
         raise ProjectError(f"There is no project at {resolved}.", "Check the path.")
     ownership = Ownership(resolved, url)
@@ -337,16 +338,35 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
 
 
 def check_path(path: Path) -> None:
-    """Raise ProjectError if no project can have this path: not UTF-8, which DuckDB needs, or too long."""
+    """Raise ProjectError if no project can have this path.
+
+    It may be that of a folder, not UTF-8, which DuckDB needs, too long, or with a question mark, where DuckDB inserts
+    the suffix of its log.
+    """
+    absolute = path.expanduser().absolute()
     try:
-        os.fspath(path).encode()
+        os.fspath(absolute).encode()
+        if absolute.is_dir():
+            raise ProjectError(
+                f"{absolute} is a folder, not a project file.", "Name a file in it, such as moot.duckdb."
+            )
         with suppress(FileNotFoundError, NotADirectoryError):
-            path.with_name(path.name + _COMPANIONS[0]).stat()  # exists() hides this error from Python 3.14 on
+            absolute.with_name(absolute.name + _COMPANIONS[0]).stat()  # exists() hides this error from Python 3.14 on
     except UnicodeEncodeError:
         raise ProjectError(f"{path} is not UTF-8 text.", "Choose another path for the project.") from None
     except OSError as error:
         problem = ProjectError(f"{path}: {error.strerror}.", "Choose another path for the project.")
         raise problem from error
+    if any("?" in part for part in absolute.parts[1:]):
+        raise ProjectError(
+            f"{absolute} contains a question mark, which DuckDB cannot use.", "Choose another path for the project."
+        )
+
+
+def check_folder(path: Path) -> None:
+    """Raise ProjectError if the folder of a project is missing."""
+    if not path.parent.is_dir():
+        raise ProjectError(f"The folder {path.parent} does not exist.", "Create it first, or name another file.")
 
 
 def data_files(path: Path) -> list[Path]:
@@ -428,8 +448,7 @@ class Ownership:
         self._note = path.with_name(path.name + ".lock.json")
         self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0, thread_local=False, mode=0o600)
         self._new = not Path(self._lock.lock_file).exists()
-        if not path.parent.is_dir():
-            raise ProjectError(f"The folder {path.parent} does not exist.", "Create it first, or name another file.")
+        check_folder(path)
         try:
             self._lock.acquire()
         except Timeout as error:

@@ -189,6 +189,14 @@ def test_bundle_does_not_overwrite_a_project(packed, tmp_path):
     assert path.read_bytes() == b"mine"
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"), [("no/a.duckdb", "folder .*no does not exist"), ("a?.duckdb", "question")]
+)
+def test_bundle_is_not_restored_to_an_impossible_path(packed, tmp_path, name, problem):
+    with packed.open("rb") as file, pytest.raises(ProjectError, match=problem):
+        bundle.restore_bundle(file, tmp_path / name)
+
+
 def test_results_in_the_bundle_equal_the_export(session, run_id, packed, tmp_path):
     path = export.export(session, run_id, "parquet", tmp_path / "out.parquet")
     with zipfile.ZipFile(packed) as archive:

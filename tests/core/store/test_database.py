@@ -22,7 +22,7 @@ from filelock import FileLock
 from core.debate.turns import Reply
 from core.errors import ProjectError, ProjectGone, ProjectLocked, StorageFull
 from core.store import database
-from core.store.database import open_file, translate_error
+from core.store.database import check_path, open_file, translate_error
 from core.store.project import Project
 from core.store.reply_cache import ReplyLog
 from tests.servers import disks
@@ -162,13 +162,30 @@ def test_database_that_another_program_has_open_is_refused(path):
     wait_for(other)
 
 
+@pytest.mark.parametrize("name", ["a?b.duckdb", "What now?/a.duckdb"])
+def test_path_with_a_question_mark_is_refused(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    with pytest.raises(ProjectError, match="contains a question mark"):
+        Project(path)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_refused_access_to_files_is_a_project_error():
+    error = translate_error(duckdb.PermissionException("Permission Error: Cannot access file"), "a.duckdb")
+    assert isinstance(error, ProjectError)
+
+
 def test_missing_folder_or_file_is_reported(tmp_path):
     (tmp_path / "file").write_text("x")
     for path in (tmp_path / "no" / "a.duckdb", tmp_path / "file" / "a.duckdb"):
         with pytest.raises(ProjectError, match="does not exist"):
             Project(path)
-    with pytest.raises(ProjectError, match="is a folder"):
-        Project(tmp_path)
+    for path in (tmp_path, "", ".", "/"):
+        with pytest.raises(ProjectError, match="is a folder"):
+            check_path(Path(path))
+        with pytest.raises(ProjectError, match="is a folder"):
+            Project(path)
     with pytest.raises(ProjectError, match="There is no project"):
         Project(tmp_path / "a.duckdb", create=False)
 
@@ -228,7 +245,7 @@ def test_programming_errors_are_not_translated():
 def test_external_access_is_off(path, tmp_path):
     (tmp_path / "a.csv").write_text("a\n1\n")
     connection = open_file(path)
-    with pytest.raises(duckdb.PermissionException):
+    with pytest.raises(ProjectError, match="disabled by configuration"):
         connection.rows(f"SELECT * FROM read_csv('{tmp_path}/a.csv')")
     connection.close()
 
