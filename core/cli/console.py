@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -55,14 +55,20 @@ def print_line(text: object = "") -> None:
     click.echo(printable(text))
 
 
+def _print_stderr(text: str, *, newline: bool = True) -> None:
+    """Print on stderr. A command goes on if nobody reads it any more, as its results are elsewhere."""
+    with suppress(OSError):
+        click.echo(text, err=True, nl=newline)
+
+
 def print_message(text: object) -> None:
     """Print a message on stderr, after ``moot:``."""
-    click.echo(f"moot: {printable(text)}", err=True)
+    _print_stderr(f"moot: {printable(text)}")
 
 
 def print_error(error: object) -> None:
     """Print an error on stderr; on a terminal in red."""
-    click.echo(click.style("moot: ", bold=True) + click.style(printable(error), fg="red"), err=True)
+    _print_stderr(click.style("moot: ", bold=True) + click.style(printable(error), fg="red"))
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -195,10 +201,10 @@ class ProgressLines:
             line = format_progress(event)
             if self._terminal:
                 room = shutil.get_terminal_size().columns - BAR_WIDTH - 2
-                click.echo(f"\r\033[K{progress_bar(event)} {printable(line)[:room]}", err=True, nl=ended)
+                _print_stderr(f"\r\033[K{progress_bar(event)} {printable(line)[:room]}", newline=ended)
             elif line != self._printed:
                 self._printed = line
-                click.echo(printable(line), err=True)
+                _print_stderr(printable(line))
 
 
 def progress_bar(status: RunStatus) -> str:

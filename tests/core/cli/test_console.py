@@ -105,6 +105,16 @@ def test_closed_standard_streams_are_replaced(tmp_path: Path, closed: str, lines
     assert invoking.moot("runs", "--project", tmp_path / "p.duckdb", "--json").json["runs"][0]["verdicts"] == 1
 
 
+def test_run_is_finished_if_nobody_reads_its_progress(tmp_path: Path) -> None:
+    invoking.write(tmp_path, "The staff was friendly.")
+    command = [sys.executable, "-m", "core.cli", *map(str, invoking.arguments(tmp_path))]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as broken:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=broken, check=False)
+    assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "done")
+
+
 def test_names_from_files_cannot_control_the_terminal(tmp_path):
     (tmp_path / "codebook.yaml").write_text(CODEBOOK)
     (tmp_path / "in.csv").write_text("te\x1b[2Jxt,gold\nthe staff,\x1b]8;;http://127.0.0.1\x07yes\nfood,1\n")
