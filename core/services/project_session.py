@@ -301,6 +301,11 @@ class ProjectSession:
         """Return True if a run is active or queued; lab runs included."""
         return run_id in self._open_runs()
 
+    @property
+    def is_busy(self) -> bool:
+        """True while a run is active or queued, or a sweep is; those of the Lab included."""
+        return bool(self._open_runs() or self.active_sweeps)
+
     def _open_runs(self) -> tuple[str, ...]:
         with self._guard:
             return tuple(run_id for run_id, future in self._futures.items() if not future.done())

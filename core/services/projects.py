@@ -7,8 +7,8 @@ import shutil
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -189,11 +189,9 @@ def rename_project(workspace: Workspace, path: Path, name: str) -> Path:
     target = project_path(name, path.parent, but=path)
     if target.name == path.name:  # Windows ignores case when it compares paths
         return path
-    was_open = _release(workspace, path)
-    _move(path, target)
-    preferences.update(lambda saved: saved.with_moved(path, target))
-    if was_open:
-        workspace.open(target, create=False)
+    with _closed(workspace, path, reopen=target):
+        _move(path, target)
+        preferences.update(lambda saved: saved.with_moved(path, target))
     return target
 
 
@@ -203,29 +201,25 @@ def duplicate_project(workspace: Workspace, path: Path) -> Path:
     Raises as ``rename_project``, and StorageFull.
     """
     target = project_path(free_name(path.name, path.parent), path.parent)
-    was_open = _release(workspace, path)
-    try:
+    with _closed(workspace, path, reopen=path):
         copy_files(path, target)
         preferences.update(lambda saved: saved.with_recent(target).with_recent(path))
-    finally:
-        if was_open:
-            workspace.open(path, create=False)
     return target
 
 
 def delete_project(workspace: Workspace, path: Path) -> DeletedProject:
     """Move a project to the bin, from which it can be restored. Raises as ``rename_project``, and StorageFull."""
-    _release(workspace, path)
     folder = _bin() / uuid4().hex[:12]
-    try:
-        folder.mkdir(parents=True)
-        (folder / ORIGIN).write_text(str(path), encoding="utf-8")
-        _move(path, folder / path.name)
-    except (OSError, ProjectError) as error:
-        with suppress(OSError):
-            (folder / ORIGIN).unlink(missing_ok=True)
-            folder.rmdir()
-        raise translate_error(error, folder) from error
+    with _closed(workspace, path):
+        try:
+            folder.mkdir(parents=True)
+            (folder / ORIGIN).write_text(str(path), encoding="utf-8")
+            _move(path, folder / path.name)
+        except (OSError, ProjectError):
+            with suppress(OSError):
+                (folder / ORIGIN).unlink(missing_ok=True)
+                folder.rmdir()
+            raise
     preferences.update(lambda saved: saved.with_moved(path, None))
     return _deleted(folder)
 
@@ -271,6 +265,25 @@ def reveal_project(path: Path) -> None:
         raise UsageError("No file manager was found.", f"The project is {path}.")
 
 
+@contextmanager
+def _closed(workspace: Workspace, path: Path, *, reopen: Path | None = None) -> Iterator[None]:
+    """Close a project while its files are moved or copied; if it was open, open ``reopen`` afterwards.
+
+    After an error the project itself is opened again. Raises as ``_release``, and OSErrors as Moot's own.
+    """
+    was_open = _release(workspace, path)
+    try:
+        yield
+    except (OSError, ProjectError) as error:
+        if was_open:
+            workspace.open(path, create=False)
+        if isinstance(error, OSError):
+            raise translate_error(error, path) from error
+        raise
+    if was_open and reopen is not None:
+        workspace.open(reopen, create=False)
+
+
 def _release(workspace: Workspace, path: Path) -> bool:
     """Close a project, so that its files can be moved, and return True if it was open.
 
@@ -280,7 +293,7 @@ def _release(workspace: Workspace, path: Path) -> bool:
     if session is None:
         Ownership(path).forget()
         return False
-    if session.active_runs():
+    if session.is_busy:
         raise UsageError(f"A run of {session.name} is active.", "Stop the run first.")
     workspace.close_project(path)
     return True
@@ -294,8 +307,15 @@ def _move(path: Path, target: Path) -> None:
         for file in files:
             file.unlink()
     else:
-        for file in files:
-            file.rename(target.with_name(target.name + file.name.removeprefix(path.name)))
+        moves = [(file, target.with_name(target.name + file.name.removeprefix(path.name))) for file in files]
+        try:
+            for file, new in moves:
+                file.rename(new)
+        except OSError:
+            for file, new in moves:
+                if not file.exists():
+                    new.rename(file)
+            raise
     for suffix in PROJECT_SUFFIXES:
         leftover = path.with_name(path.name + suffix)
         if leftover not in files:  # on macOS and Windows, two names that differ only in case are one file

@@ -8,6 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,8 +19,10 @@ from core.documents import Document
 from core.errors import ProjectError, ProjectLocked, StorageFull, UsageError
 from core.services import preferences, projects
 from core.services.data import sample_projects
+from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.project import Project
+from tests.core.services import sessions
 
 
 def test_sample_project_is_created_once_with_gold_and_version_1(workspace: Workspace) -> None:
@@ -226,6 +229,47 @@ def test_duplicate_that_cannot_be_written_opens_the_project_again(
         projects.duplicate_project(workspace, session.path)
     assert [open_session.path for open_session in workspace.sessions()] == [session.path]
     assert not session.path.with_name("one 2.duckdb").exists()
+
+
+def rename(workspace: Workspace, path: Path) -> None:
+    projects.rename_project(workspace, path, "two")
+
+
+@pytest.mark.parametrize("move", [rename, projects.delete_project])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_project_whose_files_cannot_be_moved_stays_as_it_was(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, move: Callable[[Workspace, Path], object], is_open: bool
+) -> None:
+    path = projects.create_project(workspace, "one").path
+    replies = path.with_name("one.duckdb.replies")
+    if not is_open:
+        workspace.close_project(path)
+        replies.write_text("paid for")
+    files, move_file = projects.data_files(path), Path.rename
+
+    def fail(file: Path, target: Path) -> Path:
+        if file == (path if is_open else replies):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return move_file(file, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(ProjectError, match="Permission denied"):
+        move(workspace, path)
+    assert projects.data_files(path) == files
+    assert [session.path for session in workspace.sessions()] == [path] * is_open
+    assert projects.deleted_projects() == ()
+
+
+def test_project_with_an_active_run_of_the_lab_is_not_moved(tmp_path: Path) -> None:
+    with sessions.studio(tmp_path) as (workspace, session):
+        settings = planning.project_settings(session, planning.Plan(protocol="single", pace=1.0))
+        run = session.store.runs.create(settings, session.store.documents.ids(), purpose="lab")
+        status = session.start_or_resume(run.run_id)
+        with pytest.raises(UsageError, match="A run of hotel is active"):
+            rename(workspace, session.path)
+        session.stop(run.run_id)
+        status.result()
+        rename(workspace, session.path)
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second disk")
