@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from core.codebook import Codebook, normalise
+from core.codebook import CHOICE_ITEM, Codebook, normalise
 from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
 from core.formatting import did_you_mean, format_count, format_percent, join_names, plural
@@ -460,12 +460,15 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
     if codebook.kind != "rating":
         kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
         shares: dict[str, float] = {}
+        constant: dict[str, float] = {}
         for column_name, column in cells.items():
             name_lists = (split_list(cell, index) if kind == "list" else (choice_name(cell),) for cell in column)
             listed_names = [name for cell_names in name_lists for name in cell_names if not is_blank(name)]
             matching = sum(index.find(name) is not None for name in listed_names)
             if listed_names and matching >= 0.8 * len(listed_names):
-                shares[column_name] = matching / len(listed_names)
+                is_constant = len(set(listed_names)) == 1
+                (constant if is_constant else shares)[column_name] = matching / len(listed_names)
+        shares = shares or {name: share for name, share in constant.items() if not _may_be_version(cells[name])}
         if shares:
             sources = _first_by_rater(list(shares), kind)
             share = format_percent(shares[sources[0].column])
@@ -475,6 +478,10 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
 
 _ABOUT_EXPORT = ("run_id", "protocol", "codebook_version", "status", "review_status", "reviewed", "unresolved")
 """Columns of a table that Moot exported, which hold no labels."""
+
+
+_PRESENCE = frozenset(("1", "0", "true", "false", "True", "False"))
+"""Text of the cells that Moot exports for a label that is present or absent."""
 
 
 def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None) -> tuple[GoldSource, ...]:
@@ -489,6 +496,10 @@ def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None
         if rater in (GOLD_RATER, "reviewed") and f"pred_{label}" in cells
     }
     is_choice = any(kind in ("names", "list") for _, _, kind in gold_columns.values())
+    is_single = {label for label, _, _ in gold_columns.values()} == {CHOICE_ITEM}
+    if is_single and (codebook is None or codebook.kind == "choice"):  # of labels such as yes and no, or 1 and 2
+        verdicts = (as_text(cell) for cell in cells[f"pred_{CHOICE_ITEM}"] if not is_blank(cell))
+        is_choice = is_choice or not _PRESENCE.issuperset(verdicts)
     if codebook is not None and is_choice != (codebook.kind == "choice"):
         return ()
     return tuple(
@@ -538,10 +549,12 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
         name: "binary" if has_only_own_name(name, column) else guess_kind(column) for name, column in cells.items()
     }
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
-    if all(len(set(map(binary_or_text, cells[name]))) == 1 for name in binaries):
+    values = {name: {*map(binary_or_text, cells[name])} for name in binaries}
+    if all(len(values[name]) == 1 for name in binaries):
         binaries = []  # such as a version number: 1 in every row
     rated = _by_rater(binaries)
-    if rated and len(rated) == len(binaries):
+    binaries = [name for name in binaries if values[name] != {True} or not _may_be_version(cells[name])]
+    if rated and {source.column for source in rated}.issuperset(binaries):
         return rated, f"Gold for {_grid_size(rated, 'label')}: columns named like a label and a rater."
     # Cells such as "N/A" may be frequent, and a scale of which a rater used two points only looks binary.
     rated = _by_rater([name for name, column in cells.items() if _mostly_numbers(column)])
@@ -620,6 +633,12 @@ def _first_by_rater(columns: Sequence[str], kind: GoldKind) -> tuple[GoldSource,
     if (first := sources.get(columns[0])) is None:
         return (GoldSource(columns[0], kind),)
     return tuple(replace(source, kind=kind, label="") for source in sources.values() if source.label == first.label)
+
+
+def _may_be_version(column: Sequence[Any]) -> bool:
+    """Return True for a column with the same number in every row, such as the version of a codebook."""
+    numbers = {as_text(cell).strip() for cell in column}
+    return len(numbers) == 1 and all(map(NUMBER.fullmatch, numbers))
 
 
 def _mostly_numbers(column: Sequence[Any]) -> bool:

@@ -827,6 +827,34 @@ def test_column_with_one_value_is_not_suggested_as_gold() -> None:
     assert suggest_mapping(exported).gold == (GoldSource("category", "choice"),)
     spelt_twice = table("text,released\nabc,1\ndef,1.0\nghi,yes\n")
     assert suggest_mapping(spelt_twice).gold == ()
+    labels = table("text,version,Food,Rare\nabc,1,1,0\ndef,1,0,0\nghi,1,1,0\n")
+    assert suggest_mapping(labels).gold == (GoldSource("Food"), GoldSource("Rare"))
+    raters = table("text,version,Food_r1,Food_r2,Room_r1,Room_r2\nabc,1,1,1,0,1\ndef,1,0,1,1,1\n")
+    assert len(suggest_mapping(raters).gold) == 4, "a rater who always says yes is a rater"
+
+
+def test_column_of_several_labels_is_preferred_to_one_with_the_same_in_every_row() -> None:
+    codes = [{"name": "Good", "code": 1}, {"name": "Bad", "code": 2}]
+    book = parse_codebook({"kind": "choice", "labels": codes})
+    rows = "abc,1,Good,2\ndef,1,Good,1\nghi,1,Good,2\n"
+    assert suggest_mapping(table("text,version,class,verdict\n" + rows), book).gold == (
+        GoldSource("verdict", "choice"),
+    )
+    without = table("text,version,class\n" + rows.replace(",2\n", "\n").replace(",1\n", "\n"))
+    assert suggest_mapping(without, book).gold == (GoldSource("class", "choice"),)
+    assert suggest_mapping(table("text,version\nabc,1\ndef,1\n"), book).gold == ()
+
+
+@pytest.mark.parametrize("names", [("yes", "no"), ("1", "2"), ("0", "3")])
+@pytest.mark.parametrize("with_codebook", [True, False])
+def test_export_of_a_choice_stays_a_choice_whatever_its_labels(names: tuple[str, str], with_codebook: bool) -> None:
+    header = "text,label,document_id,gold_label,pred_label,reviewed_label,run_id,review_status\n"
+    rows = "".join(f"Some words {n},,d{n},{names[n % 2]},{names[n % 3 % 2]},,r1,Pending\n" for n in range(6))
+    book = parse_codebook({"kind": "choice", "labels": [{"name": name} for name in names]})
+    mapping = suggest_mapping(table(header + rows), book if with_codebook else None)
+    assert mapping.gold == (GoldSource("gold_label", "choice"),)
+    ratings = parse_codebook({"kind": "rating", "scale": {"min": 1, "max": 5}, "labels": [{"name": "label"}]})
+    assert suggest_mapping(table(header + rows), ratings).gold == (GoldSource("gold_label", "label", "label"),)
 
 
 def test_mapping_suggested_with_a_codebook() -> None:
