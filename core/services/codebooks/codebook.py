@@ -7,6 +7,7 @@ unusable result raises CodebookError and changes nothing.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -172,13 +173,12 @@ def count_stale_reviews(session: ProjectSession, draft: Codebook, saved: Codeboo
 
 def gold_counts(session: ProjectSession) -> dict[str, int]:
     """Return the number of documents with each label in gold, averaged over raters; labels without gold are omitted."""
-    counts: dict[str, int] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     raters: dict[str, set[str]] = {}
     for rater, item, value, count in session.store.documents.gold_counts():
-        label_id = item if isinstance(value, bool) else str(value)
-        raters.setdefault(label_id, set()).add(rater)
-        counts[label_id] = counts.get(label_id, 0) + (count if value is not False else 0)
-    return {label_id: round(count / len(raters[label_id])) for label_id, count in counts.items()}
+        raters.setdefault(item, set()).add(rater)
+        counts[item, item if isinstance(value, bool) else str(value)] += count if value is not False else 0
+    return {label_id: round(count / len(raters[item])) for (item, label_id), count in counts.items()}
 
 
 def gold_span(session: ProjectSession, label_id: str) -> tuple[int, int] | None:

@@ -343,6 +343,15 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
     assert (matches.idle, matches.ignored) == (("gold plated",), ("by",)), "the built-in model ignores function words"
 
 
+def test_gold_of_a_choice_is_averaged_over_all_raters(session: ProjectSession) -> None:
+    votes = {"a": (PRICE, FOOD), "b": (PRICE, FOOD), "c": (PRICE, PRICE), "d": (PRICE, FOOD)}
+    session.store.documents.add(
+        Document(id, {"text": "cheap"}, gold={"ann": {CHOICE_ITEM: ann}, "ben": {CHOICE_ITEM: ben}})
+        for id, (ann, ben) in votes.items()
+    )
+    assert codebooks.gold_counts(session) == {PRICE: 2, FOOD: 2}  # 5 and 3 of two raters, a half to the even number
+
+
 def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: ProjectSession) -> None:
     choice = codebooks.change(BOOK, kind="choice")
     session.store.documents.add(
