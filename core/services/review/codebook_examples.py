@@ -21,6 +21,7 @@ from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_l
 from core.services.lab import lessons
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import require_usable_codebook
+from core.services.review.actions import all_quotes
 from core.store.document_records import DocumentRecord
 
 Part: TypeAlias = Literal["include", "exclude", "keywords"]
@@ -188,9 +189,7 @@ def _corrected_labels(codebook: Codebook, item: str, verdict: Value, true: Value
 
 def _example_text(codebook: Codebook, label_id: str, part: Part, record: DocumentRecord) -> str:
     """Return the most relevant words: a supported quote for the label, else the clause with a keyword, else nothing."""
-    quotes = (
-        quote for quoted in record.evidence.values() for quote in quoted if quote.supported and quote.item == label_id
-    )
+    quotes = (quote for quote in all_quotes(record) if quote.supported and quote.item == label_id)
     text = record.document.text
     if (quote := next(quotes, None)) is not None:
         text = quote.quote

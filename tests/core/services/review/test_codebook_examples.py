@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.codebook import Codebook, Label
+from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.documents import Document
 from core.errors import CodebookError, UsageError
 from core.runs import RunRow
@@ -105,6 +105,18 @@ def test_example_extends_the_latest_codebook_after_a_label_was_deleted(session: 
     saved = session.store.codebooks.latest()
     assert saved is not None
     assert saved.codebook == codebooks.extend_label(latest, STAFF, "include", "gondolier")
+
+
+def test_quotes_of_a_choice_belong_to_the_label_that_their_role_chose(session: ProjectSession) -> None:
+    choice = Codebook(kind="choice", labels=BOOK.labels)
+    session.store.codebooks.save(choice)
+    run = annotate(session)
+    actions.edit(session, run.run_id, ["d0"], CHOICE_ITEM, STAFF)
+    without_keywords = (Label(name="Price", id=PRICE), Label(name="Staff", id=STAFF))
+    session.store.codebooks.save(Codebook(kind="choice", labels=without_keywords))
+    words = {example.label_id: example.text for example in _suggested(session, run, "d0")}
+    assert "cleaning fee" in words[PRICE]
+    assert words[STAFF] == ""
 
 
 def test_codebook_of_another_kind_gets_no_examples(session: ProjectSession) -> None:
