@@ -288,9 +288,15 @@ class Annotations(Reader):
 
 
 def _coded_value(codebook: Codebook) -> tuple[str, dict[str, Any]]:
-    """Return SQL for the number that codes ``value``, JSON text, in a grid; and the parameters of this SQL."""
+    """Return SQL for the number that codes ``value``, JSON text, in a grid; and the parameters of this SQL.
+
+    The SQL is NULL for a value outside the codebook. It also needs ``item`` and ``$items``, the codebook's items.
+    """
     if codebook.kind == "rating":
-        return "try_cast(value AS DOUBLE)", {}
+        lows, highs = [scale.min for scale in codebook.scales], [scale.max for scale in codebook.scales]
+        rating, column = "try_cast(value AS DOUBLE)", "list_position($items, item)"
+        is_on_scale = f"{rating} BETWEEN list_extract($lows, {column}) AND list_extract($highs, {column})"
+        return f"CASE WHEN {is_on_scale} THEN {rating} END", {"lows": lows, "highs": highs}
     values = ["false", "true"] if codebook.kind == "multilabel" else [dump(label.id) for label in codebook.labels]
     return "list_position($values, value) - 1", {"values": values}
 

@@ -5,6 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
+from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunSettings
@@ -41,6 +42,19 @@ def test_author_labels_have_their_own_source_name():
 def test_unknown_source_is_rejected(name):
     with pytest.raises(UsageError, match="There is no reference"):
         source_of(name)
+
+
+def test_ratings_outside_the_scale_of_their_dimension_are_left_out(project):
+    labels = (Label(name="a"), Label(name="b", scale=Scale(min=0, max=10)))
+    codebook = Codebook(kind="rating", labels=labels, scale=Scale(min=1, max=5))
+    first, second = codebook.items
+    gold = {"d0": {first: 5, second: 10}, "d1": {first: 5.5, second: 0}, "d2": {first: 0, second: -1}}
+    project.store.documents.add(Document(id, {"text": "t"}, gold={"gold": values}) for id, values in gold.items())
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
+    run = project.store.runs.create(settings, list(gold)).run_id
+    grid = project.store.annotations.grid(run, codebook, "gold")
+    np.testing.assert_array_equal(grid, [[5, 10], [np.nan, 0], [np.nan, np.nan]])
+    assert project.store.annotations.grid(run, Codebook(kind="rating"), "gold").shape == (3, 0)
 
 
 def test_values_of_every_source_are_read(project):
