@@ -17,7 +17,6 @@ from core.export.export_row import (
     TEXT,
     AnnotatorValues,
     ExportRow,
-    dump_json,
     named_values,
     nearest_point,
     peek_text_fields,
@@ -25,7 +24,7 @@ from core.export.export_row import (
     write_lines,
 )
 from core.export.guide import Summary
-from core.ingest.table import unique_names
+from core.ingest.table import dump_json, unique_names
 
 NO_LABEL = "none"
 """The option of a multilabel codebook for a document without labels. Label names cannot be ``none``."""

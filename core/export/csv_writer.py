@@ -9,7 +9,8 @@ from typing import Any, BinaryIO
 
 from core.codebook import Codebook
 from core.csv_text import escape_formula, is_number
-from core.export.export_row import ExportRow, cell_text, peek_columns, result_cells
+from core.export.export_row import ExportRow, peek_columns, result_cells
+from core.ingest.table import as_text
 
 
 def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
@@ -42,7 +43,7 @@ def _source_cell(cell: Any, is_text: bool) -> str:
     if isinstance(cell, str):
         escaped = escape_formula(cell)
         return cell if escaped is not cell and not is_text and is_number(cell) else escaped
-    return "" if cell is None else cell_text(cell)
+    return as_text(cell)
 
 
 def _result_cell(cell: Any) -> str:
@@ -54,4 +55,4 @@ def _result_cell(cell: Any) -> str:
         case str():
             return escape_formula(cell)
         case _:
-            return cell_text(cell)
+            return as_text(cell)

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, BinaryIO, TypeAlias
 
-import orjson
-
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import VERDICT, Document, Evidence, Value, majority_reference
 from core.errors import ExportError
-from core.ingest.table import clean_value, unique_names
+from core.ingest.table import dump_json, unique_names
 
 REVIEW = "review"
 """The source of a value that a reviewer decided."""
@@ -254,28 +252,6 @@ def evidence_spans(annotator: AnnotatorValues, row: ExportRow, codebook: Codeboo
         if quote.supported and quote.field == first and quote.item in names
     )
     return [{"start": start, "end": end, "text": text[start:end], "label": label} for start, end, label in spans]
-
-
-_OPTIONS = orjson.OPT_NON_STR_KEYS
-
-
-def dump_json(value: Any) -> bytes:
-    """Return UTF-8 JSON on one line. NaN becomes null; lone surrogates, huge integers and sets become text."""
-    try:
-        return orjson.dumps(value, default=str, option=_OPTIONS)
-    except (TypeError, orjson.JSONEncodeError):
-        return orjson.dumps(clean_value(value), default=str, option=_OPTIONS)
-
-
-def cell_text(cell: Any) -> str:
-    """Return a cell that is not text as text: true or false, a number, JSON for lists and dicts."""
-    match cell:
-        case bool():
-            return "true" if cell else "false"
-        case list() | dict() | tuple():
-            return dump_json(cell).decode()
-        case _:
-            return str(cell)
 
 
 def write_lines(records: Iterable[Any], file: BinaryIO) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, NamedTuple
@@ -12,14 +13,13 @@ from core.export.export_row import (
     TEXT,
     AnnotatorValues,
     ExportRow,
-    dump_json,
     evidence_spans,
     named_values,
     peek_text_fields,
     text_fields,
 )
 from core.hashing import digest
-from core.ingest.table import unique_names
+from core.ingest.table import dump_json, unique_names
 
 CHOICES, EVIDENCE = "aspect", "evidence"
 """Names of the controls for labels and for quotes, with ``_2`` if a text field has the same name."""
@@ -40,11 +40,17 @@ def _controls(codebook: Codebook, fields: Iterable[str]) -> _Controls:
     return _Controls(choices, evidence, dict(zip(dimensions, ratings, strict=True)))
 
 
+def _data_names(fields: Sequence[str]) -> dict[str, str]:
+    """Return the name of each text field in ``data``: Label Studio's variables consist of ASCII word characters."""
+    further = (re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "field" for name in fields[1:])
+    return dict(zip(fields, (TEXT, *unique_names(further, [TEXT])), strict=True))
+
+
 def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
     """Write tasks with ``data``, ``annotations`` (of reviewers) and ``predictions`` (the verdict and every role).
 
-    ``data.text`` is the first text field; further fields keep their names. Fields that a document lacks are empty,
-    because Label Studio refuses tasks without them. The task id is the row number; the document id is in
+    ``data.text`` is the first text field; further ones are named by ``_data_names``. Fields that a document lacks are
+    empty, because Label Studio refuses tasks without them. The task id is the row number; the document id is in
     ``data.document_id``, because converters overwrite ``data.id`` with the task id. Annotations of submitted documents
     are marked as ground truth, those of discarded documents as cancelled. They have no ``completed_by``, because Label
     Studio refuses users that it does not know; ``meta.reviewers`` names the reviewers in the order of the annotations.
@@ -52,13 +58,15 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
     """
     count = 0
     fields, rows = peek_text_fields(rows)
-    controls = _controls(codebook, fields)
-    (id_name,) = unique_names(["document_id"], fields)
+    names = _data_names(fields)
+    controls = _controls(codebook, names.values())
+    (id_name,) = unique_names(["document_id"], names.values())
     file.write(b"[")
     for count, row in enumerate(rows, 1):
+        texts = text_fields(row)
         task = {
             "id": count,
-            "data": {**dict.fromkeys(fields, ""), **text_fields(row), id_name: row.document.id},
+            "data": {**{names[field]: texts.get(field, "") for field in fields}, id_name: row.document.id},
             "meta": {
                 "run": row.run_id,
                 "status": row.status,
@@ -85,11 +93,12 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
 
 def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
     """Return the XML configuration: text fields, a control for every item, and one for the quotes."""
-    controls = _controls(codebook, fields)
+    names = _data_names(fields)
+    controls = _controls(codebook, names.values())
     view = xml.Element("View")
     for field in fields[1:]:
         xml.SubElement(view, "Header", value=field)
-        xml.SubElement(view, "Text", name=field, value=f"${field}")
+        xml.SubElement(view, "Text", name=names[field], value=f"${names[field]}")
     xml.SubElement(view, "Text", name=TEXT, value=f"${TEXT}")
     if codebook.kind == "rating":
         for label in codebook.labels:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.export.export_row import ANNOTATORS, ExportRow, ResultColumns, cell_text, peek_columns, result_cells
-from core.ingest.table import clean_value
+from core.export.export_row import ANNOTATORS, ExportRow, ResultColumns, peek_columns, result_cells
+from core.ingest.table import as_text, clean_value
 
 BATCH = 5_000
 
@@ -136,7 +136,7 @@ def _converted(cells: Sequence[Any], kind: Kind | None) -> Sequence[Any]:
     if kind == "double":
         return [None if cell is None else float(cell) for cell in cells]
     if kind == "string" and not {*map(type, cells)} <= _TEXTS:
-        return [cell if cell is None or isinstance(cell, str) else cell_text(cell) for cell in cells]
+        return [cell if cell is None else as_text(cell) for cell in cells]
     return cells
 
 

@@ -324,6 +324,14 @@ def check_width(count: int, name: str) -> None:
         raise InputError(f"{name} has {count:,} columns; at most {MAX_COLUMNS:,} can be read.", "Check the delimiter.")
 
 
+def dump_json(value: Any) -> bytes:
+    """Return UTF-8 JSON on one line. NaN becomes null; lone surrogates, huge integers and sets become text."""
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except (TypeError, orjson.JSONEncodeError):
+        return orjson.dumps(clean_value(value), default=str, option=orjson.OPT_NON_STR_KEYS)
+
+
 def as_text(value: Any) -> str:
     """Return a cell as text: empty for None, ``1`` for 1.0, JSON for lists and dicts."""
     match value:
@@ -336,7 +344,7 @@ def as_text(value: Any) -> str:
         case float() if value.is_integer() and abs(value) < 2**53:
             return str(int(value))
         case list() | dict() | tuple():
-            return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+            return dump_json(value).decode()
         case _:
             return str(value)
 

@@ -109,6 +109,16 @@ def test_label_studio_control_names_differ_from_text_fields() -> None:
         assert len(set(names)) == len(names)
 
 
+def test_label_studio_variables_are_word_characters() -> None:
+    fields = {"review": TEXT, "Hotel name": "Rex", "Hotel-name": "Regina", "名前": "レックス", "text": "b"}
+    (task,) = lines(write_label_studio, [row(document=Document("d1", fields))])
+    texts = {"text": TEXT, "Hotel_name": "Rex", "Hotel_name_2": "Regina", "field": "レックス", "text_2": "b"}
+    assert task["data"] == {**texts, "document_id": "d1"}
+    view = xml.fromstring(labelling_config(ASPECTS, ("text", "Hotel name", "Hotel-name", "名前", "text_2")))
+    assert [element.get("value") for element in view.iter("Header")] == ["Hotel name", "Hotel-name", "名前", "text_2"]
+    assert {element.get("value") for element in view.iter("Text")} == {f"${name}" for name in texts}
+
+
 def test_text_fields_have_unique_names() -> None:
     (task,) = lines(write_prodigy, [row(document=Document("d1", {"review": "a", "text": "b", "text_2": "c"}))])
     assert {name: task[name] for name in ("text", "text_2", "text_3")} == {"text": "a", "text_2": "c", "text_3": "b"}

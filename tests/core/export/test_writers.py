@@ -114,12 +114,13 @@ def test_csv_formulas_are_escaped_and_numbers_are_not() -> None:
         "tab": "\t=1",
         "list": ["=x"],
         "ok": True,
+        "id": 1.0,
     }
     data, (only,) = csv_rows([row(source)])
     assert only["text"] == "'-5"  # text columns are always escaped
     assert only["'=n"] == "-5"
-    assert [only[name] for name in ("phone", "f", "cmd", "tab", "list", "ok")] == [
-        "+4915", "'=A1", "'-2+3", "'\t=1", '["=x"]', "true",
+    assert [only[name] for name in ("phone", "f", "cmd", "tab", "list", "ok", "id")] == [
+        "+4915", "'=A1", "'-2+3", "'\t=1", '["=x"]', "true", "1",
     ]  # fmt: skip
     back = read_table(data, name="out.csv")
     assert back.row(0)["text"] == "-5"
@@ -185,6 +186,8 @@ def test_jsonl_has_the_documented_layout(tmp_path: Path) -> None:
     assert second["labels_2"]["Price"] == {"value": None, "source": "review", "evidence": [], "reason": "no decision"}
     back = read_table(path, name=path.name)
     assert back.row(0)["labels"]["Price"]["evidence"] == quotes()
+    assert back.column("reviewed_Price") == (True, None)
+    assert back.column("pred_Room") == (False, None)
 
 
 def test_parquet_has_the_documented_layout(tmp_path: Path) -> None:
