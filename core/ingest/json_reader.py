@@ -330,10 +330,18 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
     return columns, _UNACCEPTED if columns else ""
 
 
+_LABELS_OF_MOOT = re.compile(r"labels(?:_\d+)?")
+
+
 def _moot_columns(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """Return the final values of a run that Moot exported, by label: columns as in its csv; none for other objects."""
-    labels = data.get("labels", ())
-    if "review_status" not in data or not all(isinstance(row_labels, dict) for row_labels in labels):
+    """Return the final values of a run that Moot exported, by label: columns as in its csv; none for other objects.
+
+    Their key is ``labels``, or ``labels_2`` in rows whose imported file had its own.
+    """
+    keys = [key for key in data if _LABELS_OF_MOOT.fullmatch(key)]
+    rows = zip(*(data[key] for key in reversed(keys)), strict=True)
+    labels = [cell for cells in rows if (cell := next((cell for cell in cells if isinstance(cell, dict)), None))]
+    if "review_status" not in data or len(labels) < len(data["review_status"]):
         return {}
     names = dict.fromkeys(name for row_labels in labels for name in row_labels)
     columns: dict[str, tuple[Any, ...]] = {}
@@ -372,7 +380,7 @@ def table_of_objects(
     of_moot = _moot_columns(data)
     data |= of_prodigy | of_moot
     for key in keys:
-        if key == "labels" and of_moot:
+        if of_moot and _LABELS_OF_MOOT.fullmatch(key):
             continue
         inner = _inner_columns(key, data[key])
         if len(data) + len(inner) <= MAX_COLUMNS:
@@ -413,7 +421,8 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
     gets ``_annotated``. Cancelled annotations, marked spans and answers about a span are left out. Elements that are
     not tasks stay unchanged.
     """
-    answers = [[*_annotations(task)] if is_task(task) else [] for task in tasks]
+    reviewers: dict[str, int] = {}
+    answers = [[*_annotations(task, reviewers)] if is_task(task) else [] for task in tasks]
     all_answers = [answer for task_answers in answers for _, answer in task_answers]
     controls = {control: None for answer in all_answers for control in answer}
     multiple = {
@@ -430,8 +439,15 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _annotations(task: Mapping[str, Any]) -> Iterator[tuple[str, Choices]]:
-    """Yield the people who annotated a task, each with the answers."""
+def _annotations(task: Mapping[str, Any], reviewers: dict[str, int]) -> Iterator[tuple[str, Choices]]:
+    """Yield the people who annotated a task, each with the answers.
+
+    ``reviewers`` are numbers by name, which this function extends. Moot's own tasks name them in ``meta.reviewers``.
+    """
+    meta = task.get("meta")
+    names = meta.get("reviewers") if isinstance(meta, dict) else None
+    if not isinstance(names, list) or len(names) != len(task["annotations"]):
+        names = None
     for number, annotation in enumerate(task["annotations"], 1):
         if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
             continue
@@ -451,7 +467,9 @@ def _annotations(task: Mapping[str, Any]) -> Iterator[tuple[str, Choices]]:
                     item if isinstance(item, int | float) else str(item)
                     for item in (content if isinstance(content, list) else [content])
                 ]
-        yield str(number if person is None else person), answers
+        if person is None:
+            person = reviewers.setdefault(str(names[number - 1]), len(reviewers) + 1) if names else number
+        yield str(person), answers
 
 
 def _row(

@@ -86,6 +86,16 @@ def test_annotations_become_one_column_per_person():
     assert {source.rater for source in mapping.gold} == {"r7", "r9"}
 
 
+def test_reviewers_of_an_export_of_moot_keep_their_own_columns() -> None:
+    def exported(number: int, **ratings: int) -> dict[str, Any]:
+        annotations = [{**rating_annotation(value, 1), "completed_by": None} for value in ratings.values()]
+        return task(number, *annotations) | {"meta": {"reviewers": [*ratings]}}
+
+    table = read(exported(1, ann=4, ben=5), exported(2, ben=3), exported(3, ben=1, ann=2))
+    assert table.columns[2:] == ("Fluency_r1", "Fluency_r2")
+    assert table.data[2:] == ((4, None, 2), (5, 3, 1))
+
+
 def test_elements_that_are_not_tasks_are_rejected():
     table = read_table(json.dumps([task(1, choice_annotation("Price")), 3]).encode(), name="export.json")
     assert (len(table), len(table.rejected)) == (1, 1)
