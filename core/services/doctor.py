@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import core
@@ -37,7 +38,7 @@ class Check:
 def diagnose(workspace: Workspace, project: Path | None) -> Iterator[Check]:
     """Yield the checks, those of the project last. Connections are asked for their models, which costs nothing."""
     yield Check("Moot", f"{core.__version__} on Python {platform.python_version()}, {platform.system()}")
-    yield Check("Packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES))
+    yield _packages()
     folders = [folder for folder in (preferences.folder(), preferences.projects_folder()) if folder.exists()]
     files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
     yield _permissions("Permissions of settings and projects", [*folders, *files])
@@ -50,11 +51,22 @@ def diagnose(workspace: Workspace, project: Path | None) -> Iterator[Check]:
         yield _integrity(workspace, project)
 
 
+def _packages() -> Check:
+    installed, missing = [], []
+    for name in PACKAGES:
+        try:
+            installed.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    remedy = f"Install what is missing: {', '.join(missing)}." if missing else ""
+    return Check("Packages", ", ".join(installed), remedy)
+
+
 def _permissions(name: str, paths: list[Path]) -> Check:
     open_ = [path for path in paths if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077]
     if not open_:
         return Check(name, "for you alone")
-    commands = " ".join(str(path) for path in open_[:10])
+    commands = shlex.join(str(path) for path in open_[:10])
     return Check(name, f"other users can reach {format_count(len(open_), 'file')}", f"Run: chmod go= {commands}")
 
 

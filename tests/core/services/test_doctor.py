@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from core.llm.connections import parse_connection
-from core.services import preferences
+from core.services import doctor, preferences
 from tests.core.cli.invoking import annotate, moot, write
 from tests.servers.scripted import Scripted
 
@@ -41,6 +41,20 @@ def test_healthy_project_passes_every_check(project: Path) -> None:
     assert result["Connection builtin"][0] == "answers, 2 models"
     assert result["Permissions of the project"] == ("for you alone", "")
     assert not [name for name, (result, _) in result.items() if result.endswith(".")], "the command adds the full stop"
+
+
+def test_missing_package_is_reported(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "PACKAGES", ("duckdb", "not-installed"))
+    result, remedy = checks(project, 1)["Packages"]
+    assert "duckdb" in result
+    assert remedy == "Install what is missing: not-installed."
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+def test_command_that_corrects_permissions_is_quoted(project: Path) -> None:
+    project = project.rename(project.with_name("hotel reviews.duckdb"))
+    project.chmod(0o644)
+    assert checks(project, 1)["Permissions of the project"][1] == f"Run: chmod go= '{project}'"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
