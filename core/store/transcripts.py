@@ -169,15 +169,24 @@ class Transcripts(Reader):
         return [(messages[cause], count) for cause, count in counted.most_common(3)]
 
     def truncated_replies(self, run_id: str) -> int:
-        """Return how many replies of a run were cut by their output limit."""
-        sql = "SELECT count(*) FROM replies WHERE run_id = ? AND finish_reason = 'length'"
-        return int(self._connection.value(sql, [run_id]))
+        """Return how many replies that a run paid for were cut by their output limit in their last attempt."""
+        return int(self._connection.value(_TRUNCATED, {"run": run_id}))
 
     def _texts(self, hashes: set[str]) -> dict[str, str]:
         if not hashes:
             return {}
         marks = ", ".join("?" * len(hashes))
         return dict(self._connection.rows(f"SELECT hash, text FROM texts WHERE hash IN ({marks})", sorted(hashes)))
+
+
+_TRUNCATED = """
+WITH asked AS (FROM turns WHERE run_id = $run AND NOT superseded),
+cut AS (SELECT asked.* FROM asked JOIN replies USING (key) WHERE replies.run_id = $run AND finish_reason = 'length')
+SELECT count(DISTINCT key) FROM cut WHERE NOT EXISTS (
+    FROM asked WHERE asked.retry > cut.retry AND asked.document_id = cut.document_id AND asked.role = cut.role
+    AND asked.round = cut.round AND asked.item = cut.item
+)
+"""
 
 
 def verdict_of(text: str) -> Verdict:

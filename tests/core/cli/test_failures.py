@@ -20,7 +20,7 @@ from tests.servers import disks
 from tests.servers.disks import empty, fill, make_read_only
 from tests.servers.faults import LASTING, STOPPING, answer, sending
 from tests.servers.running import free_port
-from tests.servers.scripted import Behaviour, Scripted, debating, event, last_message, piece
+from tests.servers.scripted import Behaviour, Scripted, debating, event, last_message, piece, reply_with
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +84,18 @@ def test_output_limit_while_thinking_fails_a_critic_and_leaves_a_judge_unresolve
         server.behave = thinking_only("judge")
         result = annotate(folder, *toy(server.url, "--limit", "2"), project="q.duckdb")
     assert (result.json["unresolved"], result.json["failed"]) == (2, 0)
-    assert "4 of 8 replies reached the output limit of 8,192 tokens" in result.stderr  # the probe detected reasoning
+    assert "2 of 8 replies reached the output limit of 8,192 tokens" in result.stderr  # the probe detected reasoning
+
+
+def test_reply_that_was_complete_in_its_second_attempt_is_not_reported_as_cut(folder: Path) -> None:
+    async def cut_once(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        is_cut = body.get("max_tokens", 0) < 2000
+        return await (reply_with("The aspects present", "length") if is_cut else debating())(request, body)
+
+    with Scripted(cut_once) as server:
+        result = annotate(folder, *toy(server.url, "--limit", "2", "--param", "max_tokens=1000"))
+    assert (result.json["verdicts"], result.json["calls"]) == (2, 12)
+    assert "output limit" not in result.stderr
 
 
 async def limited_context(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
