@@ -124,10 +124,10 @@ class ModelError(MootError):
         self.retry_after = retry_after
         self.partial = ""
         """The part of the reply received before the failure."""
-        self.billed = (0, 0)
-        """Tokens of the prompt and of the partial reply, as reported or estimated by length, as providers bill them.
+        self.billed = (0, 0, 0)
+        """Tokens of the prompt, of the partial reply, and of the prompt those that the server took from its cache.
 
-        Zeros if nothing was received.
+        They are as reported, or estimated by length, as providers bill them. Zeros if nothing was received.
         """
         self.server_text = ""
         """The message of the server, if it sent one."""

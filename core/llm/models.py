@@ -402,7 +402,7 @@ def check_whole(reply: Reply, request: ModelRequest, limit: object, capabilities
             f"{request.connection.name} read only the end of a prompt of at least {usage.prompt_tokens + 1} tokens, "
             f"because {request.role_model.model} has a context of {capabilities.context} tokens and may write {limit}."
         )
-        error.billed = usage.prompt_tokens, usage.completion_tokens
+        error.billed = usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens
         error.partial = reply.text  # the prompt may have fitted by chance, so the paid text is kept with the attempt
         raise error
 

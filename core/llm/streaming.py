@@ -323,12 +323,12 @@ class ReplyBuilder:
             estimated=reported.estimated or not (prompt and completion),
         )
 
-    def billed(self, prompt_characters: int) -> tuple[int, int]:
-        """Return (prompt, completion) tokens of a failed attempt; zeros if nothing was received."""
+    def billed(self, prompt_characters: int) -> tuple[int, int, int]:
+        """Return the prompt, completion and cached tokens of a failed attempt; zeros if nothing was received."""
         if self.usage is None and not (self.text or self.reasoning or self.refusal):
-            return 0, 0
+            return 0, 0, 0
         usage = self.usage_so_far(prompt_characters)
-        return usage.prompt_tokens, usage.completion_tokens
+        return usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens
 
     @property
     def so_far(self) -> str:

@@ -202,7 +202,7 @@ def test_row_that_reached_its_limit_again_without_text_is_an_error_as_in_a_live_
     assert reply_to(Request("critic", ()), cut, usage).finish_reason == "length"
     with pytest.raises(errors.LengthLimit, match="2048 tokens") as caught:
         reply_to(Request("critic", (), retry=1, limit_factor=2), cut, usage)
-    assert caught.value.billed == (10, 2048)
+    assert caught.value.billed == (10, 2048, 0)
 
 
 def test_row_whose_prompt_lost_its_beginning_is_an_error_as_in_a_live_run() -> None:
@@ -210,7 +210,7 @@ def test_row_whose_prompt_lost_its_beginning_is_an_error_as_in_a_live_run() -> N
     assert reply_to(Request("critic", ()), whole, usage).text == "fine"
     with pytest.raises(errors.ContextTooLong, match="read only the end") as caught:
         reply_to(Request("critic", ()), whole, usage, context=8192)
-    assert caught.value.billed == (7168, 4)
+    assert caught.value.billed == (7168, 4, 0)
 
 
 def test_few_empty_replies_are_requested_again(tmp_path: Path, server: str) -> None:

@@ -406,7 +406,7 @@ def test_empty_reply_is_billed_and_retried() -> None:
     def empty_at_first(ask: Request, document: Document, times: int) -> str | Exception:
         if ask.role == "critic" and times == 0:
             error = EmptyReply("not a word")
-            error.billed = (30, 20)
+            error.billed = (30, 20, 10)
             return error
         return find_service(ask, document, times)
 
@@ -417,12 +417,13 @@ def test_empty_reply_is_billed_and_retried() -> None:
     assert status.cost_usd == pytest.approx(3 * 0.01 + 50 * 0.01)
     (lost,) = world.attempts
     assert (lost.kind, lost.usage.prompt_tokens, lost.cost_usd) == ("empty reply", 30, pytest.approx(0.5))
+    assert lost.usage.cached_tokens == 10, "cheaper tokens are billed as such"
 
 
 def test_empty_replies_count_against_the_budget() -> None:
     def empty(_ask: Request, _document: Document, _times: int) -> Exception:
         error = EmptyReply("not a word")
-        error.billed = (30, 20)
+        error.billed = (30, 20, 10)
         return error
 
     world = World(empty)

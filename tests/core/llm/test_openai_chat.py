@@ -140,7 +140,7 @@ def test_streamed_refusal_is_reported_whole_with_its_cost() -> None:
         pytest.raises(errors.Refused, match=r"m declined: I'm sorry, I cannot do this\.") as caught,
     ):
         ask(server)
-    assert caught.value.billed == (1200, 12)
+    assert caught.value.billed == (1200, 12, 0)
 
 
 def status(code: int, body: Any, **headers: str) -> Behaviour:
@@ -195,17 +195,22 @@ def test_each_failure_has_its_own_error(behave: Behaviour, expected: type[errors
 
 def test_failed_attempt_reports_billed_tokens() -> None:
     # Billed tokens are the usage of the server, otherwise estimated from the received text, otherwise zero.
-    usage = event({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 40}})
+    usage = event(
+        {
+            "choices": [],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 40, "prompt_tokens_details": {"cached_tokens": 5}},
+        }
+    )
     empty = sending(event(piece(finish="stop")), usage, event(b"[DONE]"))
     for behave, billed in (
-        (empty, (7, 40)),
+        (empty, (7, 40, 5)),
         (sending(event(piece("four" * 3)), drop=True), None),
-        (status(401, ERROR), (0, 0)),
+        (status(401, ERROR), (0, 0, 0)),
     ):
         with Scripted(behave) as server, pytest.raises(errors.ModelError) as caught:
             ask(server)
-        prompt, reply = caught.value.billed
-        assert (prompt, reply) == billed if billed else (prompt > 0 and reply == 3)
+        prompt, reply, _ = caught.value.billed
+        assert caught.value.billed == billed if billed else (prompt > 0 and reply == 3)
 
 
 def test_closed_port_is_unreachable() -> None:

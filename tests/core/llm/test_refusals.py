@@ -157,7 +157,7 @@ def test_prompt_whose_beginning_the_server_dropped_is_too_long(tokens: int, refu
         return
     with pytest.raises(errors.ContextTooLong, match="read only the end of a prompt") as caught:
         ask(behave, max_tokens=1024, before=publish)
-    assert caught.value.billed == (tokens, 4)
+    assert caught.value.billed == (tokens, 4, 0)
     assert caught.value.partial == "fine"
 
 
