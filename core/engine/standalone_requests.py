@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from core.debate.reading.parse import read
-from core.debate.turns import Reply, ReplyError, Request, Step, T
+from core.debate.turns import Reply, ReplyError, Request, Step, T, Usage
 from core.documents import Document
 from core.engine.debate_runner import paid_reply, reply_key, request_hash
 from core.engine.event_loop import gather_all
@@ -30,7 +30,11 @@ NO_DOCUMENT = Document("", {})
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Requests, calls, tokens and cost so far. ``cost_usd`` is None as soon as one price is unknown."""
+    """Requests, calls, tokens and cost so far. ``cost_usd`` is None as soon as one price is unknown.
+
+    ``requests`` are those that were answered, from the store or by a call. Tokens and cost are those of all calls, also
+    of those without a reply, as far as known.
+    """
 
     requests: int = 0
     calls: int = 0
@@ -43,15 +47,14 @@ class Spent:
         """Prompt and completion tokens together."""
         return self.prompt_tokens + self.completion_tokens
 
-    def plus(self, reply: Reply, *, paid: bool) -> Spent:
-        """Return the sum with one more reply; a reply from the store costs nothing."""
-        cost = 0.0 if not paid else reply.cost_usd
+    def plus(self, usage: Usage, cost_usd: float | None, *, requests: int = 0, calls: int = 0) -> Spent:
+        """Return the sum with these tokens, and their cost in dollars, in addition."""
         return Spent(
-            self.requests + 1,
-            self.calls + paid,
-            self.prompt_tokens + reply.usage.prompt_tokens,
-            self.completion_tokens + reply.usage.completion_tokens,
-            None if self.cost_usd is None or cost is None else self.cost_usd + cost,
+            self.requests + requests,
+            self.calls + calls,
+            self.prompt_tokens + usage.prompt_tokens,
+            self.completion_tokens + usage.completion_tokens,
+            None if self.cost_usd is None or cost_usd is None else self.cost_usd + cost_usd,
         )
 
 
@@ -79,23 +82,32 @@ async def drive(
     async def answer(request: Request) -> Reply:
         nonlocal spent
         role_model = settings.role_models[request.role]
+
+        async def attempt() -> Reply:
+            nonlocal spent
+            try:
+                return await models.ask(role_model, request, settings, NO_DOCUMENT, lambda _text, _reasoning: None)
+            except ModelError as error:
+                usage = Usage(*error.billed, estimated=True)
+                spent = spent.plus(usage, models.cost(role_model, usage))
+                raise
+
         hash = request_hash(role_model, request, models.salt(role_model, request, settings), 0)
         key = reply_key(hash, counts[hash], 0)
         counts[hash] += 1
         reply = await store.fetch(key) if store.contains(key) else None
-        paid = reply is None
-        if reply is None:
+        if reply is not None:
+            spent = spent.plus(Usage(), 0.0, requests=1)
+        else:
             async with slots:
                 began = time.monotonic()
                 try:
-                    reply = await with_retries(
-                        lambda: models.ask(role_model, request, settings, NO_DOCUMENT, lambda _text, _reasoning: None)
-                    )
+                    reply = await with_retries(attempt)
                 except replied as error:
                     return Reply(error=ReplyError(error.kind, str(error)))
                 reply = paid_reply(reply, key, seconds=time.monotonic() - began)
             await store.commit(reply)
-        spent = spent.plus(reply, paid=paid)
+            spent = spent.plus(reply.usage, reply.cost_usd, requests=1, calls=1)
         on_progress(spent.requests, requested)
         return reply
 
@@ -170,12 +182,24 @@ async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSetti
     began = time.monotonic()
     reply = Reply()
     error: ModelError | None = None
+
+    async def attempt() -> Reply:
+        nonlocal error
+        try:
+            return await models.ask(role_model, WEATHER, probe_settings, DOCUMENT, lambda _text, _is_reasoning: None)
+        except ModelError as failed:
+            error = failed
+            raise
+
+    async def wait(seconds: float) -> None:
+        if error is not None and time.monotonic() + seconds > began + PROBE_SECONDS:
+            raise error
+        await asyncio.sleep(seconds)
+
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            reply = await with_retries(
-                lambda: models.ask(role_model, WEATHER, probe_settings, DOCUMENT, lambda _text, _is_reasoning: None),
-                PROBE_ATTEMPTS,
-            )
+            reply = await with_retries(attempt, PROBE_ATTEMPTS, sleep=wait)
+            error = None
     except ModelError as failed:
         error = failed
     except TimeoutError:

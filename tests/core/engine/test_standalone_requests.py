@@ -8,8 +8,9 @@ from collections.abc import Generator
 import pytest
 
 from core.debate.turns import Reply, Request
-from core.engine import standalone_requests
-from core.errors import NoSuchModel, TimedOut, Unauthorised
+from core.documents import Document
+from core.engine import limits, standalone_requests
+from core.errors import EmptyReply, NoSuchModel, RateLimited, TimedOut, Unauthorised
 from core.prompts import Message
 from tests.core.engine.fakes import World, settings
 
@@ -37,7 +38,21 @@ def test_identical_requests_get_two_replies_and_a_repeat_is_free() -> None:
     assert progress[0] == (0, 2)
     assert progress[-1] == (3, 3)
     again, free = drive(world)
-    assert (again, free.requests, free.calls, free.cost_usd) == (result, 3, 0, 0.0)
+    assert (again, free.requests, free.calls, free.tokens, free.cost_usd) == (result, 3, 0, 0, 0.0)
+
+
+def test_tokens_of_attempts_without_a_reply_are_part_of_the_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_backoff", lambda _failed: 0.0)
+
+    def empty_at_first(ask: Request, _document: Document, times: int) -> str | Exception:
+        error = EmptyReply("not a word")
+        error.billed = (30, 20, 10)
+        return error if ask.role == "judge" and times == 0 else "fine"
+
+    _, spent = drive(World(empty_at_first))
+    assert (spent.requests, spent.calls) == (3, 3)
+    assert (spent.prompt_tokens, spent.completion_tokens) == (3 * 10 + 30, 3 * 5 + 20)
+    assert spent.cost_usd == pytest.approx(3 * 0.01 + 50 * 0.01)
 
 
 def test_replies_paid_before_a_failure_are_reused() -> None:
@@ -87,6 +102,14 @@ def test_preflight_timeout_does_not_stop_the_run(
     assert not probe.stops
     assert probe.seconds < 5
     assert world.cancelled == 1
+
+
+def test_preflight_does_not_call_a_long_rate_limit_a_timeout() -> None:
+    world = World(script=lambda *_: RateLimited("Slow down.", retry_after=300.0))
+    (probe,) = asyncio.run(standalone_requests.probe_role_models(settings("single"), world))
+    assert isinstance(probe.error, RateLimited)
+    assert probe.seconds < 5
+    assert len(world.requested) == 1
 
 
 def test_unknown_model_stops_the_run_after_one_request() -> None:
