@@ -76,7 +76,8 @@ def comparison(
     for run in runs[1:]:
         if not are_comparable(codebook, run.settings.codebook):
             names = f"{_name_in_sentence(runs[0])} and {_name_in_sentence(run)}"
-            raise UsageError(f"{names} have different labels.", "Choose runs of one codebook.")
+            different = _difference(codebook, run.settings.codebook)
+            raise UsageError(f"{names} have {different}.", "Choose runs of one codebook.")
     check_reference(session, reference)
     documents, gold, verdicts = load_shared(session, runs, reference)
     scored = run_data.AnnotationArrays(documents, gold, verdicts[0])
@@ -96,13 +97,21 @@ def _name_in_sentence(run: RunRow) -> str:
 
 
 def label_key(codebook: Codebook) -> tuple[str, ...]:
-    """Return kind, labels and order: only runs with the same ones can be compared."""
-    return (codebook.kind, *(label.id for label in codebook.labels))
+    """Return kind, labels, order and scales: only runs with the same ones can be compared."""
+    return (codebook.kind, *(label.id for label in codebook.labels), *map(str, codebook.scales))
 
 
 def are_comparable(first: Codebook, second: Codebook) -> bool:
     """Return True if runs of two codebooks can be compared."""
     return label_key(first) == label_key(second)
+
+
+def _difference(first: Codebook, second: Codebook) -> str:
+    """Return why runs of two codebooks cannot be compared: "different labels"."""
+    ids = [[label.id for label in codebook.labels] for codebook in (first, second)]
+    if first.kind != second.kind or {*ids[0]} != {*ids[1]}:
+        return "different labels"
+    return "different scales" if ids[0] == ids[1] else "the same labels in another order"
 
 
 def load_shared(
@@ -275,8 +284,9 @@ def comparison_report(
 
 def _pair_json(session: ProjectSession, comparison: Comparison, index: int, reference: Reference) -> dict[str, Any]:
     pair = comparison.pairs[index]
-    runs = [comparison.columns[0].run, comparison.columns[index + 1].run]
-    documents, gold, (first_verdicts, second_verdicts) = load_shared(session, runs, reference)
+    runs = [column.run for column in comparison.columns]
+    documents, gold, verdicts = load_shared(session, runs, reference)
+    first_verdicts, second_verdicts = verdicts[0], verdicts[index + 1]
     complete = ~np.isnan(first_verdicts).any(axis=1) & ~np.isnan(second_verdicts).any(axis=1)
     same = int((first_verdicts[complete] == second_verdicts[complete]).all(axis=1).sum())
     result: dict[str, Any] = {

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from core.codebook import Codebook, Kind, Label
+from core.codebook import Codebook, Kind, Label, Scale
 from core.documents import Document
+from core.errors import UsageError
 from core.runs import RunDetails
 from core.services.evaluation import compare
 from core.services.evaluation.compare import comparison_report
@@ -134,6 +135,32 @@ def test_outcomes_of_three_runs_use_the_documents_of_the_scores(project):
         assert sum(compare.outcomes(compared, pair).counts.values()) == pair.scores.n == 8
     listed = comparison_report(session, runs)["pairs"][0]["outcomes"]["documents"]
     assert listed == {"corrected": [], "regressed": ["d1", "d4"], "mixed": []}, "without d3, which the third left open"
+
+
+def test_pairs_of_three_runs_have_the_documents_of_all(project):
+    gold = {f"d{n}": "a" if n % 2 else "b" for n in range(10)}
+    session, runs = session_with_runs(project, gold, {}, {"d1": "b", "d9": "b"})
+    short = project.store.runs.create(make_settings(sample_world.CODEBOOK), list(gold)[:6]).run_id
+    store_debates(store_debate(project, short, id, {"judge": both(gold[id])}, both(gold[id])) for id in list(gold)[:6])
+    first, second = comparison_report(session, [*runs, short])["pairs"]
+    assert [first[key] for key in ("documents", "shared", "same", "n")] == [6, 6, 5, 6]
+    assert [second[key] for key in ("documents", "shared", "same", "n")] == [6, 6, 6, 6]
+
+
+def test_runs_on_other_scales_or_with_labels_in_another_order_are_not_compared(project):
+    labels = (Label(name="Clarity", id="c"), Label(name="Depth", id="d"))
+    ratings = Codebook(kind="rating", labels=labels, scale=Scale(min=1, max=5))
+    project.store.documents.add([Document("d", {"text": "t"})])
+
+    def different(codebook: Codebook) -> str:
+        runs = [project.store.runs.create(make_settings(book), ["d"]).run_id for book in (ratings, codebook)]
+        with pytest.raises(UsageError) as raised:
+            compare.comparison(sample_world.session_on(project), runs)
+        return raised.value.message.partition(" have ")[2]
+
+    assert different(ratings.model_copy(update={"scale": Scale(min=1, max=10)})) == "different scales."
+    assert different(ratings.model_copy(update={"labels": labels[::-1]})) == "the same labels in another order."
+    assert different(ratings.model_copy(update={"labels": labels[:1]})) == "different labels."
 
 
 def test_clear_difference_is_better_in_interval_test_and_sentence(project):
