@@ -101,8 +101,9 @@ def of_documents(
 @cached_scores
 def on_item(session: ProjectSession, run: RunRow, item: str, reference: Reference = "gold") -> Coverage:
     """Return the coverage of a chart of one item: documents with a reference and a verdict on this item."""
-    loaded, column = run_data.verdict_arrays(session, run, reference), run.settings.codebook.items.index(item)
-    return of_documents(session, run, reference, ~np.isnan(loaded.reference[:, column] + loaded.verdicts[:, column]))
+    references, verdicts = run_data.paired_arrays(session, run, VERDICT, reference)
+    column = run.settings.codebook.items.index(item)
+    return of_documents(session, run, reference, ~np.isnan(references[:, column] + verdicts[:, column]))
 
 
 @cached_scores

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from core.documents import Reference
+from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.document_samples import fixed_sample
@@ -175,7 +175,7 @@ def _outcomes(session: ProjectSession, run: RunRow, label_id: str, reference: Re
         raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
     column = 0 if codebook.kind == "choice" else label_index
     rows = [run, *(row for row in repeated_runs.siblings(session, run) if row.run_id != run.run_id)]
-    gold, predicted = repeated_runs.aligned([run_data.verdict_arrays(session, row, reference) for row in rows])
+    gold, predicted = repeated_runs.aligned([_scored(session, row, reference) for row in rows])
     true = gold[:, column]
     present = {"multilabel": 1.0, "choice": float(label_index), "rating": np.nan}[codebook.kind]
     by_iteration = [_sides(true, grid[:, column], present) for grid in predicted]
@@ -190,6 +190,13 @@ def _outcomes(session: ProjectSession, run: RunRow, label_id: str, reference: Re
         },
         iterations=len(by_iteration),
     )
+
+
+def _scored(session: ProjectSession, run: RunRow, reference: Reference) -> run_data.AnnotationArrays:
+    """Return the reference and the verdicts of a run, these only on the cells that are scored."""
+    true, predicted = run_data.paired_arrays(session, run, VERDICT, reference)
+    loaded = run_data.verdict_arrays(session, run, reference)
+    return replace(loaded, verdicts=np.where(np.isnan(true), np.nan, predicted))
 
 
 def _sides(true: run_data.Grid, predicted: run_data.Grid, present: float) -> dict[Side, Mask]:

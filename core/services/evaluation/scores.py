@@ -6,6 +6,7 @@ The metrics are in ``core.stats.metrics.METRICS``; ``core.stats.scoring`` comput
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, Self
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from core.codebook import Codebook
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
+from core.export.export_row import nearest_point
 from core.formatting import format_count
 from core.runs import RoleModel, RunRow, total_cost
 from core.services.evaluation import coverage, latent_truth, run_data
@@ -407,14 +409,13 @@ def rating_confusion(
     codebook = run.settings.codebook
     if codebook.kind != "rating":
         raise UsageError(f"{run.run_id} does not have ratings.", "Use the confusion matrix of its labels.")
-    loaded = run_data.verdict_arrays(session, run, reference)
     column = codebook.items.index(dimension)
-    true, predicted = loaded.reference[:, column], loaded.verdicts[:, column]
+    true, predicted = (values[:, column] for values in run_data.paired_arrays(session, run, VERDICT, reference))
     compared = ~np.isnan(true) & ~np.isnan(predicted)
+    pairs = zip(true[compared].tolist(), predicted[compared].tolist(), strict=True)
+    counts = Counter((nearest_point(rating), nearest_point(other)) for rating, other in pairs)
     points = codebook.scale_of(dimension).points
-    edges = np.arange(points.start, points.stop + 1) - 0.5
-    counts, _, _ = np.histogram2d(np.rint(true[compared]), np.rint(predicted[compared]), bins=(edges, edges))
-    return tuple(map(tuple, counts.astype(int).tolist()))
+    return tuple(tuple(counts[rating, other] for other in points) for rating in points)
 
 
 @cached_until_commit

@@ -51,11 +51,14 @@ def test_coverage_depends_on_the_reference(session, run):
     assert result.describe("reviewed@Ann").endswith("8 without a review by Ann")
 
 
-def test_coverage_of_one_label_includes_partly_unresolved_documents(session, run):
-    # d4 is unresolved on Alpha and resolved on Beta.
-    counted = {label: error_analysis.of_label(session, run, label).counted for label in ("a", "b")}
-    assert counted["a"] == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
-    assert counted["b"] == Coverage(5, {"failed": 1, "waiting": 1, "no_reference": 1})
+def test_coverage_of_one_label_is_that_of_its_scores(session, run):
+    # d4 is unresolved on Alpha and resolved on Beta, and counts for neither.
+    labels = scores.evaluate(session, run).scores.labels
+    for label, name in (("a", "Alpha"), ("b", "Beta")):
+        errors = error_analysis.of_label(session, run, label)
+        expected = Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
+        assert errors.counted == coverage.on_item(session, run, label) == expected
+        assert errors.judged == labels[name].n == 4
 
 
 def test_coverage_of_a_debate_matches_its_flip_table(session, run):

@@ -8,6 +8,7 @@ import io
 import re
 from itertools import product
 
+import numpy as np
 import pytest
 from markupsafe import escape
 
@@ -30,7 +31,7 @@ from core.store.project import Project
 from tests.core.services import sample_world
 from tests.core.services.sample_world import report as report_of
 from tests.core.services.sessions import decide
-from tests.core.store.helpers import ROLE_MODEL, count_cells, fill_randomly, make_settings, store_debate
+from tests.core.store.helpers import ROLE_MODEL, count_cells, fill_randomly, make_settings, store_debate, store_debates
 
 
 def test_report_is_the_headless_contract(session, run_id):
@@ -431,6 +432,22 @@ def test_confusion_matrix_has_the_points_of_the_dimensions_own_scale(project):
     assert scores.rating_confusion(session, done, "c") == ((0, 0, 1), (0, 0, 0), (0, 0, 0))
     matrix = scores.rating_confusion(session, done, "o")
     assert (len(matrix), matrix[4][3]) == (5, 1)
+
+
+def test_confusion_matrix_of_ratings_counts_the_scored_documents_and_rounds_halves_up(project):
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"), Label(name="Overall", id="o")))
+    gold = {"ann": {"c": 2, "o": 4}, "ben": {"c": 3, "o": 5}}
+    project.store.documents.add([Document(id, {"text": "t"}, gold=gold) for id in ("d", "e")])
+    run = project.store.runs.create(make_settings(codebook), ["d", "e"])
+    read, partly_read = {"c": 2.5, "o": 1}, {"c": 1, "o": None}
+    store_debates(
+        store_debate(project, run.run_id, id, {"judge": values}, values)
+        for id, values in (("d", read), ("e", partly_read))
+    )
+    session, done = sample_world.session_on(project), project.store.runs.get(run.run_id)
+    assert scores.evaluate(session, done).scores.labels["Clarity"].n == 1
+    points = {item: np.argwhere(scores.rating_confusion(session, done, item)).tolist() for item in codebook.items}
+    assert points == {"c": [[2, 2]], "o": [[4, 0]]}, "2.5 is 3, 4.5 is 5"
 
 
 def test_ratings_are_scored_against_the_mean_of_several_raters(project):
