@@ -38,15 +38,15 @@ def test_report_is_the_headless_contract(session, run_id):
     # Scored: d0 to d3. Excluded although they have gold: d4 (unresolved), d6 (failed), d7 (not debated).
     # Alpha: d0 TP, d1 FN, d2 FP, d3 TN. Beta: d1 and d2 TP, d0 and d3 TN.
     report = report_of(session, run_id)
-    assert {name: report[name] for name in ("run_id", "protocol", "roles", "n", "excluded", "macro", "micro")} == {
+    assert {name: report[name] for name in ("run_id", "protocol", "roles", "n", "excluded")} == {
         "run_id": run_id,
         "protocol": "ecj",
         "roles": {"extractor": "builtin/lexical", "critic": "builtin/lexical", "judge": "builtin/lexical"},
         "n": 4,
         "excluded": 3,
-        "macro": {"precision": 0.75, "recall": 0.75, "f1": 0.75},
-        "micro": {"precision": 0.75, "recall": 0.75, "f1": 0.75},
     }
+    for average in ("macro", "micro"):
+        assert {"precision": 0.75, "recall": 0.75, "f1": 0.75}.items() <= report[average].items()
     alpha = {"n": 4, "tp": 1, "fp": 1, "fn": 1, "tn": 1, "accuracy": 0.5, "precision": 0.5, "recall": 0.5, "f1": 0.5}
     beta = {"n": 4, "tp": 2, "fp": 0, "fn": 0, "tn": 2, "accuracy": 1.0, "precision": 1.0, "recall": 1.0, "f1": 1.0}
     assert report["labels"] == {"Alpha": alpha, "Beta": beta}
@@ -281,7 +281,7 @@ def test_scores_without_verdicts_are_none(project):
     session = sample_world.session_on(project)
     report = report_of(session, run.run_id)
     assert (report["n"], report["excluded"]) == (0, 1)
-    assert report["macro"] == {"precision": None, "recall": None, "f1": None}
+    assert {"precision": None, "recall": None, "f1": None}.items() <= report["macro"].items()
     debate = debate_effect(session, run)
     assert debate.flip_table is None
     assert summary(debate) == ()
@@ -498,7 +498,8 @@ def test_tied_raters_of_a_choice_give_no_reference(project):
 
 def test_table_of_scores_has_a_row_per_label_and_average(session, run_id):
     lines = to_table(scores.evaluate(session, session.run(run_id))).removeprefix("\ufeff").splitlines()
-    assert lines[0].startswith("name,n,tp,fp,fn,tn,accuracy,precision,recall,f1,mcc,kappa,ac1,alpha,kl,accuracy_low")
+    assert lines[0].startswith("name,n,tp,fp,fn,tn,accuracy,precision,recall,f1,")
+    assert {"mcc", "kappa", "ac1", "alpha", "kl", "accuracy_low"} <= set(lines[0].split(","))
     assert [",".join(line.split(",")[:10]) for line in lines[1:]] == [
         "Alpha,4,1,1,1,1,0.5,0.5,0.5,0.5",
         "Beta,4,2,0,0,2,1.0,1.0,1.0,1.0",
