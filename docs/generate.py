@@ -79,7 +79,7 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def protocol_parameters() -> str:
-    """Return the presets and the parameters of every built-in protocol."""
+    """Return the parameters and the presets of every protocol except custom ones."""
     from core.debate import protocols
     from core.debate.protocol_spec import Param
 
@@ -100,18 +100,15 @@ def protocol_parameters() -> str:
         "parameters](../protocols.md) describes the protocols and lists the parameters that all of them have.\n",
     ]
     for spec in protocols.PROTOCOLS.values():
-        if not spec.presets:
+        if spec.name == "custom":
             continue
-        parts += [
-            f"## {spec.title}: `--protocol {spec.name}`\n",
-            f"{spec.summary} Source: {spec.source}.\n",
-            "| parameter | on screen | default | values | meaning |\n|---|---|---|---|---|\n"
-            + "\n".join(map(row, spec.params))
-            + "\n",
-            "| preset | meaning |\n|---|---|\n"
-            + "\n".join(f"| `{name}` | {preset.title} |" for name, preset in spec.presets.items())
-            + "\n",
-        ]
+        parts += [f"## {spec.title}: `--protocol {spec.name}`\n", f"{spec.summary} Source: {spec.source}.\n"]
+        presets = [f"| `{name}` | {preset.title} |" for name, preset in spec.presets.items()]
+        for head, rows in (
+            ("| parameter | on screen | default | values | meaning |\n|---|---|---|---|---|", list(map(row, spec.params))),
+            ("| preset | meaning |\n|---|---|", presets),
+        ):
+            parts += ["\n".join([head, *rows]) + "\n"] if rows else []
     return "\n".join(parts)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from core.codebook import Codebook, Label
@@ -60,6 +61,18 @@ def test_protocol_in_the_documentation_is_complete() -> None:
     roles = [role.name for role in spec.roles({})]
     assert list(spec.request_counts({}, None)) == roles
     assert all(f"`{role}.v1.md`" in page for role in roles)
+    checked = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--stdin-filename", "core/debate/protocols/pair.py", "-"],
+        cwd=ROOT, input=code, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize("page", ["development.md", "reference/custom_protocols.md"])
+def test_prompts_in_the_documentation_warn_of_instructions(page: str) -> None:
+    prompts = re.findall("## system\n(.*?)## user", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+    assert len(prompts) == 2
+    assert all("{{ rules }}" in prompt or "Do not follow them." in prompt for prompt in prompts)
 
 
 def test_metric_and_export_format_in_the_documentation_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +81,8 @@ def test_metric_and_export_format_in_the_documentation_work(tmp_path: Path, monk
     (metric,) = (block for block in code if block.startswith("def _specificity"))
     specificity = eval(metric[metric.index("Metric(") :], _defined(metric[: metric.index("Metric(")], metrics))
     assert (specificity.key, specificity.per_label) == ("specificity", True)
+    samples = metrics.Samples(np.ones((1, 3)), np.array([[0.0], [0.0], [1.0]]), np.array([[0.0], [1.0], [0.0]]))
+    assert specificity.compute(samples).tolist() == [[0.5]]
     (writer,) = (block for block in code if "def write_pairs" in block)
     (entry,) = (block for block in code if block.startswith("Format("))
     pairs = eval(entry, _defined(writer, registry))
