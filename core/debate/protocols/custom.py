@@ -273,8 +273,8 @@ def _problems(definition: ProtocolDefinition) -> Iterator[tuple[_Location, str, 
         if not _ROLE_NAME.match(name) or family(name) != name or name in _RESERVED_NAMES:
             yield (
                 ("roles", name),
-                f"'{name}' cannot be a role: a name has small letters and underscores and does not end in an underscore "
-                "and a single letter; 'verdict', 'gold' and a few others are reserved",
+                f"'{name}' cannot be a role: a name has small letters and underscores and does not end in an "
+                "underscore and a single letter; 'verdict', 'gold' and a few others are reserved",
                 0,
             )
         for finding in check(role.prompt, (*VARIABLES, *prompts.BLOCKS), needed=("document",)):
