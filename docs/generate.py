@@ -103,12 +103,12 @@ def protocol_parameters() -> str:
         if spec.name == "custom":
             continue
         parts += [f"## {spec.title}: `--protocol {spec.name}`\n", f"{spec.summary} Source: {spec.source}.\n"]
-        presets = [f"| `{name}` | {preset.title} |" for name, preset in spec.presets.items()]
-        for head, rows in (
-            ("| parameter | on screen | default | values | meaning |\n|---|---|---|---|---|", list(map(row, spec.params))),
-            ("| preset | meaning |\n|---|---|", presets),
-        ):
-            parts += ["\n".join([head, *rows]) + "\n"] if rows else []
+        if spec.params:
+            head = "| parameter | on screen | default | values | meaning |\n|---|---|---|---|---|"
+            parts.append("\n".join([head, *map(row, spec.params)]) + "\n")
+        if spec.presets:
+            rows = (f"| `{name}` | {preset.title} |" for name, preset in spec.presets.items())
+            parts.append("\n".join(["| preset | meaning |\n|---|---|", *rows]) + "\n")
     return "\n".join(parts)
 
 
