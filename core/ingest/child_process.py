@@ -15,6 +15,7 @@ import importlib
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -188,23 +189,26 @@ def _setting(variable: str, default: float) -> float:
 
 @contextlib.contextmanager
 def _file(source: BinaryIO | bytes) -> Iterator[IO[bytes]]:
-    if not isinstance(source, bytes):
-        try:
-            source.fileno()
-        except OSError:  # an upload in memory
-            source = source.read()
-        else:
-            yield source
-            return
-    with _temporary_file(source) as file:
+    if isinstance(source, bytes):
+        source = io.BytesIO(source)
+    try:
+        source.fileno()
+    except OSError:  # an upload in memory
+        is_file = False
+    else:
+        is_file = source.seekable()  # a pipe is not
+    if is_file:
+        yield source
+        return
+    with _temporary_copy(source) as file:
         yield file
 
 
-def _temporary_file(content: bytes) -> IO[bytes]:
-    """Return an open temporary file with this content. Raises InputError if the disk is full."""
+def _temporary_copy(source: BinaryIO) -> IO[bytes]:
+    """Return an open temporary file with the content of the source. Raises InputError if the disk is full."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     try:
-        file.write(content)
+        shutil.copyfileobj(source, file)
         file.flush()
     except OSError as error:
         with contextlib.suppress(OSError):  # it writes what is left

@@ -303,6 +303,18 @@ def test_link_to_an_endless_device_is_refused(tmp_path: Path, name: str) -> None
         read_text_file(path, name) if name.endswith(("txt", "pdf")) else read_table(path, name=name)
 
 
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
+def test_pipe_is_read() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"text\nThe staff were kind.\n")
+    os.close(writer)
+    try:
+        table = read_table(Path(f"/dev/fd/{reader}"), name=str(reader))
+    finally:
+        os.close(reader)
+    assert table.column("text") == ("The staff were kind.",)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_full_folder_for_temporary_files_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_process.tempfile, "TemporaryFile", lambda: io.BufferedWriter(io.FileIO("/dev/full", "w")))
