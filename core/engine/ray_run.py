@@ -53,6 +53,7 @@ class RayEngine(ReplayingEngine):
         self._connections = [
             connection for name, connection in models.connections.items() if name in used and name != BUILTIN
         ]
+        self._limits = {name: limits for name, limits in models.own_limits.items() if name in used}
         self._prices = models.prices.user_prices
         self._folder = folder
         self._reader = ReplyLogReader(folder / "replies")
@@ -105,6 +106,7 @@ class RayEngine(ReplayingEngine):
             "settings": self.settings.model_dump(mode="json"),
             "retry": self.retries,
             "connections": [connection.model_dump(mode="json") for connection in self._connections],
+            "limits": {name: limits.model_dump(mode="json") for name, limits in self._limits.items()},
             "prices": {spec: price.model_dump(mode="json") for spec, price in self._prices.items()},
             "address": engine.ray_address,
             "workers": engine.ray_workers or os.cpu_count() or 1,

@@ -25,7 +25,7 @@ from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine
 from core.files import atomic_write
-from core.llm.connections import Connection
+from core.llm.connections import Connection, Limits
 from core.llm.models import ModelLibrary
 from core.llm.prices import Price
 from core.runs import NOT_STOPPED, RunRow, RunSettings, State, StopReason
@@ -63,23 +63,30 @@ class _WorkerSink:
 
 
 class DebateWorker:
-    """A worker, created once in each process and called with one block of the table after another."""
+    """A worker, created once in each process and called with one block of the table after another.
+
+    Its concurrency and its rate limits are its share of those of the run. Each block begins with unused rates.
+    """
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
         job = orjson.loads((self._folder / "job.json").read_bytes())
         settings = RunSettings.model_validate(job["settings"])
-        slots = max(1, math.ceil(settings.concurrency / job["workers"]))
+        workers, handling = int(job["workers"]), settings.handling
+        slots = max(1, math.ceil(settings.concurrency / workers))
+        rates = {name: getattr(handling, name) for name in ("requests_per_minute", "tokens_per_minute")}
+        share = handling.model_copy(update=Limits(**rates).divided(workers).model_dump(include=set(rates)))
         self._run = RunRow(
             run_id=job["run_id"],
             experiment_id=job["run_id"],
-            settings=settings.model_copy(update={"concurrency": slots}),
+            settings=settings.model_copy(update={"concurrency": slots, "handling": share}),
             state="running",
             created_at=0.0,
             documents=0,
         )
         self._retry = int(job["retry"])
         self._connections = [Connection.model_validate(fields) for fields in job["connections"]]
+        self._limits = {name: Limits.model_validate(limits).divided(workers) for name, limits in job["limits"].items()}
         self._prices = {spec: Price.model_validate(fields) for spec, fields in job["prices"].items()}
         self._store = FolderReplyStore(self._folder / "replies")
 
@@ -114,6 +121,7 @@ class DebateWorker:
 
         sink = _WorkerSink(self._folder / ATTEMPTS)
         models = ModelLibrary(self._connections)
+        models.own_limits |= self._limits
         models.prices.user_prices |= self._prices
         dependencies = Dependencies(load, models, self._store, sink, lambda _event: None, precedents)
         run = self._run.model_copy(update={"documents": len(documents)})

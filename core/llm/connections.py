@@ -181,6 +181,10 @@ class Limits(_Frozen):
             at_once=_tighter(self.at_once, other.at_once),
         )
 
+    def divided(self, parts: int) -> Limits:
+        """Return the share of each of so many workers, at least 1 of each limit."""
+        return Limits(**{name: max(1, limit // parts) for name, limit in self if limit is not None})
+
     @property
     def empty(self) -> bool:
         """True if there are no limits."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import orjson
 import pytest
 
 from core.engine import ray_run
 from core.engine.event_loop import start_python
 from core.engine.interfaces import Dependencies
 from core.engine.ray_run import RayEngine
+from core.llm.connections import Limits
 from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, StopReason
 from tests.core.engine.fakes import World, settings
@@ -34,7 +36,15 @@ def engine(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ray
     monkeypatch.setattr(ray_run, "start_python", start_job)
     dependencies = Dependencies(world.load, world, world, world, world.events.append)
     work = world.work(settings(engine=EngineSettings(name="ray")))
-    return RayEngine(work, dependencies, ModelLibrary([]), tmp_path)
+    models = ModelLibrary([])
+    models.own_limits["fake"] = Limits(requests_per_minute=60)
+    return RayEngine(work, dependencies, models, tmp_path)
+
+
+def test_job_has_the_limits_of_its_connections(engine: RayEngine, tmp_path: Path) -> None:
+    asyncio.run(engine._prepare([]))
+    limits = orjson.loads((tmp_path / "job.json").read_bytes())["limits"]
+    assert limits["fake"]["requests_per_minute"] == 60
 
 
 @pytest.mark.parametrize("end", ["pause", "stop"])

@@ -25,11 +25,12 @@ from core.engine.ray_worker import (
     take_attempts,
     write_attempt,
 )
-from core.llm.connections import Connection
+from core.llm.connections import Connection, Limits
 from core.llm.models import ModelLibrary
 from core.llm.prices import Price
-from core.runs import RoleModel
+from core.runs import Handling, RoleModel
 from core.services.runs import planning
+from tests.core.engine.fakes import settings as fake_settings
 from tests.servers.running import mock_llm
 
 
@@ -46,6 +47,7 @@ def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: 
             "settings": settings.model_dump(mode="json"),
             "retry": 0,
             "connections": [connection.model_dump(mode="json")],
+            "limits": {},
             "prices": {"m/mock": Price(prompt=1, completion=1).model_dump(mode="json")},
             "workers": 1,
         }
@@ -60,6 +62,25 @@ def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: 
     assert {attempt.run_id for attempt in attempts} == {"r0001"}
     assert {attempt.document_id for attempt in attempts} <= set(ids)
     assert sum(attempt.cost_usd or 0.0 for attempt in attempts) > 0, "the provider billed them"
+
+
+def test_each_worker_keeps_its_share_of_the_limits(tmp_path: Path) -> None:
+    (tmp_path / "replies").mkdir()
+    run_settings = fake_settings(concurrency=10, handling=Handling(requests_per_minute=100, silence=7))
+    job = {
+        "run_id": "r0001",
+        "settings": run_settings.model_dump(mode="json"),
+        "retry": 0,
+        "connections": [],
+        "limits": {"fake": Limits(tokens_per_minute=1000, at_once=2).model_dump(mode="json")},
+        "prices": {},
+        "workers": 4,
+    }
+    (tmp_path / "job.json").write_bytes(orjson.dumps(job))
+    worker = DebateWorker(str(tmp_path))
+    assert worker._run.settings.concurrency == 3
+    assert worker._run.settings.handling == Handling(requests_per_minute=25, silence=7)
+    assert worker._limits == {"fake": Limits(tokens_per_minute=250, at_once=1)}
 
 
 REPLY = Reply(
