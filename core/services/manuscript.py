@@ -360,17 +360,19 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
         return "", ""
     codebook = run.settings.codebook
     status = plan.plan_status(session, run, current)
+    is_better, points = current.claim == "better", f"{100 * current.points:g} points"
+    stop = f"one run was better, or neither could be by {points}" if is_better else "it was narrow enough"
     method = {
         "share": "The interval is always-valid (an asymptotic confidence sequence, Waudby-Smith et al., 2024), so that "
-        "the review could stop as soon as it was narrow enough.",
+        f"the review could stop as soon as {stop}.",
         "f1": "The result was computed once, after the planned number of reviews.",
         "error": "Levels of certainty were tested once, after the planned number of reviews, in a fixed sequence with "
         "exact binomial tests on documents drawn with equal probabilities (Angelopoulos et al., 2021).",
     }["share" if current.claim in ("correct", "better") else current.claim]
+    expected = "" if is_better else f" at an expected error of {format_percent(current.expected)}"
     planned = (
         f"Before the review, the claim was fixed: {plan.describe_claim(codebook, current)}; "
-        f"{format_count(current.reviews, 'review')} were planned at an expected error of "
-        f"{format_percent(current.expected)}, and {status.drawn:,} were used. {method}"
+        f"{format_count(current.reviews, 'review')} were planned{expected}, and {status.drawn:,} were used. {method}"
     )
     return planned, plan.describe_result(codebook, status)
 
@@ -417,7 +419,7 @@ def _results(report: EvaluationReport, view: str) -> Iterable[Table]:
     yield Table(
         (item.capitalize(), "n", *names),
         tuple((name, f"{report.scores.labels[name].n:,}", *row) for name, row in cells.items()),
-        f"Scores of each {item} against {reference}, with 95% intervals; n: documents with the reference",
+        f"Scores of each {item} against {reference}, with 95% intervals; n: documents with the reference and a verdict",
         view,
     )
 
@@ -558,6 +560,7 @@ def html_table(block: Table, base: str = "", *, css: str = "") -> str:
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "[": "{[}", "]": "{]}", "*": "{*}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
 }  # fmt: skip
 """LaTeX of special characters. Brackets and asterisks after the end of a row would be options of the line break."""
 

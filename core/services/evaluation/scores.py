@@ -292,16 +292,16 @@ def json_data(value: Any) -> Any:
 def _several_raters(
     session: ProjectSession, run: RunRow, annotator: str, design: Design, *, intervals: bool
 ) -> dict[str, Any]:
-    """Return the fields of a report on gold by several raters; empty for one rater."""
-    raters = session.store.annotations.raters()
-    if len(raters) < 2:
-        return {}
+    """Return the fields of a report on gold by several raters of the run's documents; empty for one rater."""
     codebook, documents = run.settings.codebook, run_data.verdict_arrays(session, run).documents
-    sources = {name: str(AnnotationSource("gold", name)) for name in raters}
-    golds = {
+    sources = {name: str(AnnotationSource("gold", name)) for name in session.store.annotations.raters()}
+    loaded = {
         name: run_data.load_reference(session.store, run.run_id, codebook, documents, source)
         for name, source in sources.items()
     }
+    golds = {name: gold for name, gold in loaded.items() if not np.isnan(gold).all()}
+    if len(golds) < 2:
+        return {}
 
     def against(gold: run_data.Grid) -> Scores:
         grids = run_data.paired_with(session, run, annotator, gold)

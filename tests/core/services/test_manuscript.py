@@ -98,7 +98,11 @@ def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
     )
     session.store.codebooks.save(book)
     run = annotate(session)
-    reference = str(manuscript.build(session, run).sections["Methods"][1])
+    session.store.documents.add([Document("later", {"text": "the bath"}, gold={"cy": {"label": ids[0]}})])
+    paper = manuscript.build(session, run)
+    reference, table = str(paper.sections["Methods"][1]), paper.sections["Results"][1]
+    assert isinstance(table, manuscript.Table)
+    assert table.caption.endswith("n: documents with the reference and a verdict")
     agreement = evaluate(session, run).agreement["label"].value
     workspace.close()
     assert reference.startswith("The reference is gold, the majority of ann and ben (n = ")
@@ -230,6 +234,15 @@ def test_methods_state_how_reviewed_documents_were_selected(tmp_path: Path) -> N
         assert "korn1998" not in paper.bibliography
 
 
+def test_methods_state_when_a_comparison_of_runs_could_stop(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=20) as (_, session):
+        run, other = annotate(session), annotate(session, "single")
+        plan.save_plan(session, run, ReviewPlan("better", "", 0.1, 0, 12, other=other.run_id))
+        (claim,) = (str(block) for block in manuscript.build(session, run).sections["Methods"] if "claim" in str(block))
+    assert "12 reviews were planned, and 0 were used." in claim
+    assert claim.endswith("could stop as soon as one run was better, or neither could be by 10 points.")
+
+
 def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     built = manuscript.build(session, run, "reviewed")
@@ -243,7 +256,7 @@ def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSessi
     assert all(len(row.split(" | ")) == 2 for row in re.findall(r"^\| Macro .*$", markdown, re.M))
     latex = manuscript.write(built, "latex")
     assert r"Clean \& tidy" in latex
-    assert r"100\% <clean>" in latex
+    assert r"100\% \textless{}clean\textgreater{}" in latex
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 4
     assert r"\nocite{moot,maada_ecj,wilson1927,desraj1956,farquhar2021,deville1992,korn1998,waudbysmith2024}" in latex
 
@@ -301,6 +314,7 @@ def test_names_are_escaped_in_latex() -> None:
     assert "\\input{/etc/passwd}" in listing, "a listing shows text verbatim"
     lines = re.split(r"[\r\n]+", before + after)
     assert not [line for line in lines if "\\input" in line and not line.startswith("%")]
+    assert r"a \textbar{} b" in text
     assert not re.search(r"\\\\\s*[\[*]", text), "no cell can become the optional argument of a preceding line break"
 
 
