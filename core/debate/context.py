@@ -278,9 +278,10 @@ def ask_with_retry(
         second_replies = yield tuple(_retry(sent[i], replies[i], problems[i], template) for i in retried)
         for index, reply in zip(retried, second_replies, strict=True):
             first = replies[index]
+            is_usable = not problems[index] and bool(without_reasoning(first.text).strip())
             if problems[index] and first.reading.values:
                 replies[index] = _merge(first, reply) if reply.readable else first
-            elif problems[index] or (reply.error is None and not problem_of(sent[index], reply)):
+            elif not is_usable or (reply.error is None and not problem_of(sent[index], reply)):
                 replies[index] = reply
     return tuple(replies)
 

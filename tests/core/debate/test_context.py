@@ -59,6 +59,18 @@ def test_readable_cut_reply_is_used_if_the_retry_fails(kind: str) -> None:
     assert reply.text == cut.text
 
 
+@pytest.mark.parametrize("text", ["", "<think>Long."])
+def test_cut_reply_without_text_is_not_used_if_the_retry_fails(text: str) -> None:
+    context = context_of(SINGLE)
+    steps = context.ask_all((context.request("annotator"),))
+    next(steps)
+    steps.send((Reply(text, finish_reason="length"),))
+    failed = Reply(error=ReplyError("length limit", "boom"))
+    with pytest.raises(StopIteration) as end:
+        steps.send((failed,))
+    assert end.value.value == (failed,)
+
+
 def test_unreadable_reply_is_retried_once_naming_the_unread_words() -> None:
     sent, reply = request_decision(
         Reply("Final Decision: Service, Sauna"), Reply(decision_text("multilabel", "Service"))
