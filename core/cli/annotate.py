@@ -18,7 +18,7 @@ from core.debate.turns import RunStatus
 from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
-from core.formatting import format_count, join_names, plural
+from core.formatting import as_sentence, format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings
 from core.services import few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
@@ -41,7 +41,6 @@ from core.services.data.importing import (
     with_stored_ids,
 )
 from core.services.evaluation import ambiguity, report
-from core.services.models import Price
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning, rerun
 from core.services.runs.cost_estimate import adaptive_savings, context_overflows, describe_truncation, longest_document
@@ -431,8 +430,8 @@ def with_status(row: RunRow, status: RunStatus) -> RunRow:
 
 def _print_stop(status: RunStatus) -> None:
     reason = f": {status.message}" if status.message else ""
-    end = "" if reason.endswith((".", "?", "!")) else "."
-    console.print_message(f"{status.run_id} is {status.state}{reason}{end} Resume with --resume {status.run_id}")
+    sentence = as_sentence(f"{status.run_id} is {status.state}{reason}")
+    console.print_message(f"{sentence} Resume with --resume {status.run_id}")
 
 
 def _exit_code(rows: tuple[RunRow, ...]) -> int:
@@ -483,7 +482,7 @@ SEED = click.IntRange(-(2**53), 2**53)
 @console.connection_option
 @console.pairs_option("--param", "params", "KEY=VALUE", "Parameter, e.g. max_tokens=512.")
 @console.pairs_option("--prompt", "prompts", "ROLE=FILE", "Prompt template for a role.")
-@console.pairs_option("--price", "prices", "SPEC=IN/OUT", "Dollars per million prompt and reply tokens.")
+@console.price_option
 @click.option("--iterations", type=click.IntRange(1, 1000), default=1, help="Number of repeated runs.")
 @click.option("--concurrency", type=click.IntRange(1, 4096), default=8, help="Maximum number of calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Annotate only the first N documents.")
@@ -509,12 +508,10 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
 
     The rows of several files are put together, with the column file for the name of each row's file.
     """
-    with console.open_workspace(options["connections"]) as workspace:
+    with console.open_workspace(options["connections"], options["prices"]) as workspace:
         path = project or options["inputs"][0].with_suffix(".duckdb")
         if project is None:
             console.print_message(f"the project is {path}")
-        for spec, price in options["prices"].items():
-            workspace.models.prices.user_prices[spec] = Price.parse(price)
         import_options = {field.name: options[field.name] for field in fields(ImportOptions) if field.name in options}
         source = ImportOptions(options["inputs"], **import_options)
         if resume and options["extend"]:
@@ -548,6 +545,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
 @console.pairs_option(
     "--param", "params", "KEY=VALUE", "Sampling parameter of the roles given by --role, e.g. temperature=0."
 )
+@console.price_option
 @click.option("--concurrency", type=click.IntRange(1, 4096), help="Maximum number of calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Rerun only the first N documents.")
 @console.budget_option
@@ -559,7 +557,7 @@ def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> Non
     Replies to unchanged requests are reused without cost. With another judge, for example, only the judge is paid. The
     JSON is that of annotate; cached_calls counts the reused replies.
     """
-    with console.open_workspace(options["connections"]) as workspace:
+    with console.open_workspace(options["connections"], options["prices"]) as workspace:
         outcome = rerun_run(workspace, project, run, options)
     if as_json:
         console.print_json(outcome.result)

@@ -153,6 +153,7 @@ def pairs_option(flag: str, name: str, metavar: str, help: str) -> Callable[[Any
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object as the last line of stdout.")
 connection_option = pairs_option("--connection", "connections", "NAME=URL", "Add a server by name.")
+price_option = pairs_option("--price", "prices", "SPEC=IN/OUT", "Dollars per million prompt and reply tokens.")
 reference_option = click.option(
     "--reference", default="gold",
     help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE] or latent.",
@@ -284,18 +285,23 @@ def given_options() -> set[str]:
 
 
 @contextmanager
-def open_workspace(connections: Mapping[str, str] | None = None) -> Iterator[Any]:
-    """Open a workspace with these connections and close it at the end.
+def open_workspace(
+    connections: Mapping[str, str] | None = None, prices: Mapping[str, str] | None = None
+) -> Iterator[Any]:
+    """Open a workspace with these connections and prices of models, and close it at the end.
 
     A full disk at the final checkpoint is only reported: committed changes are safe in the write-ahead log. So is a
     project file that is gone: a copy was saved.
     """
+    from core.services.models import Price
     from core.services.workspace import Workspace
 
     workspace = Workspace()
     try:
         for name, url in (connections or {}).items():
             workspace.use_connection(name, url)
+        for spec, price in (prices or {}).items():
+            workspace.models.prices.user_prices[spec] = Price.parse(price)
         yield workspace
     finally:
         try:

@@ -87,19 +87,12 @@ def test_budget_of_a_rerun_needs_prices(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     with mock_llm() as url:
         annotate(tmp_path, "--connection", f"mock={url}/v1", "--model", "mock/m")
-        refused = moot(
-            "rerun",
-            "r0001",
-            "--project",
-            tmp_path / "p.duckdb",
-            "--connection",
-            f"mock={url}/v1",
-            "--budget",
-            "1",
-            code=2,
-        )
-    assert "The price of mock/m (extractor) is unknown, so a budget cannot be enforced." in refused.stderr
-    assert rows(tmp_path, "SELECT run_id FROM runs") == [("r0001",)]
+        options = ("--project", tmp_path / "p.duckdb", "--connection", f"mock={url}/v1", "--budget", "1")
+        refused = moot("rerun", "r0001", *options, code=2)
+        assert "The price of mock/m (extractor) is unknown, so a budget cannot be enforced." in refused.stderr
+        assert rows(tmp_path, "SELECT run_id FROM runs") == [("r0001",)]
+        moot("rerun", "r0001", *options, "--price", "mock/m=1/1")
+    assert rows(tmp_path, "SELECT run_id FROM runs ORDER BY run_id") == [("r0001",), ("r0002",)]
 
 
 def test_run_can_be_extended_to_new_documents(tmp_path: Path) -> None:
