@@ -133,7 +133,7 @@ def demo(as_json: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
         source = ImportOptions((samples / "hotel_reviews.csv",), text="text", id_column="id", gold_same_names=True)
         codebook = read_codebook(samples / "hotel_aspects.yaml")
-        with console.open_workspace() as workspace:
+        with console.open_workspace(remember=False) as workspace:
             outcome = annotate_file(workspace, source, codebook, planning.Plan(), Path(folder) / "demo.duckdb")
             report = scores.to_json(scores.evaluate(outcome.session, outcome.rows[0]))
     result = outcome.result | {"evaluation": report}

@@ -286,17 +286,21 @@ def given_options() -> set[str]:
 
 @contextmanager
 def open_workspace(
-    connections: Mapping[str, str] | None = None, prices: Mapping[str, str] | None = None
+    connections: Mapping[str, str] | None = None,
+    prices: Mapping[str, str] | None = None,
+    *,
+    remember: bool = True,
 ) -> Iterator[Any]:
     """Open a workspace with these connections and prices of models, and close it at the end.
 
+    Without ``remember``, its projects are not added to the recent ones.
     A full disk at the final checkpoint is only reported: committed changes are safe in the write-ahead log. So is a
     project file that is gone: a copy was saved.
     """
     from core.services.models import Price
     from core.services.workspace import Workspace
 
-    workspace = Workspace()
+    workspace = Workspace(remember=remember)
     try:
         for name, url in (connections or {}).items():
             workspace.use_connection(name, url)

@@ -20,10 +20,14 @@ T = TypeVar("T")
 
 
 class Workspace:
-    """Owns the engine and every open project from construction to ``close``."""
+    """Owns the engine and every open project from construction to ``close``.
 
-    def __init__(self, *, url: str | None = None) -> None:
+    Without ``remember``, its projects are not added to the recent ones.
+    """
+
+    def __init__(self, *, url: str | None = None, remember: bool = True) -> None:
         self.url = url
+        self._remember = remember
         self.engine = EngineThread()
         saved = preferences.load()
         self.models = ModelLibrary(saved.connections)
@@ -45,7 +49,8 @@ class Workspace:
             if session is None:
                 session = ProjectSession(Project(path, url=self.url, create=create), self.engine, self.models)
                 self._sessions[path] = session
-        preferences.update(lambda saved: saved.with_recent(path))
+        if self._remember:
+            preferences.update(lambda saved: saved.with_recent(path))
         return session
 
     def shared(self, kind: type[T]) -> T:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from core.services import preferences
 from tests.core.cli.invoking import CODEBOOK, CommandResult, moot
 from tests.servers.running import free_port, mock_llm, stats
 
@@ -72,6 +73,7 @@ def test_demo_scores_higher_than_predicting_every_label() -> None:
     shares = [sum(int(row[name]) for row in rows) / len(rows) for name in summary["evaluation"]["labels"]]
     all_labels = sum(2 * share / (1 + share) for share in shares) / len(shares)  # precision = share, recall = 1
     assert summary["evaluation"]["macro"]["f1"] > all_labels + 0.1
+    assert not any(path.endswith("demo.duckdb") for path in preferences.load().recent), "its project is deleted"
 
 
 def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
