@@ -119,7 +119,8 @@ def annotate_file(
         settings = existing.trainer.pin_classifier(settings)
         if plan.ambiguous:  # fails before anything is written if the prepass does not exist
             ambiguity.difference_rates(existing, plan.ambiguous)
-    for note in (*built.notes, *planning.settings_warnings(settings)):
+    warnings = (*planning.settings_warnings(settings), *planning.vector_warnings(settings, workspace.models))
+    for note in (*built.notes, *warnings):
         console.print_message(note)
     if built.unknown_gold:
         console.print_message("such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")

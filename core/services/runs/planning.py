@@ -465,6 +465,21 @@ def settings_warnings(settings: RunSettings) -> list[str]:
     return []
 
 
+def vector_warnings(settings: RunSettings, models: ModelLibrary) -> list[str]:
+    """Return a warning that names the vectors of other machines that the run uses, which are not priced."""
+    specs = {
+        role_model.model.partition("@")[2] for role_model in settings.role_models.values() if role_model.is_builtin
+    }
+    specs.add(str(settings.params.get(few_shot_examples.SIMILARITY_PARAM, "")))
+    connections = {spec: models.connections.get(spec.partition("/")[0]) for spec in sorted(specs) if "/" in spec}
+    remote = [spec for spec, connection in connections.items() if connection is not None and not connection.local]
+    if not remote:
+        return []
+    return [
+        f"The vectors of {join_names(remote)} may cost money, which the estimate, the cost and the budget leave out."
+    ]
+
+
 def _missing_keywords(codebook: Codebook) -> list[str]:
     """Return a warning that names the labels without keywords; none if all have some, and for ratings.
 
@@ -504,6 +519,7 @@ def run_warnings(session: ProjectSession, settings: RunSettings, document_ids: S
     return [
         *_unsaved_codebook(session),
         *settings_warnings(settings),
+        *vector_warnings(settings, session.models),
         *few_shot_examples.example_warnings(session.store, settings, document_ids),
         *(overflow.sentence(settings) for overflow in overflows),
     ]

@@ -71,6 +71,23 @@ def test_built_in_model_warns_of_labels_without_keywords(model: str, kind: Kind)
     assert any("Qxz and Wvk have no keywords" in warning for warning in planning.settings_warnings(settings))
 
 
+@pytest.mark.parametrize(
+    ("model", "params", "named"),
+    [
+        ("builtin/lexical", {}, ""),
+        ("builtin/lexical@ollama/nomic", {}, ""),
+        ("builtin/lexical@openai/text-embedding-3-small", {}, "openai/text-embedding-3-small"),
+        ("builtin/lexical", {"likeness": "openai/text-embedding-3-large"}, "openai/text-embedding-3-large"),
+    ],
+)
+def test_vectors_that_are_not_priced_are_named(model: str, params: dict[str, object], named: str) -> None:
+    plan = planning.Plan(protocol="courtroom", default_model=RoleModel.parse(model), params=params)
+    models = ModelLibrary()
+    settings = planning.build_settings(plan, Codebook(labels=(Label(name="Food"),)), 1, models)
+    warnings = planning.vector_warnings(settings, models)
+    assert [f"vectors of {named} may cost" in warning for warning in warnings] == [True] * bool(named)
+
+
 def test_label_without_any_word_has_one_warning() -> None:
     codebook = Codebook(labels=(Label(name="Qxz"), Label(name="Other")))
     role_model = RoleModel(connection="builtin", model="lexical")
