@@ -41,11 +41,11 @@ def dump_qdc(codebook: Codebook) -> bytes:
     root = xml.Element("CodeBook", xmlns=NAMESPACE, origin="Moot")
     codes, sets = xml.SubElement(root, "Codes"), xml.SubElement(root, "Sets")
     code_set = xml.SubElement(sets, "Set", guid=_guid(codebook.name), name=_text(codebook.name))
-    _describe(code_set, codebook.guideline, _codebook_lines(codebook))
+    _describe(code_set, codebook.guideline, _codebook_lines(codebook), _CODEBOOK_KEYS)
     for label in codebook.labels:
         attributes = {"guid": _guid(label.id), "name": _text(label.name), "isCodable": "true"}
         code = xml.SubElement(codes, "Code", attributes, color=COLOUR_HEX[label.colour - 1])
-        _describe(code, label.description, _label_lines(label, codebook))
+        _describe(code, label.description, _label_lines(label, codebook), _LABEL_KEYS)
         xml.SubElement(code_set, "MemberCode", guid=attributes["guid"])
     xml.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{xml.tostring(root, encoding="unicode")}\n'.encode()
@@ -112,10 +112,21 @@ def _label_lines(label: Label, codebook: Codebook) -> Iterator[str]:
         yield f"Open: {label.open}"
 
 
-def _describe(element: xml.Element, text: str, lines: Iterator[str]) -> None:
-    parts = [*([text] if text else []), *lines]
+def _describe(element: xml.Element, text: str, lines: Iterator[str], keys: Mapping[str, re.Pattern[str]]) -> None:
+    """Write a description: the text, then the lines with keys. A blank line ends a text that looks like such a line."""
+    parts = [text] if text else []
+    if text and _entry(text.splitlines()[-1], keys):
+        parts.append("\n")
+    parts += [" ".join(line.splitlines()) for line in lines]
     if parts:
         xml.SubElement(element, "Description").text = _text("\n".join(parts))
+
+
+def _entry(line: str, keys: Mapping[str, re.Pattern[str]]) -> tuple[str, str] | None:
+    """Return key and value of a line ``Key: value`` with one of the keys, else None."""
+    key, _, value = (part.strip() for part in line.partition(":"))
+    key = key.casefold()
+    return (key, value) if key in keys and keys[key].fullmatch(value) else None
 
 
 def _described(element: xml.Element, name: str, keys: Mapping[str, re.Pattern[str]]) -> Mapping[str, Any]:
@@ -123,10 +134,9 @@ def _described(element: xml.Element, name: str, keys: Mapping[str, re.Pattern[st
     lines = (element.findtext(_TAG.format("Description")) or "").splitlines()
     fields: dict[str, Any] = {}
     while lines:
-        key, _, value = (part.strip() for part in lines[-1].partition(":"))
-        key = key.casefold()
-        if key not in keys or not keys[key].fullmatch(value):
+        if (entry := _entry(lines[-1], keys)) is None:
             break
+        key, value = entry
         lines.pop()
         if key in LISTS:
             fields[key] = [value, *fields.get(key, [])]

@@ -76,6 +76,20 @@ def test_kind_codes_and_scales_survive_the_round_trip() -> None:
         assert parse_qdc(dump_qdc(codebook), source="x.qdc") == codebook
 
 
+def test_lines_of_a_text_are_not_taken_for_fields() -> None:
+    labels = [
+        {"name": "Effect", "description": "Of the drug.\nScale: 1 to 5"},
+        {"name": "Cost", "description": "Keywords: none here", "include": ["too\ndear"], "keywords": ["price"]},
+    ]
+    book = parse_codebook(
+        {"kind": "choice", "unit": "one\nreview", "domain": "two\nlines", "guideline": "Domain: x", "labels": labels}
+    )
+    back = parse_qdc(dump_qdc(book), source="x.qdc")
+    assert (back.kind, back.unit, back.domain, back.guideline) == ("choice", "one review", "two lines", "Domain: x")
+    assert [label.description for label in back.labels] == [label["description"] for label in labels]
+    assert (back.labels[1].include, back.labels[1].keywords) == (("too dear",), ("price",))
+
+
 printable = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cn")), max_size=30)
 anything = st.text(max_size=30)
 
