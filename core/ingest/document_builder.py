@@ -7,14 +7,16 @@ import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, Literal
 
 from core.codebook import Codebook, Kind, is_reserved, normalise, parse_codebook
 from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
-from core.formatting import format_count
+from core.formatting import format_count, plural
 from core.ingest.gold import (
     CellReader,
     GoldSource,
@@ -154,6 +156,9 @@ class _DocumentBuilder:
         """True if rows of the same document add the labels that they list."""
         self._gold = _Gold(table, mapping, codebook, self._raters)
         self._groups = list(_groups_and_orders(table, mapping))
+        orders: Sequence[Any] = () if mapping.order is None else table.column(mapping.order)
+        ordered = zip(self._groups, orders, strict=False)
+        self._unread_orders = [cell for (name, order), cell in ordered if name and order is None and has_text(cell)]
         self._documents: list[Document] = []
         self._rows: list[int] = []
         """The row of each document."""
@@ -257,6 +262,12 @@ class _DocumentBuilder:
         if self._gold.rejected:
             count = format_count(self._gold.rejected, "rejected assignment")
             notes.append(f"No gold was read from {count} (Mechanical Turk).")
+        if unread := self._unread_orders:
+            notes.append(
+                f"{format_count(len(unread), 'cell')} of '{self._mapping.order}' {plural(len(unread), 'is', 'are')} "
+                f"neither a number nor an ISO date, such as '{clip(as_text(unread[0]), 80)}': these rows come last in "
+                "their group."
+            )
         if self._mapping.group is not None:
             documents = list(_with_neighbours(list(_in_order(documents)), self._mapping.neighbours))
         return BuiltDocuments(
@@ -303,13 +314,23 @@ def _files_with_gold(table: Table, mapping: ColumnMapping, files: Sequence[str])
 
 
 def _groups_and_orders(table: Table, mapping: ColumnMapping) -> Iterator[tuple[str, float | None]]:
-    """Yield group and order of each row; the order is None if the cell is not a number."""
+    """Yield group and order of each row; the order is None if the cell is neither a number nor an ISO date."""
     nothing: list[Any] = [None] * len(table)
     groups = nothing if mapping.group is None else table.column(mapping.group)
     orders = nothing if mapping.order is None else table.column(mapping.order)
     for group, order in zip(groups, orders, strict=True):
         name = as_text(group).strip()
-        yield name, _number(order) if name else None
+        yield name, _order_of(order) if name else None
+
+
+def _order_of(cell: Any) -> float | None:
+    """Return the number in a cell, for an ISO date or time its Unix time; None for any other text."""
+    number = _number(cell)
+    if number is None:
+        with suppress(ValueError, OverflowError):
+            date = datetime.fromisoformat(as_text(cell).strip())
+            return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    return number
 
 
 def _number(cell: Any) -> float | None:

@@ -590,6 +590,14 @@ def test_documents_of_a_group_are_kept_together_in_order() -> None:
     ]  # fmt: skip
     with pytest.raises(UsageError, match="needs a group"):
         build(data, None, order="turn")
+    turns = ("2024-05-01T10:00Z", "2024-05-01 09:30", "2024-04-30", "01/05/2024", "")
+    dated = "id,text,chat,turn\n" + "".join(f"{n},some words,x,{turn}\n" for n, turn in enumerate(turns))
+    built = build(dated, None, id="id", group="chat", order="turn")
+    assert [document.id for document in built.documents] == ["2", "1", "0", "3", "4"]
+    assert built.notes == (
+        "1 cell of 'turn' is neither a number nor an ISO date, such as '01/05/2024': these rows come last in their "
+        "group.",
+    )
 
 
 def test_documents_show_their_neighbours_in_the_group() -> None:
