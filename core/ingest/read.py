@@ -148,9 +148,10 @@ def _format(promised: Format | None, detected: FileType | None, name: str, head:
 def _read_text(source: TableSource, head: bytes, format: Format, promised: Format | None) -> Table:
     """Return the table in a text file."""
     name = source.name
-    if _is_binary(head):
+    decoding = detect_encoding(source.stream, source.encoding, name) if source.encoding else None
+    if _is_binary(head.decode(decoding.encoding, "ignore").encode("utf-8", "ignore") if decoding else head):
         raise InputError(f"{name} is not text: it holds binary data.", SAVE_AS_TABLE)
-    decoding = detect_encoding(source.stream, source.encoding, name)
+    decoding = decoding or detect_encoding(source.stream, None, name)
     text = head.decode(decoding.encoding, "ignore").lstrip("\ufeff \t\r\n")
     start = text[:1]
     if promised is None and (start in ("{", "[") or ASSIGNMENT.match(text)):

@@ -123,6 +123,10 @@ def test_bytes_that_are_utf_8_by_chance_do_not_make_two_encodings(line: str) -> 
 
 def test_given_encoding_is_used() -> None:
     assert read(GERMAN.encode("cp437"), encoding="cp437").column("text")[1] == "Größe: ärgerlich klein"
+    japanese = "id,text\n" + "".join(f"{n},部屋はとてもきれいで朝食もおいしかったです\n" for n in range(50))
+    assert read(japanese.encode("utf-16-le"), encoding="utf-16-le").column("text")[1].startswith("部屋")
+    with pytest.raises(InputError, match="holds binary data"):
+        read(bytes(range(256)) * 4, encoding="latin-1")
     assert read(b"\xef\xbb\xbfid,text\n1,a\n", encoding="utf-8").columns == ("id", "text")
     with pytest.raises(InputError, match="is not utf-8: byte 28"):
         read(GERMAN.encode("latin-1"), encoding="utf-8")
