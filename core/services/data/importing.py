@@ -70,6 +70,8 @@ class ImportDraft:
     """Add to the documents of the project, replace them, or create a new project."""
     documents_state: tuple[Any, ...] = ()
     """State of the stored documents when ``draft_from_project`` read them."""
+    former_names: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Those of ``propose_mapping``."""
 
     @property
     def stem(self) -> str:
@@ -137,7 +139,8 @@ def read_files(
             for number, (name, source) in enumerate(files)
         ]
     )
-    return ImportDraft(table.name, tuple(files), table, propose_mapping(table, codebook, former_names), options)
+    mapping = propose_mapping(table, codebook, former_names)
+    return ImportDraft(table.name, tuple(files), table, mapping, options, former_names=former_names)
 
 
 def read_again(
@@ -151,7 +154,8 @@ def read_again(
 
     The mapping is kept if all of its columns still exist.
     """
-    fresh = read_files([*draft.files, *more_files], codebook, options=replace(draft.options, **changed))
+    files, options = [*draft.files, *more_files], replace(draft.options, **changed)
+    fresh = read_files(files, codebook, former_names=draft.former_names, options=options)
     earlier = draft.mapping
     used = {earlier.text, *earlier.context, *(source.column for source in earlier.gold)}
     used.update(filter(None, (earlier.id, earlier.rater, earlier.group, earlier.order)))

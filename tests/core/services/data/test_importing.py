@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.codebook import Codebook, Kind, Label, load_yaml
+from core.codebook import Codebook, Kind, Label, load_yaml, parse_codebook
 from core.documents import Document
 from core.errors import InputError, UsageError
 from core.ingest.gold import GoldSource
@@ -275,6 +275,16 @@ def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> N
     assert back.duplicates == "first"
     with pytest.raises(UsageError):
         importing.read_again(draft, encoding="klingon")
+
+
+def test_further_file_is_read_with_the_former_names_of_labels() -> None:
+    book = parse_codebook({"labels": [{"name": "Meals"}, {"name": "Cost"}]})
+    former = {"Food": "Meals", "Price": "Cost"}
+    rows = "id,text,Food,Price\n1,the soup was good,1,0\n2,the bill was high,0,1\n"
+    draft = importing.read_files([("a.csv", rows.encode())], book, former_names=former)
+    assert [source.label for source in draft.mapping.gold] == ["Meals", "Cost"]
+    more = rows.replace("\n1,", "\n3,").replace("\n2,", "\n4,").encode()
+    assert importing.read_again(draft, book, [("b.csv", more)]).mapping.gold == draft.mapping.gold
 
 
 def test_table_without_a_text_column_is_read_with_a_note() -> None:
