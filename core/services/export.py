@@ -79,7 +79,8 @@ def guide(session: ProjectSession, run_id: str, format: str, *, other_runs: Sequ
 def column_meanings(session: ProjectSession, run_id: str, *, other_runs: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return the result columns of a table and what they mean, ``NAME`` standing for a label."""
     runs = _runs(session, run_id, other_runs)
-    return columns_guide(runs[0].settings.codebook, _role_names(runs), len(session.store.annotations.raters()))
+    raters = session.store.annotations.raters([run.run_id for run in runs])
+    return columns_guide(runs[0].settings.codebook, _role_names(runs), len(raters))
 
 
 def _role_names(runs: Sequence[RunRow]) -> tuple[str, ...]:

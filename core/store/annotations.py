@@ -282,9 +282,15 @@ class Annotations(Reader):
                 counts[str(AnnotationSource(kind, who))] = n
         return counts | ({LATENT: latent} if latent else {})
 
-    def raters(self) -> list[str]:
-        """Return the names of the gold raters in alphabetical order."""
-        return self._connection.column("SELECT DISTINCT rater FROM gold ORDER BY rater")
+    def raters(self, run_ids: Sequence[str] | None = None) -> list[str]:
+        """Return the names of the gold raters (of the documents of some runs) in alphabetical order."""
+        if run_ids is None:
+            return self._connection.column("SELECT DISTINCT rater FROM gold ORDER BY rater")
+        return self._connection.column(
+            "SELECT DISTINCT rater FROM gold SEMI JOIN (SELECT document_id FROM run_documents "
+            "WHERE list_contains($runs, run_id)) USING (document_id) ORDER BY rater",
+            {"runs": list(run_ids)},
+        )
 
 
 def _coded_value(codebook: Codebook) -> tuple[str, dict[str, Any]]:

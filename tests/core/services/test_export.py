@@ -194,6 +194,10 @@ def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     assert [row["document_id"] for row in rows[8:]] == ["d0", "d1"]
     guide = (tmp_path / "out.README.md").read_bytes()
     assert guide == export.guide(session, run_id, "csv", other_runs=[other])
+    gold = {name: {"a": True} for name in ("ann", "ben")}
+    session.store.documents.add([Document("later", {"text": "t"}, gold=gold)])
+    for name, meaning in export.column_meanings(session, run_id, other_runs=[other]):
+        assert f"| {name} | {meaning} |" in export.guide(session, run_id, "csv").decode(), "raters of exported rows"
     shown = export.preview(session, run_id, "csv", rows=4, other_runs=[other])
     assert list(shown["run_id"]) == [run_id, run_id, other, other]
     assert export.zipped_files(session, run_id, "csv") == []
