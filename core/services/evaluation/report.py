@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from core.codebook import COLOUR_HEX
 from core.csv_text import to_csv
 from core.documents import VERDICT, Reference
 from core.export import replacing
@@ -25,6 +26,7 @@ from core.formatting import (
     format_timestamp,
     format_tokens,
 )
+from core.ingest.table import unique_names
 from core.runs import RunRow
 from core.services.evaluation import (
     alt_test,
@@ -111,7 +113,8 @@ def role_models(session: ProjectSession, rows: Sequence[RunRow], reference: Refe
 def to_table(report: EvaluationReport) -> str:
     """Return the scores as CSV: a row for each label, each mean over labels, and ``all`` for the other scores.
 
-    A score with an interval has the columns ``SCORE_low`` and ``SCORE_high``. Undefined values are empty.
+    A mean that is called like a label gets ``_2``. A score with an interval has the columns ``SCORE_low`` and
+    ``SCORE_high``. Undefined values are empty.
     """
     scores = report.scores
     label_metrics = metrics.metrics(scores.kind, per_label=True)
@@ -120,11 +123,13 @@ def to_table(report: EvaluationReport) -> str:
         counts = asdict(label.counts) if label.counts else {}
         rows.append({"name": name, "n": label.n, **counts, **_cells([(m, m.key, label[m.key]) for m in label_metrics])})
     overall = metrics.metrics(scores.kind)
-    for average in dict.fromkeys(metric.average for metric in overall):
+    averages = list(dict.fromkeys(metric.average for metric in overall))
+    names = unique_names((average or "all" for average in averages), scores.labels)
+    for name, average in zip(names, averages, strict=True):
         cells = [
             (metric, metric.base or metric.key, scores[metric.key]) for metric in overall if metric.average == average
         ]
-        rows.append({"name": average or "all", "n": scores.n, **_cells(cells)})
+        rows.append({"name": name, "n": scores.n, **_cells(cells)})
     return to_csv(rows)
 
 
@@ -140,8 +145,6 @@ def _cells(values: Sequence[tuple[metrics.Metric, str, Estimate]]) -> dict[str, 
 
 BESIDE_COUNTS, PER_TABLE = 4, 5
 """Scores in the first table of labels, beside the counts, and in each further one: as many as a page is wide."""
-_COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#8468D6", "#B08775")
-"""The label colours of the light theme, in the order of their numbers."""
 
 
 def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[list[str]]]:
@@ -182,7 +185,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
     template = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
     return Environment(autoescape=True, undefined=StrictUndefined).from_string(template).render(
         run=run, codebook=codebook, report=report, scores=scores, overall=overall, debate=debate, again=again,
-        colours=_COLOURS, percent=format_percent, number=format_number, money=format_money, interval=format_interval,
+        colours=COLOUR_HEX, percent=format_percent, number=format_number, money=format_money, interval=format_interval,
         estimate=format_estimate,
         run_name=session.run_name(run.run_id),
         printed=format_timestamp(time.time()),

@@ -496,6 +496,19 @@ def test_tied_raters_of_a_choice_give_no_reference(project):
     assert list(report["agreement"]) == ["label"]
 
 
+def test_means_in_the_table_of_scores_differ_from_labels_in_name(project):
+    codebook = Codebook(labels=(Label(name="all", id="a"), Label(name="macro", id="m")))
+    project.store.documents.add([Document("d", {"text": "t"}, gold={"gold": {"a": True, "m": False}})])
+    run = project.store.runs.create(make_settings(codebook), ["d"])
+    asyncio.run(store_debate(project, run.run_id, "d", {"judge": {"a": True, "m": False}}, {"a": True, "m": False}))
+    session, done = sample_world.session_on(project), project.store.runs.get(run.run_id)
+    table = to_table(scores.evaluate(session, done)).removeprefix("\ufeff")
+    names = [line["name"] for line in csv.DictReader(io.StringIO(table))]
+    assert names[:2] == ["all", "macro"]
+    assert {"all_2", "macro_2"} < {*names}
+    assert len({*names}) == len(names)
+
+
 def test_table_of_scores_has_a_row_per_label_and_average(session, run_id):
     lines = to_table(scores.evaluate(session, session.run(run_id))).removeprefix("\ufeff").splitlines()
     assert lines[0].startswith("name,n,tp,fp,fn,tn,accuracy,precision,recall,f1,")
