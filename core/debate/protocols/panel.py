@@ -309,7 +309,9 @@ SPEC = ProtocolSpec(
     presets={
         "paper": Preset("As in the paper (Claude 3.7)", {"turns": 6, **_NO_LIMITS}, {"": 1.0}, "paper"),
         "paper-qwen": Preset("As in the paper (Qwen 3)", {"turns": 6, **_NO_LIMITS}, {"": 0.6}, "paper"),
-        "simple": Preset("Simple roles (its ablation)", {"turns": 6, "style": "simple"}, {"": 1.0}, "paper"),
+        "simple": Preset(
+            "Simple roles (its ablation)", {"turns": 6, "style": "simple", **_NO_LIMITS}, {"": 1.0}, "paper"
+        ),
         "alone": Preset("Without debate", {"turns": 0}),
     },
     check=_check,

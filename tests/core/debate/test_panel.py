@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.codebook import Kind
-from core.debate.personas import Group, Persona, PersonaSet, dump_yaml, load_yaml, read
+from core.debate.personas import MOST, Group, Persona, PersonaSet, dump_yaml, load_yaml, read
 from core.debate.protocols import panel
 from core.debate.turns import Reply, ReplyError, Request, Verdict
 from core.errors import UsageError
@@ -228,6 +228,12 @@ def test_speaker_is_done_if_a_line_says_only_that(text: str, is_done: bool) -> N
     speaker = panel._Speaker(member, {})
     speaker.take_turn(Reply(text), is_decision=False)
     assert speaker.done is is_done
+
+
+@pytest.mark.parametrize("preset", ["paper", "paper-qwen", "simple"])
+def test_presets_of_the_paper_limit_no_personas(preset: str) -> None:
+    params = panel.SPEC.parse_params({"preset": preset})
+    assert (params["groups"], params["dimensions"]) == (MOST, MOST)
 
 
 def test_inputs_of_a_simple_role_have_only_what_its_prompt_shows() -> None:
