@@ -86,7 +86,7 @@ def test_core_imports_go_one_way(path: Path) -> None:
 @pytest.mark.parametrize("path", _modules("app"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_app_imports_no_core_internals(path: Path) -> None:
     forbidden = {"duckdb", "openai", "ollama", "sklearn", "aiohttp"}
-    packages = {"store", "engine", "llm", "ingest", "export", "classifier", "baseline"}
+    packages = {"store", "engine", "llm", "ingest", "export", "classifier", "baseline", "cli"}
     for name in _imports(path):
         parts = name.split(".")
         assert parts[0] not in forbidden, f"{path.name} imports {name}"
@@ -105,6 +105,11 @@ def test_app_uses_services_and_never_the_store_of_a_session(path: Path) -> None:
 def test_store_imports_only_the_interfaces_of_the_engine(path: Path) -> None:
     engine = {".".join(name.split(".")[:3]) for name in _imports(path) if name.startswith("core.engine")}
     assert engine <= {"core.engine", "core.engine.interfaces"}
+
+
+def test_modules_of_values_are_documented() -> None:
+    table = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("## The import rule")[0]
+    assert set(re.findall(r"`core/(\w+)\.py`", table)) == VALUES
 
 
 def test_allowed_imports_go_one_way() -> None:
