@@ -31,7 +31,7 @@ def command_line() -> str:
         "With `--json` the last line of standard output is one JSON object: see [JSON output](json_output.md).\n",
         "| exit code | meaning |\n|---|---|\n"
         "| 0 | every document has a verdict or is unresolved |\n"
-        "| 1 | some documents failed |\n"
+        "| 1 | some documents failed, or `doctor` found something to do |\n"
         "| 2 | bad usage, input or preflight, or the project is open elsewhere; nothing was kept |\n"
         "| 3 | paused, stopped or budget spent |\n",
         "Moot never asks questions on the command line. Off a terminal it prints at most one progress line per second, "

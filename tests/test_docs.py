@@ -51,6 +51,13 @@ def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
 
 
+def test_changelog_and_citation_have_the_same_version_and_date() -> None:
+    changelog, citation = ((ROOT / name).read_text(encoding="utf-8") for name in ("CHANGELOG.md", "CITATION.cff"))
+    released = re.search(r"^## \[(.+)\] - (.+)$", changelog, re.MULTILINE)
+    assert released is not None
+    assert re.findall(r"^(?:version|date-released): (.+)$", citation, re.MULTILINE) == list(released.groups())
+
+
 def test_protocol_in_the_documentation_is_complete() -> None:
     page = (DOCS / "development.md").read_text(encoding="utf-8")
     (code,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "SPEC =" in block)

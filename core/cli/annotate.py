@@ -505,9 +505,9 @@ SEED = click.IntRange(-(2**53), 2**53)
 def annotate_command(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
     """Annotate the documents of INPUT and store the results.
 
-    INPUT is csv, tsv, Excel, ods, jsonl, json, xml or parquet.
+    INPUT is csv, tsv, txt, Excel, ods, jsonl, json, xml or parquet.
 
-    The rows of several files are put together, with the column file for the name of each row's file.
+    Rows of several files are combined; a column called file contains the name of each row's file.
     """
     with console.open_workspace(options["connections"], options["prices"]) as workspace:
         path = project or options["inputs"][0].with_suffix(".duckdb")
@@ -580,7 +580,9 @@ def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> Non
 )
 @click.argument("input", type=console.PROJECT_PATH)
 @click.option("--text", required=True, metavar="COL", help="Column with the text.")
-@click.option("--codebook", "codebook_file", required=True, type=console.PROJECT_PATH, help="Codebook file (YAML).")
+@click.option(
+    "--codebook", "codebook_file", required=True, type=console.PROJECT_PATH, help="Codebook file (YAML or .qdc)."
+)
 @console.header_option
 @click.option("--label", "names", multiple=True, metavar="NAME", help="Only keywords of this label. Repeatable.")
 @click.option(

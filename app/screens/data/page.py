@@ -75,8 +75,8 @@ def first_import(session: ProjectSession) -> None:
     left, right = st.columns((1.5, 1), gap="large")
     with left, st.container(key="start", gap="small"):
         st.html(
-            '<div class="moot-strong">Import your texts<small>csv, tsv, Excel, ods, jsonl, json, xml or parquet. The '
-            "file stays on this machine, and nothing is imported before you have seen a preview.</small></div>"
+            '<div class="moot-strong">Import your texts<small>csv, tsv, txt, Excel, ods, jsonl, json, xml or parquet. '
+            "The file stays on this machine, and nothing is imported before you have seen a preview.</small></div>"
         )
         file_form(session)
     with right:

@@ -46,9 +46,9 @@ def start_with_files(session: ProjectSession | None) -> None:
     """Draw the uploader. Files that can be read lead to the Data page, and a bundle becomes a project."""
     with st.container(key="start", gap="small"):
         st.html(
-            '<div class="moot-strong">Start with your files<small>csv, tsv, Excel, ods, jsonl, json, xml or parquet, '
-            "or a project bundle. The files stay on this machine, and nothing is imported before you have seen a "
-            "preview.</small></div>"
+            '<div class="moot-strong">Start with your files<small>csv, tsv, txt, Excel, ods, jsonl, json, xml or '
+            "parquet, or a project bundle. The files stay on this machine, and nothing is imported before you have "
+            "seen a preview.</small></div>"
         )
         files = [*file_import.chosen_files("home-file"), *file_import.dropped_files()]
         if not files:
