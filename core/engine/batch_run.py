@@ -81,7 +81,6 @@ class BatchEngine(ReplayingEngine):
         self._resumed_jobs: set[str] = set()
         self._submitted_keys: dict[str, str] = {}
         self._waiting: dict[str, _Waiting] = {}
-        self._reserved = 0.0
         self._requests: Counter[str] = Counter()  # without a reply, by document
         self._attempts: Counter[str] = Counter()
         self._failure = ""
@@ -173,14 +172,14 @@ class BatchEngine(ReplayingEngine):
             most = self.dependencies.models.max_cost(pending.role_model, request)
             most *= self.settings.engine.price_share
             job = self._jobs_out.get(self._submitted_keys.get(key, ""))
-            if job is None and (only_open or self.budget.spent + self._reserved + most > self.budget.ceiling):
+            if job is None and (only_open or not self.budget.fits(most)):
                 self._deferred[pending.document.id] = None
                 return
             if job is not None and job.run_id != self.run_id:
                 most = 0.0  # the other run pays
             waiting = _Waiting(replace(request, messages=(), inputs={}, document=None), request.characters, most)
             self._waiting[key] = waiting
-            self._reserved += most
+            self.budget.held += most
             if job is None:
                 body = self._batches.body(pending.role_model, request, self.settings)
                 await files.add(key, pending.role_model, line(key, body))
@@ -432,7 +431,7 @@ class BatchEngine(ReplayingEngine):
             self._submitted_keys.pop(key, None)
             if (waiting := self._waiting.pop(key, None)) is not None:
                 documents |= waiting.documents
-                self._reserved = self._reserved - waiting.reserved if self._waiting else 0.0
+                self.budget.held = self.budget.held - waiting.reserved if self._waiting else 0.0
                 for id in waiting.documents:
                     self._requests[id] -= 1
                     if not self._requests[id]:

@@ -242,6 +242,8 @@ class Budget:
     def __init__(self, ceiling: float | None, spent: float = 0.0) -> None:
         self.ceiling = math.inf if ceiling is None else ceiling
         self.spent = spent
+        self.held = 0.0
+        """Dollars reserved for requests in batches, whose replies no call can wait for."""
         self._reserved = 0.0
         self._in_flight = 0
         self._settled = asyncio.Condition()
@@ -254,7 +256,7 @@ class Budget:
         too small.
         """
         async with self._settled:
-            while self.spent + self._reserved + most > self.ceiling:
+            while not self.fits(most):
                 if not self._in_flight:
                     raise BudgetSpent
                 await self._settled.wait()
@@ -269,9 +271,13 @@ class Budget:
                 self._reserved = self._reserved - most if self._in_flight else 0.0
                 self._settled.notify_all()
 
+    def fits(self, more: float) -> bool:
+        """Return True if so many dollars can be spent in addition to all that are spent and reserved."""
+        return self.spent + self.held + self._reserved + more <= self.ceiling
+
     def exceeded(self, more: float) -> bool:
         """Return True if a call in flight that costs ``more`` dollars than it reserved exceeds the ceiling."""
-        return more > 0 and self.spent + self._reserved + more > self.ceiling
+        return more > 0 and not self.fits(more)
 
     def _pay(self, cost: float | None) -> None:
         self.spent += cost or 0.0

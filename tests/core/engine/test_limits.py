@@ -312,6 +312,20 @@ def test_failed_call_releases_its_reservation(end: BaseException) -> None:
     asyncio.run(go())
 
 
+def test_call_is_not_made_with_dollars_held_for_a_batch() -> None:
+    async def go() -> None:
+        budget = Budget(1.0)
+        budget.held = 0.5
+        async with budget.reserve(0.5):
+            assert not budget.fits(0.1)
+            assert budget.exceeded(0.1)
+        with pytest.raises(BudgetSpent):
+            async with budget.reserve(0.6):
+                pass
+
+    asyncio.run(go())
+
+
 def test_run_without_a_budget_has_no_limit() -> None:
     async def go() -> None:
         async with Budget(None).reserve(1e9) as settle:
