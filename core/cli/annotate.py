@@ -33,6 +33,8 @@ from core.services.data.importing import (
     Header,
     ImportOptions,
     ImportPreview,
+    count_texts_with_other_ids,
+    describe_other_ids,
     options_record,
     preview_file,
     propose_mapping,
@@ -138,6 +140,8 @@ def annotate_file(
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
         console.print_message(message)
+    if count := count_texts_with_other_ids(session, with_stored_ids(session, built.documents)):
+        console.print_message(f"{describe_other_ids(count)}; they are added again. --id chooses the id column")
     rows = start_runs(session, to_import, codebook, plan)
     for note in few_shot_examples.example_warnings(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)

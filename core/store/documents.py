@@ -229,6 +229,11 @@ class Documents(Repository):
         )
         return {id: text_by_id[id] for id in ids if id in text_by_id}
 
+    def stored_texts(self, texts: Iterable[str]) -> set[str]:
+        """Return those of these texts that a document has."""
+        sql = "SELECT DISTINCT text FROM documents WHERE text IN (SELECT unnest(?))"
+        return set(self._connection.column(sql, [[clean(text) for text in texts]]))
+
     def digest(self, ids: Sequence[str]) -> str:
         """Return a digest of the texts and the context of these documents; empty without any."""
         fields = "string_agg(concat_ws(chr(31), id, field, text, context), chr(30) ORDER BY id)"

@@ -262,6 +262,9 @@ class ImportPage:
                 existing = f"{format_count(preview.existing, 'document')} {plural(preview.existing, 'is', 'are')}"
                 words = "Existing documents stay as they are. Missing gold labels are added."
                 notice("info", f"{existing} already in the project", words)
+            if preview.other_ids:
+                words = "They would be in the project twice. To avoid that, choose the id column of the earlier import."
+                notice("info", importing.describe_other_ids(preview.other_ids), words)
 
     def read_options(self) -> None:
         """Draw encoding, delimiter, header and sheet: detected values that the user can change."""

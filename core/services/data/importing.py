@@ -13,14 +13,15 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 from core.codebook import Codebook, normalise
-from core.documents import Document, Value
+from core.documents import Document, Value, storable
 from core.errors import InputError, MootError, UsageError
-from core.formatting import format_rating, one_line
+from core.formatting import format_count, format_rating, one_line, plural
 from core.ingest.document_builder import BuiltDocuments as BuiltDocuments
 from core.ingest.document_builder import UnknownGold as UnknownGold
 from core.ingest.document_builder import build_documents, codebook_from_gold
@@ -100,6 +101,8 @@ class ImportPreview:
     """Documents that get a new id when they replace all documents: their id has runs or reviews of another text."""
     keyword_note: str = ""
     """The origin of the keywords of a new codebook."""
+    other_ids: int = 0
+    """New documents whose text the project has under another id, and would then have twice."""
 
     @cached_property
     def profile(self) -> DocumentStatistics:
@@ -349,13 +352,15 @@ def preview_import(
             used, note = codebooks.prefill(codebook_from_gold(draft.table, draft.mapping, name=draft.stem))
         new_codebook = used is not None
     built = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
-    existing = new_ids = 0
+    existing = new_ids = other_ids = 0
     conflicts: tuple[str, ...] = ()
     if session is not None and draft.destination == "add":
-        existing, conflicts = _compare_with_stored(session, with_stored_ids(session, built.documents))
+        documents = with_stored_ids(session, built.documents)
+        existing, conflicts = _compare_with_stored(session, documents)
+        other_ids = count_texts_with_other_ids(session, documents)
     elif session is not None and draft.destination == "replace":
         new_ids = len(session.store.documents.new_ids(built.documents))
-    return ImportPreview(draft, built, used, new_codebook, existing, conflicts, new_ids, note)
+    return ImportPreview(draft, built, used, new_codebook, existing, conflicts, new_ids, note, other_ids)
 
 
 def with_stored_ids(session: ProjectSession, documents: Sequence[Document]) -> Sequence[Document]:
@@ -368,6 +373,22 @@ def with_stored_ids(session: ProjectSession, documents: Sequence[Document]) -> S
         return same.id if same is not None and dict(same.fields) == dict(document.fields) else document.id
 
     return [replace(document, id=stored_id(document)) for document in documents] if stored else documents
+
+
+def count_texts_with_other_ids(session: ProjectSession, documents: Iterable[Document]) -> int:
+    """Return how many documents are new to the project by their id, but not by their text."""
+    stored_ids = set(session.store.documents.ids())
+    new = (document.text for document in documents if document.id not in stored_ids)
+    count = 0
+    while texts := list(islice(new, CHUNK)):
+        stored = session.store.documents.stored_texts(texts)
+        count += sum(storable(text) in stored for text in texts)
+    return count
+
+
+def describe_other_ids(count: int) -> str:
+    """Return the sentence on this many texts that the project has under other ids."""
+    return f"{format_count(count, 'text')} {plural(count, 'is', 'are')} already in the project under other ids"
 
 
 def _compare_with_stored(session: ProjectSession, documents: Sequence[Document]) -> tuple[int, tuple[str, ...]]:

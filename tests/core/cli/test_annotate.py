@@ -13,7 +13,7 @@ from core.debate.personas import DEFAULT_PERSONAS
 from core.engine import ray_job
 from core.services.codebooks.codebook import change_label
 from core.store.project import Project
-from tests.core.cli.invoking import CODEBOOK, annotate, moot, rows, write
+from tests.core.cli.invoking import CODEBOOK, annotate, arguments, moot, rows, write
 
 
 def test_header_is_a_choice(tmp_path: Path) -> None:
@@ -89,3 +89,16 @@ def test_cluster_that_cannot_be_reached_leaves_nothing_behind(
     assert f"No Ray cluster can be reached at {address}" in error
     assert "moot rerun" in error
     assert not (tmp_path / "p.duckdb").exists()
+
+
+def test_texts_under_other_ids_are_reported_before_they_are_added_again(tmp_path: Path) -> None:
+    write(tmp_path, "staff", "breakfast")
+    annotate(tmp_path)
+    command = [argument for argument in arguments(tmp_path) if argument != "--id"]
+    command.remove("id")
+    message = moot(*command).stderr
+    assert (
+        "2 texts are already in the project under other ids; they are added again. --id chooses the id column"
+        in message
+    )
+    assert "other ids" not in annotate(tmp_path).stderr
