@@ -468,7 +468,7 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
             if listed_names and matching >= 0.8 * len(listed_names):
                 is_constant = len(set(listed_names)) == 1
                 (constant if is_constant else shares)[column_name] = matching / len(listed_names)
-        shares = shares or {name: share for name, share in constant.items() if not _may_be_version(cells[name])}
+        shares |= {name: share for name, share in constant.items() if not _may_be_version(cells[name])}
         if shares:
             sources = _first_by_rater(list(shares), kind)
             share = format_percent(shares[sources[0].column])
