@@ -172,7 +172,7 @@ def test_new_documents_are_added_and_changed_documents_are_refused(session: Proj
 
 def test_texts_that_the_project_has_under_other_ids_are_counted(session: ProjectSession) -> None:
     importing.store_documents(session, preview(session, importing.read_files([("a.csv", b"id,text\n1,one\n2,two\n")])))
-    other_ids = importing.read_files([("b.csv", "id,text\n1,one\na,two\nb,two\nc,three\n".encode())])
+    other_ids = importing.read_files([("b.csv", b"id,text\n1,one\na,two\nb,two\nc,three\n")])
     found = preview(session, other_ids)
     assert (found.existing, found.other_ids) == (1, 2)
     assert importing.describe_other_ids(1) == "1 text is already in the project under other ids"
