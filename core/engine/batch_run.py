@@ -90,6 +90,11 @@ class BatchEngine(ReplayingEngine):
         self._quota_exceeded = False
         self._failed_polls = 0
 
+    def pause(self, reason: StopReason) -> None:
+        """Submit no further file and start no further call; calls in flight end and are kept."""
+        super().pause(reason)
+        self._caller.pause()
+
     async def _execute(self) -> None:
         stages = asyncio.create_task(self._run_stages())
         self._tasks = [stages]

@@ -6,20 +6,22 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from core import errors
-from core.debate.turns import Reply, Request
+from core.debate.turns import Reply, Request, RunStatus
 from core.engine import batch_run
+from core.engine.interfaces import BatchJob, Dependencies
 from core.llm import batch_api
 from core.llm.batch_api import HandBatches, read_row
 from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
-from core.runs import RoleModel
+from core.runs import EngineSettings, RoleModel, StopReason
 from tests.core.cli.invoking import CommandResult, annotate, rows, write
-from tests.core.engine.fakes import settings
+from tests.core.engine.fakes import World, settings
 from tests.servers.batches import answer
 from tests.servers.running import batch_server, configure, stats
 
@@ -474,6 +476,28 @@ def test_builtin_model_is_called_directly_in_a_batch_run(tmp_path: Path, server:
     result = run(tmp_path, server, "--role", "extractor=builtin/lexical", "--role", "critic=builtin/lexical").json
     assert (result["verdicts"], result["calls"]) == (3, 9)
     assert stats(server)["sizes"] == [3]
+
+
+def test_pause_ends_the_calls_of_models_without_a_batch_api() -> None:
+    world = World(delay=0.05)
+    batch_settings = settings(engine=EngineSettings(name="batch"), concurrency=2)
+    dependencies = Dependencies(world.load, world, world, world, world.events.append)
+
+    async def nothing() -> tuple[BatchJob, ...]:
+        return ()
+
+    async def paused() -> RunStatus:
+        batches, jobs = (
+            SimpleNamespace(batchable=lambda _model: False, close=nothing),
+            SimpleNamespace(open_jobs=nothing),
+        )
+        engine = batch_run.BatchEngine(world.work(batch_settings, count=12), dependencies, batches, jobs)  # type: ignore[arg-type]
+        asyncio.get_running_loop().call_later(0.12, engine.pause, StopReason("user", "enough"))
+        return await engine.run()
+
+    assert asyncio.run(paused()).state == "paused"
+    assert world.cancelled == 0
+    assert len(world.replies) == len(world.requested) < 12
 
 
 def test_parameter_of_another_engine_is_rejected(tmp_path: Path) -> None:
