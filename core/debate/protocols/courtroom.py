@@ -253,7 +253,8 @@ def _position(codebook: Codebook, item: str, answer: Value) -> str:
 
 def _length(context: DebateContext) -> str:
     maximum = context.params["sentences"]
-    return "one sentence" if maximum == 1 else f"at most {maximum} sentences"
+    words = f"{maximum * WORDS_A_SENTENCE} words"
+    return f"one sentence of at most {words}" if maximum == 1 else f"at most {maximum} sentences and {words}"
 
 
 def _roles(params: Params) -> tuple[Role, ...]:

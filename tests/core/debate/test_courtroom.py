@@ -81,6 +81,7 @@ def test_second_answer_of_a_binary_choice_is_the_other_label() -> None:
     _, requests = run_debate(SPEC, context_of(SPEC, codebook=BINARY, judges=1), court_replies("S"))
     assert roles(requests) == ["magistrate", "prosecutor", "defender", "judge_1"]
     assert "the label is Price" in requests[2].messages[1].content
+    assert "third label" not in requests[3].messages[0].content
 
 
 def test_second_answer_is_requested_without_the_first_label() -> None:
@@ -89,6 +90,9 @@ def test_second_answer_is_requested_without_the_first_label() -> None:
     assert requests[1].is_auxiliary
     assert [request.answer_only for request in requests[:3]] == [True, True, False]
     assert "- Service" not in requests[1].messages[0].content
+    assert "second-best answer" in requests[1].messages[0].content
+    assert "who disagrees" in requests[1].messages[1].content
+    assert "third label" in requests[-1].messages[0].content
     verdict, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies(second="Service"))
     assert verdict.notes[0] == "the hearing gave no second answer: 'Price' was defended"
     assert verdict.values == {"label": SERVICE}
@@ -179,16 +183,17 @@ def test_long_argument_is_requested_again_and_then_cut() -> None:
     verdict, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies(argument=long))
     again = [request for request in requests if request.retry]
     assert [request.role for request in again] == ["prosecutor", "defender"]
-    assert "3 sentences and 8 words" in again[0].messages[-1].content
+    assert "3 sentences and 8 words. The limit is one sentence of at most 60 words." in again[0].messages[-1].content
     prompt = requests[-1].messages[1].content
     assert "It is so." in prompt
     assert "It really is." not in prompt
     assert verdict.status == "verdict"
-    assert not [
-        request
-        for request in run_debate(SPEC, context_of(SPEC, "choice", sentences=3), court_replies(argument=long))[1]
-        if request.retry
-    ]
+    _, requests = run_debate(SPEC, context_of(SPEC, "choice", sentences=3), court_replies(argument=long))
+    assert not [request for request in requests if request.retry]
+    assert "Your limit is at most 3 sentences and 180 words." in requests[2].messages[0].content
+    words = "It is so " * 21
+    _, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies(argument=words))
+    assert "it has 1 sentence and 63 words" in next(one for one in requests if one.retry).messages[-1].content
 
 
 @pytest.mark.parametrize("role", [0, 1, 2, 3])
@@ -239,6 +244,8 @@ def test_agreement_skips_the_trial() -> None:
     assert verdict.values == {SERVICE: True, PRICE: False, ROOM: False}
     assert verdict.notes == ("tried: nothing, as the hearing left no doubt",)
     assert len(requests) == 2
+    assert "disagrees" not in "".join(message.content for message in requests[1].messages)
+    assert "repeat the first if nothing is doubtful" in requests[1].messages[1].content
 
 
 def test_unreadable_second_list_is_reported() -> None:
