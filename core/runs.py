@@ -147,9 +147,9 @@ class EngineSettings(_Frozen):
 
     ``batch_dir`` is a folder for files that are answered outside Moot; empty where the server has a Batch API. A batch
     run waits at most ``batch_wait`` seconds for a stage and then pauses (None: no limit with a Batch API, 0 with
-    ``batch_dir``). ``ray_address`` is the address of a cluster (empty: a local one). ``ray_workers`` is the number of
-    worker processes (None: one per local processor). ``ray_dir`` is a folder that all machines of the cluster can
-    access (empty: beside the project).
+    ``batch_dir``). ``ray_address`` is the address of a cluster (empty: ``RAY_ADDRESS``, or a new cluster on this
+    machine). ``ray_workers`` is the number of worker processes (None: one per local processor). ``ray_dir`` is a folder
+    that all machines of the cluster can access (empty: beside the project).
     """
 
     name: EngineName = "live"

@@ -27,6 +27,9 @@ CPUS = 0
 A worker mostly waits for replies, and reading and writing must run beside it even on a machine with one processor.
 """
 
+LOCAL = "local"
+"""Address of a new cluster on this machine."""
+
 CONNECT_SECONDS = 5.0
 """Longest wait for the address of a cluster. Ray itself tries for minutes, without a message."""
 
@@ -41,13 +44,21 @@ def require_ray(budget_usd: float | None) -> None:
         )
 
 
-def require_cluster(address: str) -> None:
-    """Raise UsageError if nothing listens at the address of a cluster, which is ``ray_address`` or ``RAY_ADDRESS``.
+def cluster_address(address: str) -> str:
+    """Return the address of the cluster: ``ray_address``, or else ``RAY_ADDRESS``, or else ``local``.
 
-    Ray finds or starts a cluster itself if there is none, or if it is ``auto`` or ``local``.
+    Without an address, Ray would join the cluster that a file in ``/tmp`` names, which any user can write.
     """
-    address = address or os.environ.get("RAY_ADDRESS", "")
-    if address in ("", "auto", "local"):
+    return address or os.environ.get("RAY_ADDRESS") or LOCAL
+
+
+def require_cluster(address: str) -> None:
+    """Raise UsageError if nothing listens at the address of the cluster.
+
+    Ray finds the cluster of ``auto`` itself, and starts the one of ``local``.
+    """
+    address = cluster_address(address)
+    if address in ("auto", LOCAL):
         return
     remedy = (
         "Start the cluster, or name another one with --param ray_address=HOST:PORT. A run keeps its address: "
@@ -68,16 +79,18 @@ def require_cluster(address: str) -> None:
 
 def main(folder: Path) -> None:
     """Debate every row of ``FOLDER/in`` and write the status of each debate to ``FOLDER/out``."""
+    job = orjson.loads((folder / "job.json").read_bytes())
+    address = cluster_address(job["address"])
+    if address == LOCAL:  # Ray listens on all interfaces; it creates the token itself
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+
     import ray
     from ray.data import ActorPoolStrategy, DataContext
     from ray.data.checkpoint import CheckpointConfig
 
     from core.engine.ray_worker import DebateWorker
 
-    job = orjson.loads((folder / "job.json").read_bytes())
-    ray.init(
-        address=job["address"] or None, log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING
-    )
+    ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING)
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.checkpoint_config = CheckpointConfig(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
+from pathlib import Path
+from types import ModuleType
 
+import orjson
 import pytest
 
-from core.engine.ray_job import require_cluster
+from core.engine.ray_job import main, require_cluster
 from core.errors import UsageError
 
 
@@ -27,3 +32,43 @@ def test_cluster_is_looked_for_only_at_a_host_and_port(monkeypatch: pytest.Monke
 def test_address_without_host_or_port_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match="HOST:PORT"):
         require_cluster(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "variable", "joined", "mode"),
+    [
+        ("", None, "local", "token"),
+        ("", "", "local", "token"),
+        ("", "host:6379", "host:6379", None),
+        ("other:6379", "host:6379", "other:6379", None),
+    ],
+)
+def test_job_joins_no_cluster_that_nobody_named(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    address: str,
+    variable: str | None,
+    joined: str,
+    mode: str | None,
+) -> None:
+    monkeypatch.setattr(os, "environ", {} if variable is None else {"RAY_ADDRESS": variable})
+    started: dict[str, object] = {}
+
+    class Started(Exception):
+        pass
+
+    def init(**options: object) -> None:
+        started.update(options)
+        raise Started
+
+    modules = {name: ModuleType(name) for name in ("ray", "ray.data", "ray.data.checkpoint")}
+    modules["ray"].init = init  # type: ignore[attr-defined]
+    for name in ("ActorPoolStrategy", "DataContext"):
+        setattr(modules["ray.data"], name, None)
+    modules["ray.data.checkpoint"].CheckpointConfig = None  # type: ignore[attr-defined]
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    (tmp_path / "job.json").write_bytes(orjson.dumps({"address": address}))
+    with pytest.raises(Started):
+        main(tmp_path)
+    assert (started["address"], os.environ.get("RAY_AUTH_MODE")) == (joined, mode)
