@@ -475,7 +475,7 @@ SEED = click.IntRange(-(2**53), 2**53)
     "--rater", metavar="COL", help="Column that names the rater of each row, for files with a row for each rater."
 )
 @click.option("--group", metavar="COL", help="Column that groups rows.")
-@click.option("--order", metavar="COL", help="Numeric column that orders the rows of a group.")
+@click.option("--order", metavar="COL", help="Column of numbers or ISO dates that orders the rows of a group.")
 @click.option(
     "--neighbours", type=click.IntRange(0, 1000), default=0, metavar="N",
     help="Show N rows before and after in the same group as context.",

@@ -460,17 +460,17 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
     if codebook.kind != "rating":
         kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
         shares: dict[str, float] = {}
-        constant: dict[str, float] = {}
+        ranks: dict[str, int] = {}  # 0: several labels, 1: a single one, 2: a single number, perhaps of a version
         for column_name, column in cells.items():
             name_lists = (split_list(cell, index) if kind == "list" else (choice_name(cell),) for cell in column)
             listed_names = [name for cell_names in name_lists for name in cell_names if not is_blank(name)]
             matching = sum(index.find(name) is not None for name in listed_names)
             if listed_names and matching >= 0.8 * len(listed_names):
-                is_constant = len(set(listed_names)) == 1
-                (constant if is_constant else shares)[column_name] = matching / len(listed_names)
-        shares |= {name: share for name, share in constant.items() if not _may_be_version(cells[name])}
-        if shares:
-            sources = _first_by_rater(list(shares), kind)
+                shares[column_name] = matching / len(listed_names)
+                ranks[column_name] = 0 if len(set(listed_names)) > 1 else 1 + _may_be_version(column)
+        names = sorted(shares, key=ranks.__getitem__)
+        if names and ranks[names[0]] < 2:
+            sources = _first_by_rater(names, kind)
             share = format_percent(shares[sources[0].column])
             return sources, f"{_columns_are(sources)} gold: {share} of the values are labels."
     return (), "No column holds gold for this codebook."

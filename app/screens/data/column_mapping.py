@@ -92,7 +92,7 @@ def _groups(draft: ImportDraft, keep: Keep) -> None:
             **bound("map-group", mapping.group or "", set_group),
         )  # fmt: skip
         right.selectbox(
-            "Order column within the group (numbers)", disabled=mapping.group is None, **options,
+            "Order column within the group (numbers or dates)", disabled=mapping.group is None, **options,
             **bound("map-order", mapping.order or "", lambda name: _map(keep, order=name or None)),
         )  # fmt: skip
 

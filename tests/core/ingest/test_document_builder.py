@@ -848,6 +848,8 @@ def test_column_of_several_labels_is_preferred_to_one_with_the_same_in_every_row
     assert suggest_mapping(table("text,version,class,verdict\n" + rows), book).gold == (
         GoldSource("verdict", "choice"),
     )
+    rated = table("text,version,x_r1,x_r2\nabc,1,1,2\ndef,1,1,1\nghi,1,1,2\n")
+    assert {source.column for source in suggest_mapping(rated, book).gold} == {"x_r1", "x_r2"}
     without = table("text,version,class\n" + rows.replace(",2\n", "\n").replace(",1\n", "\n"))
     assert suggest_mapping(without, book).gold == (GoldSource("class", "choice"),)
     assert suggest_mapping(table("text,version\nabc,1\ndef,1\n"), book).gold == ()
