@@ -8,7 +8,7 @@ import secrets
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -90,6 +90,25 @@ def atomic_write(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def own_problem(path: Path, owners: Container[int] = (), *, folder: bool = False) -> str | None:
+    """Return why a file or folder is unsafe to use, None if it is safe or missing.
+
+    Whoever can write to the folder around it could leave one there first: a link leads what is written to another file,
+    a pipe or a device never ends, and another user can read a file of their own. ``owners`` are trusted like this user.
+    """
+    try:
+        status = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if folder and not stat.S_ISDIR(status.st_mode):
+        return "is not a folder"
+    if not folder and not stat.S_ISREG(status.st_mode):
+        return "is not a regular file"
+    if status.st_uid != getattr(os, "geteuid", lambda: 0)() and status.st_uid not in owners:
+        return "belongs to another user"
+    return None
 
 
 def is_disk_full(error: Exception) -> bool:

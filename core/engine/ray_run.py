@@ -11,6 +11,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import orjson
@@ -31,6 +32,8 @@ from core.engine.ray_worker import (
     precedents_text,
     take_attempts,
 )
+from core.errors import UsageError
+from core.files import atomic_write, own_problem
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, StopReason
 
@@ -61,8 +64,7 @@ class RayEngine(ReplayingEngine):
         self._merged_files: set[Path] = set()
 
     async def _execute(self) -> None:
-        for name in ("replies", ATTEMPTS):
-            (self._folder / name).mkdir(parents=True, exist_ok=True)
+        self._make_folders("", "replies", ATTEMPTS)
         await self._merge_calls()  # of a job whose run was interrupted
         ids = list(self._todo)
         self._todo.clear()
@@ -79,13 +81,20 @@ class RayEngine(ReplayingEngine):
         if self.pending_state is None:
             shutil.rmtree(self._folder, ignore_errors=True)  # all of it is in the project
 
+    def _make_folders(self, *names: str) -> None:
+        """Create subfolders that only this user can access. Raises UsageError if one is a link or another user's."""
+        for folder in (self._folder / name for name in names):
+            with suppress(FileExistsError):
+                folder.mkdir(mode=0o700, parents=True)
+            if problem := own_problem(folder, folder=True):
+                raise UsageError(f"{folder} {problem}.", "Delete it, or name another ray_dir.")
+
     async def _prepare(self, ids: Sequence[str]) -> set[str]:
         """Conclude debates whose replies are all stored; write out the other documents and return their ids."""
         for name in ("in", "out", "checkpoint"):
             shutil.rmtree(self._folder / name, ignore_errors=True)
         (self._folder / STOP).unlink(missing_ok=True)
-        (self._folder / "in").mkdir()
-        (self._folder / "out").mkdir()
+        self._make_folders("in", "out")
         unfinished: set[str] = set()
         for number, start in enumerate(range(0, len(ids), LOADED_AT_ONCE)):
             documents = await self._load(ids[start : start + LOADED_AT_ONCE])
@@ -111,7 +120,8 @@ class RayEngine(ReplayingEngine):
             "address": engine.ray_address,
             "workers": engine.ray_workers or os.cpu_count() or 1,
         }
-        (self._folder / "job.json").write_bytes(orjson.dumps(job))
+        with atomic_write(self._folder / "job.json", private=True) as file:
+            file.write(orjson.dumps(job))
         if self._to_share:
             await asyncio.to_thread(append_replies, self._folder / "replies" / "project.jsonl", *self._to_share)
             self._to_share = []

@@ -325,8 +325,8 @@ class ProjectSession:
             case "ray":
                 from core.engine.ray_run import RayEngine  # with Parquet, which nothing else in a run needs
 
-                folder = Path(engine.ray_dir or self.path.with_suffix(".ray")).expanduser() / work.run.run_id
-                return RayEngine(work, dependencies, models, folder.resolve())
+                folder = Path(engine.ray_dir or self.path.with_suffix(".ray")).expanduser().resolve()
+                return RayEngine(work, dependencies, models, folder / work.run.run_id)
 
     def _publish(self, live_run: LiveRunState, event: Event) -> None:
         live_run.publish(event)

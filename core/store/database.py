@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -26,7 +25,7 @@ from duckdb import DuckDBPyConnection
 from filelock import FileLock, Timeout
 
 from core.errors import InputError, MootError, ProjectError, ProjectGone, ProjectLocked, StorageFull
-from core.files import atomic_write, is_disk_full, read_text
+from core.files import atomic_write, is_disk_full, own_problem, read_text
 from core.store import migrations
 
 if TYPE_CHECKING:
@@ -394,26 +393,13 @@ def copy_files(path: Path, target: Path) -> None:
 
 
 def _check_companions(path: Path) -> None:
-    """Raise ProjectError if a file that belongs to the project is a link, a pipe or a device, or another user's.
-
-    Whoever can write to the folder could leave one there before the project is opened: a link leads what is written to
-    another file, a pipe or a device never ends, and another user can read a file of their own.
-    """
-    owners = {getattr(os, "geteuid", lambda: 0)()}
+    """Raise ProjectError if a file that belongs to the project is a link, a pipe or a device, or another user's."""
+    owners: set[int] = set()
     with suppress(FileNotFoundError, NotADirectoryError):
         owners.add(path.stat().st_uid)
     for suffix in (*_COMPANIONS, _SPILL):
         companion = path.with_name(path.name + suffix)
-        with suppress(FileNotFoundError, NotADirectoryError):
-            status = companion.lstat()
-            if suffix == _SPILL and not stat.S_ISDIR(status.st_mode):
-                problem = "is not a folder"
-            elif suffix != _SPILL and not stat.S_ISREG(status.st_mode):
-                problem = "is not a regular file"
-            elif status.st_uid not in owners:
-                problem = "belongs to another user"
-            else:
-                continue
+        if problem := own_problem(companion, owners, folder=suffix == _SPILL):
             raise ProjectError(
                 f"{companion} {problem}, so {path.name} was not opened.",
                 "Delete it, or move the project to a folder that only you can write to.",

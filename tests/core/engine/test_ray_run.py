@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -12,6 +14,7 @@ from core.engine import ray_run
 from core.engine.event_loop import start_python
 from core.engine.interfaces import Dependencies
 from core.engine.ray_run import RayEngine
+from core.errors import UsageError
 from core.llm.connections import Limits
 from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, StopReason
@@ -45,6 +48,47 @@ def test_job_has_the_limits_of_its_connections(engine: RayEngine, tmp_path: Path
     asyncio.run(engine._prepare([]))
     limits = orjson.loads((tmp_path / "job.json").read_bytes())["limits"]
     assert limits["fake"]["requests_per_minute"] == 60
+
+
+def test_only_the_user_can_access_the_folder_of_a_job(engine: RayEngine, tmp_path: Path) -> None:
+    folder = engine._folder = tmp_path / "shared" / "r0001"
+    engine._make_folders("", "replies")
+    asyncio.run(engine._prepare([]))
+    for path in (folder, folder / "in", folder / "job.json"):
+        assert path.stat().st_mode & 0o077 == 0
+
+
+def linked(path: Path) -> None:
+    path.symlink_to(path.with_name("elsewhere"), target_is_directory=True)
+
+
+def another_users(path: Path) -> None:
+    path.mkdir()
+    os.chown(path, 12345, -1)
+
+
+NEEDS_ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
+
+
+@pytest.mark.parametrize(
+    ("name", "attack"),
+    [
+        *((name, linked) for name in (".", "replies", "attempts", "in", "out")),
+        *(pytest.param(name, another_users, marks=NEEDS_ROOT) for name in (".", "replies", "attempts")),
+    ],
+)
+def test_folder_of_another_user_is_refused(
+    engine: RayEngine, tmp_path: Path, name: str, attack: Callable[[Path], None]
+) -> None:
+    # Another user could create it in a shared ray_dir, read the texts and add replies.
+    (tmp_path / "elsewhere").mkdir()
+    engine._folder = tmp_path / "r0001"
+    if name != ".":
+        (engine._folder / "elsewhere").mkdir(parents=True)
+    attack(engine._folder / name if name != "." else engine._folder)
+    with pytest.raises(UsageError, match=r"is not a folder|belongs to another user"):
+        asyncio.run(engine.run())
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("end", ["pause", "stop"])
