@@ -178,7 +178,7 @@ def test_run_page_counts_replies_cut_by_the_output_limit(workspace: Workspace, s
         session.start_or_resume(run.run_id).result(30)
     shown = html(open_page("run"))
     assert "Replies reached their output limit" in shown
-    assert "2 of 4 replies" in shown
+    assert "1 of 4 replies" in shown
 
 
 def test_failed_preflight_is_shown_and_no_run_starts(workspace: Workspace, session: ProjectSession) -> None:
