@@ -133,7 +133,7 @@ class HandBatches:
     A batch is its input file. Its outputs are the files beside it that begin with its name, and later files with
     replies to its requests. The batch has ended when the outputs have a row for each request, or when they have some
     and have not changed for ``SETTLED`` seconds. Missing replies are requested again in another file; a slow program
-    may still write them to the first one.
+    may still write them to the first one. Names come from a project file, so folders in them are ignored.
     """
 
     SETTLED = 120.0
@@ -153,7 +153,7 @@ class HandBatches:
 
     async def look(self, batch: str, keys: Iterable[str]) -> BatchState:
         """Count the keys of the batch that have a row in the outputs."""
-        source, wanted_keys = self._folder / batch, frozenset(keys)
+        source, wanted_keys = self._folder / Path(batch).name, frozenset(keys)
         batch_outputs = [path for path in sorted(self._folder.glob(f"{source.stem}.*jsonl")) if path != source]
         if not source.exists():
             return BatchState(ended=True, outputs=tuple(path.name for path in batch_outputs))
@@ -182,7 +182,7 @@ class HandBatches:
 
     async def rows(self, output: str) -> AsyncIterator[bytes]:
         """Yield the lines of an output file."""
-        with (self._folder / output).open("rb") as file:
+        with (self._folder / Path(output).name).open("rb") as file:
             for line in file:
                 yield line
 

@@ -14,12 +14,15 @@ from core.errors import InputError, ProjectError
 from core.files import replace_shared
 from core.store import migrations
 from core.store.database import CONFIG, Cursor, Reader, check_folder, check_path, translate_error
+from core.store.row_conversion import dump, load
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_AT_ONCE = 20_000
 _VERSIONS = "moot_schema"
+_LOCATIONS = {"batch_dir": "", "ray_address": "", "ray_dir": ""}
+"""Settings of an engine that name folders and a cluster; they cannot mean those of another machine."""
 
 Tables: TypeAlias = "Iterable[tuple[str, Iterable[pa.RecordBatch]]]"
 
@@ -53,10 +56,13 @@ class Dump(Reader):
 def restore(path: Path, schema: int, tables: Tables) -> None:
     """Create a project file at ``path`` from tables of this schema version.
 
-    Tables of an older schema can be restored too: opening the file migrates them. The file appears only when it is
-    complete. Raises ProjectError if the file exists, the folder cannot be written or the tables come from a newer Moot.
-    Raises InputError if the tables are not those of a project.
+    Tables of an older schema can be restored too: opening the file migrates them. The folders and the cluster that runs
+    name are cleared. The file appears only when it is complete. Raises ProjectError if the file exists, the folder
+    cannot be written or the tables come from a newer Moot. Raises InputError if the tables are not those of a project,
+    and ValueError for a schema that never existed and for settings that are not JSON.
     """
+    if schema < 1:
+        raise ValueError(f"{schema} is not the number of a schema")
     check_path(path)
     check_folder(path)
     if path.exists():
@@ -110,6 +116,7 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
                 _append(root, name, batch)
         if (run_id := migrations.foreign_run(root)) is not None:
             raise InputError(f"{run_id!r} is not the name of a run.", "The bundle was not made by Moot, or edited.")
+        _clear_locations(root)
         last: int = root.execute("SELECT coalesce(max(seq), 0) FROM events").fetchall()[0][0]
         root.execute(f"CREATE OR REPLACE SEQUENCE event_seq START WITH {int(last) + 1}")
         root.execute("COMMIT")
@@ -129,6 +136,17 @@ def _append(root: Cursor, name: str, batch: pa.RecordBatch) -> None:
     root.register("incoming", batch)
     root.execute(f'INSERT INTO "{name}" ({columns}) SELECT {columns} FROM incoming')
     root.unregister("incoming")
+
+
+def _clear_locations(root: Cursor) -> None:
+    """Clear the locations in the settings of all runs and in the stored plan."""
+    for table, key, column in (("runs", "run_id", "settings"), ("settings", "name", "value")):
+        for row, text in root.execute(f"SELECT {key}, {column} FROM {table}").fetchall():
+            settings = load(text)
+            engine = settings.get("engine") if isinstance(settings, dict) else None
+            if isinstance(engine, dict) and any(map(engine.get, _LOCATIONS)):
+                cleared = dump(settings | {"engine": engine | _LOCATIONS})
+                root.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", [cleared, row])
 
 
 def _tables(cursor: Cursor) -> list[str]:

@@ -438,6 +438,21 @@ def test_unchanged_files_are_read_once_and_changed_ones_again(tmp_path: Path, mo
     assert look() == (2, 3)
 
 
+def test_batch_of_a_project_file_leaves_the_folder_neither_for_its_input_nor_for_its_output(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.jsonl").write_text('{"custom_id": "a", "response": {}}\n')
+    (tmp_path / "files").mkdir()
+    hand = HandBatches(tmp_path / "files")
+    state = asyncio.run(hand.look("../elsewhere.jsonl", "a"))
+    assert (state.ended, state.answered) == (True, 0)
+
+    async def rows() -> None:
+        async for _ in hand.rows(str(tmp_path / "elsewhere.jsonl")):
+            pass
+
+    with pytest.raises(FileNotFoundError):
+        asyncio.run(rows())
+
+
 def test_error_rows_of_vllm_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
     write(tmp_path, *texts(3))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from pyarrow import parquet
 
 from core.errors import InputError, ProjectError
-from core.runs import Template
+from core.runs import EngineSettings, Template
 from core.services import bundle, export
 from core.services.review import actions
+from core.services.runs import planning
 from core.store.project import Project
 
 
@@ -40,6 +42,22 @@ def test_restored_project_is_equal_and_can_continue(session, run_id, packed, tmp
         assert before == session.store.events.all()
         assert store.reviews.undo("ann")[0].document_id == "d0"  # the next event gets a new number
         assert store.events.all()[0].seq > before[0].seq
+
+
+def test_restored_project_names_no_folder_and_no_cluster_of_another_machine(session, run_id, tmp_path):
+    settings = session.store.runs.get(run_id).settings
+    planning.change_plan(
+        session, lambda plan: replace(plan, engine=EngineSettings(name="batch", batch_dir="/shared/files"))
+    )
+    elsewhere = EngineSettings(name="ray", ray_address="elsewhere:6379", ray_dir="/shared/ray", ray_workers=3)
+    other = session.store.runs.create(settings.model_copy(update={"engine": elsewhere}), ["d0"]).run_id
+    packed = bundle.write_bundle(session, tmp_path / "all.zip")
+    with packed.open("rb") as file:
+        path = bundle.open_bundle(file, tmp_path / "again.duckdb")
+    with Project(path) as project:
+        assert project.store.runs.get(run_id).settings == settings
+        assert project.store.runs.get(other).settings.engine == EngineSettings(name="ray", ray_workers=3)
+        assert project.store.settings.get(planning.PLAN_SETTING)["engine"]["batch_dir"] == ""
 
 
 def test_bundle_is_readable_without_moot(session, run_id, packed):
@@ -129,6 +147,8 @@ def test_invalid_bundle_is_refused_and_leaves_no_file(packed, tmp_path):
         rewritten(packed, **{"manifest.json": None}),
         rewritten(packed, **{"manifest.json": b"[]"}),
         rewritten(packed, **{"manifest.json": manifest(packed, layout="other")}),
+        rewritten(packed, **{"manifest.json": manifest(packed, schema=0)}),
+        rewritten(packed, **{"manifest.json": manifest(packed, schema=-1)}),
         rewritten(packed, **{"manifest.json": manifest(packed, tables=tables | {"secrets": 1})}),
         rewritten(packed, **{"tables/runs.parquet": b"PAR1 no"}),
         rewritten(packed, **{"tables/runs.parquet": zipfile.ZipFile(packed).read("tables/replies.parquet")}),
