@@ -22,7 +22,7 @@ from core.export import Format as Format
 from core.export.export_row import REVIEW, SharedColumns
 from core.export.guide import Summary, columns_guide, observed
 from core.runs import RunRow
-from core.services.evaluation.compare import are_comparable
+from core.services.evaluation.compare import difference
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import role_titles
@@ -94,13 +94,13 @@ def _columns(session: ProjectSession, runs: Sequence[RunRow]) -> SharedColumns:
 
 
 def _runs(session: ProjectSession, run_id: str, other_runs: Sequence[str]) -> list[RunRow]:
-    """Return the exported runs. UsageError if they have different labels."""
+    """Return the exported runs. UsageError if they cannot be compared."""
     runs = [session.run(id) for id in dict.fromkeys([run_id, *other_runs])]
     first = runs[0].settings.codebook
     for run in runs[1:]:
-        if not are_comparable(run.settings.codebook, first):
+        if different := difference(run.settings.codebook, first):
             raise UsageError(
-                f"Run {run.run_id} has other labels than run {runs[0].run_id}.", "Export these runs one by one."
+                f"Run {run.run_id} and run {runs[0].run_id} have {different}.", "Export these runs one by one."
             )
     return runs
 

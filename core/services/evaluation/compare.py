@@ -74,9 +74,8 @@ def comparison(
         raise UsageError("A comparison takes two or more different runs.", "Name each run once.")
     codebook = runs[0].settings.codebook
     for run in runs[1:]:
-        if not are_comparable(codebook, run.settings.codebook):
+        if different := difference(codebook, run.settings.codebook):
             names = f"{_name_in_sentence(runs[0])} and {_name_in_sentence(run)}"
-            different = _difference(codebook, run.settings.codebook)
             raise UsageError(f"{names} have {different}.", "Choose runs of one codebook.")
     check_reference(session, reference)
     documents, gold, verdicts = load_shared(session, runs, reference)
@@ -106,8 +105,10 @@ def are_comparable(first: Codebook, second: Codebook) -> bool:
     return label_key(first) == label_key(second)
 
 
-def _difference(first: Codebook, second: Codebook) -> str:
-    """Return why runs of two codebooks cannot be compared: "different labels"."""
+def difference(first: Codebook, second: Codebook) -> str:
+    """Return why runs of two codebooks cannot be compared: "different labels"; empty if they can."""
+    if are_comparable(first, second):
+        return ""
     ids = [[label.id for label in codebook.labels] for codebook in (first, second)]
     if first.kind != second.kind or {*ids[0]} != {*ids[1]}:
         return "different labels"

@@ -350,8 +350,8 @@ def _check(codebook: Codebook, plan: ReviewPlan) -> None:
 def _other_verdicts(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> Grid:
     """Return the verdicts of the run that is compared, on the documents of this one; NaN where it has none."""
     other = session.run(plan.other)
-    if not compare.are_comparable(run.settings.codebook, other.settings.codebook):
-        raise UsageError(f"{run.title} and {other.title} have different labels.", "Choose a run of the same codebook.")
+    if different := compare.difference(run.settings.codebook, other.settings.codebook):
+        raise UsageError(f"{run.title} and {other.title} have {different}.", "Choose a run of the same codebook.")
     return sampling_frames.aligned_verdicts(session, run, other)
 
 

@@ -245,7 +245,7 @@ def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
     settings = session.store.runs.settings(run_id)
     codebook = settings.codebook.model_copy(update={"labels": settings.codebook.labels[:1]})
     other = session.store.runs.create(settings.model_copy(update={"codebook": codebook}), ["d0"]).run_id
-    with pytest.raises(UsageError, match="has other labels than run"):
+    with pytest.raises(UsageError, match="r0001 have different labels"):
         export.export(session, run_id, "csv", tmp_path / "out.csv", other_runs=[other])
 
 
