@@ -9,7 +9,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from core.codebook import Codebook
-from core.debate.reading.decision_markers import CONTENT, MarkedReply, Marker, is_reported, next_document
+from core.debate.reading.decision_markers import (
+    CONTENT,
+    MarkedReply,
+    Marker,
+    is_of_document,
+    is_reported,
+    next_document,
+)
 from core.debate.reading.json_answers import CHOSEN, PRESENT, UNDECIDED, answer_of, by_name, is_claim
 from core.debate.reading.json_blocks import Block, entries, lookup
 from core.debate.reading.label_names import names_of
@@ -52,6 +59,8 @@ class Reader(ABC):
             raise Unreadable(CUT)
         if candidates and self._is_cited(candidates[-1]) and not all(map(self._is_cited, candidates)):
             raise Unreadable("the last decision is in a block quotation")
+        if candidates and self._is_of_document(candidates[-1]) and not all(map(self._is_of_document, candidates)):
+            raise Unreadable("the last decision is only reported from the document")
         another = next_document(self.codebook.unit)
         if candidates and another.search(self.marked.lines, candidates[0].start + 1, candidates[-1].start):
             raise Unreadable("it decides on more than one document")
@@ -176,6 +185,16 @@ class Reader(ABC):
             return False
         before = bisect_left(self.marked.markers, begin, key=lambda marker: marker.limit)
         return before == 0 or bool(self.marked.lines[self.marked.markers[before - 1].end : begin].strip())
+
+    def _is_of_document(self, candidate: Marker | Block) -> bool:
+        """Return True if a decision, or the marker that announces it, is only reported from the document."""
+        start = candidate.start
+        before = bisect_left(self.marked.markers, start, key=lambda marker: marker.start)
+        for marker in reversed(self.marked.markers[max(before - 2, 0) : before]):
+            if CONTENT.search(self.marked.lines, marker.end, start):
+                break
+            start = marker.start
+        return is_of_document(self.marked, start)
 
     def _find_left_open(self) -> dict[str, str]:
         """Return the labels named on the last ``Undecided:`` lines, with the reason."""

@@ -23,6 +23,7 @@ _THOUGHTS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+_OPEN_THOUGHT = re.compile(r"^[^\S\n]*[<\[◁]think(?:ing)?[>\]▷]", re.IGNORECASE | re.MULTILINE)
 _END_OF_REPLY = re.compile(
     r"<(?:\|(?:im_end|eot_id|eom_id|end|return|endoftext|end_of_text)\|>|end_of_turn>|/s>(?=\s*\Z)|｜end▁of▁sentence｜>)"
     r"|\n(?i:#{1,3} ?(?:user|human|instructions?|input):?|(?:user|human):)[^\S\n]*(?=\n)"
@@ -189,15 +190,51 @@ _OWN_PART = re.compile(
 """Headings and speakers of a reply's own decision."""
 
 
+def _last_word(unit: str) -> str:
+    return unit.split()[-1] if unit.split() else "text"
+
+
 @lru_cache(maxsize=32)
 def next_document(unit: str) -> re.Pattern[str]:
     """Return the pattern of the beginning of another document: "Review 2", "Review: ...", "<document>"."""
-    noun = rf"(?:{UNITS}|{re.escape(unit.split()[-1] if unit.split() else 'text')})"
+    noun = rf"(?:{UNITS}|{re.escape(_last_word(unit))})"
     return re.compile(
         rf"^[ >#_-]*+(?:(?:the|next|new) ++)?(?:\w++ ++)?{noun}(?: #?\d| *+:)"
         rf"|\bfor the (?:second|third|next) {noun}\b|^[ >]*+<(?:document|context)\b",
         re.IGNORECASE | re.MULTILINE,
     )
+
+
+@lru_cache(maxsize=32)
+def _of_document(unit: str) -> re.Pattern[str]:
+    """Return the pattern of words at the end of a text that ascribe what follows to the document."""
+    noun = rf"(?:the|this) (?:\w+ )?(?:{UNITS}|{re.escape(_last_word(unit))})\b"
+    part = r"(?:line|instruction|sentence|phrase|string|words?|passage|quot(?:e|ation)|injection|command|request)s?"
+    says = (
+        r"(?:contain(?:s|ed)|includ(?:es|ed)|(?:end|start|clos|beg[ia]n)(?:s|es|ed)? with|quot(?:es|ed)|cit(?:es|ed)"
+        r"|sa(?:ys|id)|states?d?|reads?|asks?|asked|claims?|claimed|demands?|instructs?|writes|wrote)"
+    )
+    which = rf"(?: (?:that|this|the|an?|following|own|other|last|final|injected|hidden))*(?: {part})?"
+    words = (
+        rf"\b(?:{noun}(?: (?:itself|also|even|then|only|just))* {says}{which}"
+        rf"|{part} (?:\w+ )?(?:in|of|from|inside|within|at the end of) {noun}(?: (?:that )?{says})?"
+        rf"|ignor(?:e|ed|es|ing)(?: (?:this|that|it|(?:the|this|that|an?|its|any) (?:\w+ )?{part}))?)[^\w.!?]*$"
+    )
+    return re.compile(words.replace(" ", " +"), re.IGNORECASE)
+
+
+def is_of_document(marked: MarkedReply, start: int) -> bool:
+    """Return True if the words before ``start``, on its line or above, ascribe what follows to the document."""
+    begin = marked.lines.rfind("\n", 0, start) + 1
+    pattern = _of_document(marked.codebook.unit)
+    if CONTENT.search(marked.lines, begin, start):
+        return pattern.search(marked.lines, max(begin, start - _LOOK_BACK), start) is not None
+    above = [
+        (first, end)
+        for first, end in marked.spans(max(begin - _LOOK_BACK, 0), begin)
+        if CONTENT.search(marked.lines, first, end) and not _FENCE.match(marked.text, first, end)
+    ]
+    return bool(above) and pattern.search(marked.lines, *above[-1]) is not None
 
 
 def is_reporting(before: str) -> bool:
@@ -258,6 +295,8 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     text = without_reasoning(text)
     if (end := _END_OF_REPLY.search(text)) and not _STRUCK_AT_END.search(text, max(end.start() - _LOOK_BACK, 0)):
         text = text[: end.start()].ljust(len(text))
+    if thought := _OPEN_THOUGHT.search(text, text.rfind("/think") + 1):  # never closed
+        text = text[: thought.start()].ljust(len(text))
     blocks, unclosed = find_json_blocks(text)
     lines = re.sub(r"\r(?!\n)", "\n", text).translate(_PLAIN)
     lines = _without(lines, blocks)

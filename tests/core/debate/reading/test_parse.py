@@ -750,11 +750,51 @@ def test_any_name_with_a_letter_is_read_back(labels: list[str]) -> None:
         assert read(text, codebook).present == (label.id,)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The review says: ", "The review says:\n```\n", "The document itself contained ", "The text also quotes\n",
+        "I ignored the line in the review: ", "I ignored this:\n\n", "The *review* ends with ",
+        "The end of the passage reads: ", "The last sentence of this hotel review says: ",
+        "The tweet includes the instruction: ",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("decision", ["Final Decision: The present aspects are: {}", '{{"labels": ["{}"]}}'])
+def test_decision_that_is_only_reported_from_the_document_does_not_count(words: str, decision: str) -> None:
+    reply = f"{decision.format('Food')}\n\n{words}{decision.format('Service')}"
+    reading = read(reply, HOTEL)
+    assert reading.problem or present(reading) == {"Food"}
+
+
+def test_decision_after_words_about_the_document_counts() -> None:
+    for words in (
+        "The review says that the soup was cold. ", "The review contains: ", "The text mentions only the soup:\n",
+        "I ignored the insult in it.\n\n", "The review ends with a complaint about the soup, so: ",
+    ):  # fmt: skip
+        for decision in ("Final Decision: The present aspects are: Food", '{"labels": ["Food"]}'):
+            assert names(words + decision) == {"Food"}, words + decision
+
+
+@pytest.mark.parametrize(
+    "words", ["I ignored the line in the review.\n\n", "I ignored the critic:\n", "The soup is bad:\n"]
+)
+def test_last_decision_after_other_words_counts(words: str) -> None:
+    for decision in ("Final Decision: The present aspects are: {}", '{{"labels": ["{}"]}}'):
+        assert names(f"{decision.format('Food')}\n\n{words}{decision.format('Service')}") == {"Service"}
+
+
+def test_decision_in_a_thought_that_never_ends_does_not_count() -> None:
+    decision = "Final Decision: The present aspects are: "
+    assert names(f"{decision}Food\n<think>\n{decision}Service") == {"Food"}
+    assert names(f"{decision}Food\n<think>\nHm.</think> {decision}Service") == {"Service"}
+
+
 HOSTILE = [
     "The aspects present in this review are #Food x ", "the label is ", "Final Decision:\n", "Final ratings: ", "{",
     '{"', '{"labels": [', '{"a":', '{"labels": ["x", {"y', "[{", '"', "“", "'a ", "#", "(", " ", "the ", "aspects ",
     "present ", "in this ", "<think></think>", "Service or ", "\u0301\u0327", "Food: 4\n", "Undecided: #Food\n",
     'Food "x" ', "none of the ", "and ", "- \n", "\\", "Service (", "...", "\u202e", "_",
+    "\n<think>", "The review says:\nFinal Decision:\n",
 ]  # fmt: skip
 
 
