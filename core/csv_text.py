@@ -1,10 +1,10 @@
 """CSV text for spreadsheets: rows as csv, and the one rule that escapes formulas, with its exact inverse.
 
-A spreadsheet runs a cell that starts with ``= + - @`` (or a tab or carriage return before one) as a formula. Export
-puts one apostrophe before a text that matches ``'*[=+-@\\t\\r]``. Import removes one from a text that matches
-``'+[=+-@\\t\\r]``. A text that already starts with apostrophes gets one more, so every text survives the round trip:
-``=1`` -> ``'=1`` -> ``=1`` and ``'=1`` -> ``''=1`` -> ``'=1``. If a file from elsewhere has a text that really starts
-with ``'=``, that apostrophe is lost. The reader counts such cells and adds a note.
+A spreadsheet runs a cell that starts with ``= + - @`` (or a tab, carriage return or line feed before one, or one of
+them in full width) as a formula. Export puts one apostrophe before a text that starts with such a character, also after
+apostrophes. Import removes one from a text in which such a character follows apostrophes. So every text survives the
+round trip: ``=1`` -> ``'=1`` -> ``=1`` and ``'=1`` -> ``''=1`` -> ``'=1``. If a file from elsewhere has a text that
+really starts with ``'=``, that apostrophe is lost. The reader counts such cells and adds a note.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-_RISKY = re.compile(r"'*[=+\-@\t\r]")
-_ESCAPED = re.compile(r"'+[=+\-@\t\r]")
-_STARTS = frozenset("'=+-@\t\r")
+_FIRST = "=+-@\t\r\n＝＋－＠"
+_RISKY = re.compile(f"'*[{re.escape(_FIRST)}]")
+_ESCAPED = re.compile(f"'+[{re.escape(_FIRST)}]")
+_STARTS = frozenset(f"'{_FIRST}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 

@@ -373,15 +373,17 @@ def test_replacing_raises_other_errors_unchanged(tmp_path: Path) -> None:
 
 
 any_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
-risky = st.text(st.sampled_from("'=+-@\t\r\n1a,\";|"), max_size=8)
+risky = st.text(st.sampled_from("'=+-@＝＋－＠\t\r\n1a,\";|"), max_size=8)
 
 
 @given(any_text | risky)
 @example("'=1")
 @example("''")
+@example("\n=1")
+@example("＝1")
 def test_escaping_is_undone_exactly(text: str) -> None:
     assert unescape_formula(escape_formula(text)) == text
-    assert escape_formula(text)[:1] not in set("=+-@\t\r")
+    assert escape_formula(text)[:1] not in set("=+-@＝＋－＠\t\r\n")
 
 
 printable = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\t\r\n"), max_size=30)
