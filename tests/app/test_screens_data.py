@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.pages import PAGES
+from app.widgets.elements import literal
 from core.codebook import load_yaml
 from core.documents import Document
 from core.services import projects
@@ -177,6 +178,15 @@ def test_unknown_gold_value_can_be_mapped(session: ProjectSession) -> None:
     assert [(item, value, count) for _, item, value, count in session.store.documents.gold_counts()] == [
         (label_id(session, "Service"), False, 3), (label_id(session, "Service"), True, 2),
     ]  # fmt: skip
+
+
+def test_names_of_labels_are_no_markdown_where_a_gold_value_is_mapped(session: ProjectSession) -> None:
+    names = "[a](http://b.eu)", "Neutral"
+    session.store.codebooks.save(load_yaml(f"{{kind: choice, labels: [{{name: '{names[0]}'}}, {{name: {names[1]}}}]}}"))
+    at = upload(b"id,text,gold\na,soup one,maybe\nb,soup two,Neutral\n")
+    at.segmented_control(key="gold_kind").set_value("choice").run()
+    at.multiselect(key="map-gold-choice").set_value(["gold"]).run()
+    assert at.segmented_control(key="map-value-0").options == ["No gold", *map(literal, names)]
 
 
 def test_empty_gold_cells_can_mean_absent(session: ProjectSession) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from app.state import DataState, bound
 from app.widgets.alerts import notice
+from app.widgets.elements import literal
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
@@ -241,7 +242,7 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
         options = {**bound(f"map-value-{number}", shown, partial(set_meaning, text)), "label_visibility": "collapsed"}
         name = f"Meaning of value {number + 1}"
         if len(titles) <= MAX_SEGMENTS:
-            right.segmented_control(name, titles, required=True, **options)
+            right.segmented_control(name, titles, format_func=literal, required=True, **options)
         else:
             right.selectbox(name, titles, **options)
 
