@@ -66,6 +66,7 @@ def serve(listener: socket) -> None:
     bootstrap.load_config_options({"server.port": listener.getsockname()[1]})
     settings = uvicorn.Config(
         asgi,
+        http="h11",
         ws="websockets-sansio",
         ws_max_size=config.get_option("server.maxMessageSize") * 1_000_000,
         ws_per_message_deflate=False,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from html import escape
 from typing import Any
 
 import pytest
+import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
@@ -15,6 +17,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from app import main
 from app.api import middleware
 from app.api.access import Access, is_local
 
@@ -214,3 +217,22 @@ def test_addresses_of_files_and_of_the_server_are_left_to_streamlit(path: str) -
 
     routes = [*middleware.page_routes(TITLES), Route("/{path:path}", rest)]
     assert TestClient(Starlette(routes=routes)).get(path).text == "rest"
+
+
+def test_requests_are_read_by_the_parser_that_limits_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {}
+
+    class Configured(Exception):
+        pass
+
+    def configure(_asgi: Any, **given: Any) -> None:
+        options.update(given)
+        raise Configured
+
+    monkeypatch.setattr(uvicorn, "Config", configure)
+    monkeypatch.setattr(main.config, "get_config_files", main.config.get_config_files)
+    monkeypatch.setattr(main.manifest_scanner, "scan_component_manifests", list)
+    monkeypatch.setattr(main.bootstrap, "load_config_options", lambda _options: None)
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(Configured):
+        main.serve(listener)
+    assert options["http"] == "h11"
