@@ -31,6 +31,8 @@ OpenForm: TypeAlias = Literal["", "options", "word"]
 ``options``: one of several options made for the text. ``word``: one free word. Empty for a label with fixed values.
 """
 MAX_LABELS = 1_000
+MAX_NAME = 500
+"""Most characters of a label's name. Whole questions of a survey fit."""
 MAX_STEPS = 1_001
 """Most values of a rating scale: 0 to 1,000."""
 CHOICE_ITEM = "label"
@@ -124,6 +126,8 @@ class Label(_Frozen):
         name = _DOUBLE_QUOTE.sub("'", name)  # a double one would open a quotation wherever it is named
         if not normalise(name):
             raise ValueError("a label needs a name")
+        if len(name) > MAX_NAME:
+            raise ValueError(f"the name has {len(name):,} characters; at most {MAX_NAME} fit into a prompt")
         return name
 
     @field_validator("include", "exclude", "keywords")
@@ -409,4 +413,4 @@ def _label_name(data: Mapping[str, Any], index: int) -> str:
         name = data["labels"][index]["name"]
     except (KeyError, IndexError, TypeError):
         name = None
-    return f"label {index + 1}" if name is None else f"label '{name}'"
+    return f"label {index + 1}" if name is None else f"label '{str(name)[:80]}'"

@@ -113,6 +113,13 @@ def test_definition_hash_depends_on_text_and_not_on_colour() -> None:
     assert label.model_copy(update={"description": "x"}).definition_hash != label.definition_hash
 
 
+def test_name_of_more_than_500_characters_is_refused() -> None:
+    assert parse_codebook({"labels": [{"name": "x" * 500}]}).names == ("x" * 500,)
+    with pytest.raises(CodebookError, match="501 characters; at most 500") as refused:
+        parse_codebook({"labels": [{"name": "x" * 501}]})
+    assert "x" * 100 not in str(refused.value)
+
+
 def test_codebook_of_1001_labels_is_refused() -> None:
     with pytest.raises(CodebookError, match=r"1,001 labels; at most 1,000"):
         parse_codebook({"labels": [{"name": f"label {number}"} for number in range(1_001)]})
