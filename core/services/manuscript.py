@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from core.codebook import CHOICE_ITEM, Kind, label_noun
+from core.codebook import CHOICE_ITEM, Codebook, Kind, label_noun
 from core.csv_text import to_csv
 from core.debate import personas, protocols
 from core.debate.protocol_spec import PRESET, ProtocolSpec
@@ -101,14 +101,10 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
     )
     results = _results(report, view) if has_reference else [_NOTHING]
     codebook = run.settings.codebook
-    labels, noun = tuple((label.name, label.description) for label in codebook.labels), label_noun(codebook.kind)
     sections: dict[str, tuple[Block, ...]] = {
         "Methods": methods,
         "Results": (*results, *([claimed] if claimed else []), *map(_regression, analyses)),
-        "Appendix: codebook": (
-            *([codebook.guideline] if codebook.guideline else []),
-            Table((noun.capitalize(), "Definition"), labels, f"Definitions of the {noun}s"),
-        ),
+        "Appendix: codebook": tuple(_codebook(codebook)),
         "Appendix: models": (_models(session, run),),
         **_appendix_of_protocol(run.settings),
         "Appendix: prompts": tuple(
@@ -268,6 +264,23 @@ def _circumstances(session: ProjectSession, run: RunRow) -> Iterable[str]:
     iterations = [row.run_id for row in siblings(session, run)]
     if len(iterations) > 1 and run.run_id in iterations:
         yield f"This is iteration {iterations.index(run.run_id) + 1} of {len(iterations)} with the same settings."
+
+
+def _codebook(codebook: Codebook) -> Iterable[Block]:
+    """Yield the guideline, the definitions, and a paragraph on the examples and keywords of each label with any."""
+    if codebook.guideline:
+        yield codebook.guideline
+    noun = label_noun(codebook.kind)
+    definitions = tuple((label.name, label.description) for label in codebook.labels)
+    yield Table((noun.capitalize(), "Definition"), definitions, f"Definitions of the {noun}s")
+    for label in codebook.labels:
+        parts = {
+            "Include": "; ".join(f'"{example}"' for example in label.include),
+            "Exclude": "; ".join(f'"{example}"' for example in label.exclude),
+            "Keywords of the built-in model": ", ".join(label.keywords),
+        }
+        if words := [f"{title}: {text}." for title, text in parts.items() if text]:
+            yield " ".join([f"{label.name}.", *words])
 
 
 def _appendix_of_protocol(settings: RunSettings) -> dict[str, tuple[Block, ...]]:

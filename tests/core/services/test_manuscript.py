@@ -272,6 +272,22 @@ def test_bibliography_contains_the_methods_used(world: tuple[ProjectSession, Run
     assert "desraj1956" in entries
 
 
+def test_appendix_contains_examples_and_keywords_of_each_label(tmp_path: Path) -> None:
+    staff = Label(name="Staff", include=("sang", "helped us"), exclude=("own *staff*",), keywords=("staff", "crew"))
+    with studio(tmp_path) as (_, session):
+        run = annotate(session)
+        book = Codebook(labels=(Label(name="Bath", description="The bath"), staff))
+        run = run.model_copy(update={"settings": run.settings.model_copy(update={"codebook": book})})
+        paper = manuscript.build(session, run)
+    table, *examples = paper.sections["Appendix: codebook"]
+    assert isinstance(table, manuscript.Table)
+    assert table.rows == (("Bath", "The bath"), ("Staff", ""))
+    assert examples == [
+        'Staff. Include: "sang"; "helped us". Exclude: "own *staff*". Keywords of the built-in model: staff, crew.'
+    ]
+    assert r"\*staff\*" in manuscript.write(paper, "markdown")
+
+
 def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     built = manuscript.build(session, run)
