@@ -115,6 +115,15 @@ def test_labels_are_moved_and_deleted(saved: ProjectSession) -> None:
     assert after != before  # it is closed, and a second click does not delete the next label
 
 
+def test_deleting_a_label_with_gold_leads_to_map_gold_columns(saved: ProjectSession) -> None:
+    at = open_page("codebook")
+    at.button(key="label-delete").click().run()
+    assert "Price is deleted" in html(at)
+    assert "1 gold label of it is left. To give it to another label, use Map gold columns on Data." in html(at)
+    at.button(key="label-delete").click().run()  # Food has no gold
+    assert "Food is deleted" not in html(at)
+
+
 def test_keyword_matches_escape_documents(saved: ProjectSession) -> None:
     shown = html(open_page("codebook"))
     assert "Keyword matches</td><td>1</td><td>of 1 documents" in shown

@@ -253,7 +253,7 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
                 line("Existing runs and reviews keep the label.")
                 st.button(
                     "Delete the label", key="label-delete", type="primary",
-                    on_click=lambda: fields.do(lambda draft: codebooks.delete_label(draft, label.id)),
+                    on_click=delete_label, args=(session, fields, label),
                 )  # fmt: skip
         for warning in codebooks.warnings(book):
             if f"'{label.name}'" in warning:
@@ -266,6 +266,15 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             documents = format_count(stale, "reviewed document")
             outdated = f"{documents} {plural(stale, 'was', 'were')} decided under the earlier definition"
             notice("info", outdated, "They keep their labels. Review marks them after you save.")
+
+
+def delete_label(session: ProjectSession, fields: Fields, label: Label) -> None:
+    """Delete a label, and say how to give its gold to another one."""
+    fields.do(lambda draft: codebooks.delete_label(draft, label.id))
+    if count := codebooks.count_gold_labels(session, label.id):
+        left = f"{format_count(count, 'gold label')} of it {plural(count, 'is', 'are')} left."
+        words = f"{left} To give {plural(count, 'it', 'them')} to another label, use Map gold columns on Data."
+        state.set_notice("info", f"{label.name} is deleted", words)
 
 
 # -- the right column

@@ -181,6 +181,15 @@ def gold_counts(session: ProjectSession) -> dict[str, int]:
     return {label_id: round(count / len(raters[item])) for (item, label_id), count in counts.items()}
 
 
+def count_gold_labels(session: ProjectSession, label_id: str) -> int:
+    """Return how many gold values of all raters name the label, or rate the dimension."""
+    return sum(
+        count
+        for _, item, value, count in session.store.documents.gold_counts()
+        if value == label_id or (item == label_id and value is not False)
+    )
+
+
 def gold_span(session: ProjectSession, label_id: str) -> tuple[int, int] | None:
     """Return the lowest and the highest gold rating of a dimension, in whole points; None without two different."""
     values = [
@@ -220,7 +229,11 @@ def check_name(codebook: Codebook, name: str, label_id: str = "") -> str:
         raise CodebookError(f"'{name}' is reserved for documents without labels.", "Choose another name.")
     other = codebook.find(name)
     if other is not None and other.id != label_id:
-        raise CodebookError(f"A label '{other.name}' already exists.", "Choose another name.")
+        remedy = "Choose another name."
+        if label_id:
+            remedy += " To merge the labels, delete this one, then map its name to the other one with Map gold columns "
+            remedy += "on Data."
+        raise CodebookError(f"A label '{other.name}' already exists.", remedy)
     return name
 
 

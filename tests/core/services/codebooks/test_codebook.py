@@ -61,6 +61,14 @@ def test_invalid_label_names_are_rejected(name: str, message: str) -> None:
             codebooks.add_label(BOOK, name)
 
 
+def test_taken_name_of_a_label_says_how_to_merge() -> None:
+    merge = "To merge the labels, delete this one, then map its name to the other one with Map gold columns on Data"
+    with pytest.raises(CodebookError, match=merge):
+        codebooks.change_label(BOOK, PRICE, name="food")
+    with pytest.raises(CodebookError, match=r"Choose another name\.$"):
+        codebooks.add_label(BOOK, "food")
+
+
 def test_label_of_a_choice_may_be_named_none() -> None:
     stance, _ = codebooks.add_label(Codebook(kind="choice", labels=(Label(name="Favor"),)), "None")
     assert stance.names == ("Favor", "None")
@@ -350,6 +358,7 @@ def test_gold_of_a_choice_is_averaged_over_all_raters(session: ProjectSession) -
         for id, (ann, ben) in votes.items()
     )
     assert codebooks.gold_counts(session) == {PRICE: 2, FOOD: 2}  # 5 and 3 of two raters, a half to the even number
+    assert [codebooks.count_gold_labels(session, label_id) for label_id in (PRICE, FOOD)] == [5, 3]
 
 
 def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: ProjectSession) -> None:

@@ -434,6 +434,21 @@ def test_gold_of_a_deleted_label_is_shown_with_its_id(session: ProjectSession) -
     ]
 
 
+def test_gold_of_a_deleted_label_can_be_mapped_to_another(session: ProjectSession) -> None:
+    draft = importing.read_files([("a.csv", b"text,labels\none,Staff\ntwo,staf; Food\nthree,Food; Staff\n")])
+    importing.store_documents(session, preview(session, draft))
+    book = codebooks.editor_codebook(session)
+    assert book is not None
+    ids = {label.name: label.id for label in book.labels}
+    codebooks.save_draft(session, less := codebooks.delete_label(book, ids["staf"]))
+    remapped = importing.draft_from_project(session, less)
+    assert "staf" in {unknown.value for unknown in preview(session, remapped, less).built.unknown_gold}
+    assert "Staff" in importing.gold_value_options(remapped, less, "staf")
+    mapping = replace(remapped.mapping, value_map={"staf": "Staff"})
+    importing.replace_gold(session, importing.preview_import(replace(remapped, mapping=mapping), less))
+    assert [codebooks.count_gold_labels(session, ids[name]) for name in ("Staff", "staf", "Food")] == [3, 0, 2]
+
+
 def test_gold_of_another_kind_is_offered_for_a_new_project() -> None:
     content = "text,clarity_A0,clarity_A1\n" + "".join(f"some text {n},{n % 3},{n % 2}\n" for n in range(20))
     draft = importing.read_files([("r.csv", content.encode())], CODEBOOK)
