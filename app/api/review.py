@@ -155,9 +155,9 @@ def _act(session: ProjectSession, run_id: str, message: Json, by: actions.Attrib
     action = message["action"]
     match action:
         case "undo":
-            return actions.undo(session, by)
+            return actions.undo(session, by, shown_run=run_id)
         case "redo":
-            return actions.redo(session, by)
+            return actions.redo(session, by, shown_run=run_id)
         case "settings":
             settings = replace(queue.review_settings(session), blind=bool(message["blind"]))
             queue.save_review_settings(session, settings, actor=by.actor)

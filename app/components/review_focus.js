@@ -174,7 +174,7 @@ class FocusView {
     const parts = [...this.sideParts.values()];
     this.sideButtons = el("div", "side-buttons", this.queueButton, ...parts.map(({ button }) => button));
     this.side = el("section", "panel side", ...parts.map(({ section }) => section));
-    this.saveState = el("span", { className: "save-state push tiny ellipsis muted", role: "status" });
+    this.saveState = el("span", { className: "save-state push tiny muted", role: "status" });
     this.keys = el("div", "keys row small secondary");
     const isFirst = !root.hasChildNodes();
     root.tabIndex = -1;
@@ -1116,7 +1116,7 @@ class FocusView {
   showSaveState(state, text) {
     const failed = state === "lost" || state === "refused";
     const tone = failed ? "wrong" : state === "saved" ? "right" : "muted";
-    this.saveState.className = `save-state push tiny ellipsis ${tone} ${state}`;
+    this.saveState.className = `save-state push tiny ${tone} ${state}`;
     const texts = { saved: `✓ ${text}`, saving: "Saving…", refused: "Not saved", idle: text, lost: text };
     setText(this.saveState, texts[state]);
     this.saveState.title = texts[state];

@@ -245,7 +245,7 @@ def test_notes_tags_and_skips_are_stored(client, project):
     act(client, "skip", first, value=True)
     last = ask(client, "queue", filters={"sort": "queue"})["rows"][-1]
     assert (last["id"], last["skipped"]) == (first, True)
-    act(client, "undo")
+    assert act(client, "undo")["saved"] == f"Undone: document {first}"
     assert ask(client, "queue", filters={"sort": "queue"})["rows"][0]["id"] == first
 
 

@@ -163,7 +163,7 @@ def test_undo_and_redo_buttons_change_the_last_edit(screen, project, session):
     actions.edit(session, run_id, ["d1"], "a", True)
     app = screen("review", review_view="Grid")
     app.button(key="review-undo").click().run()
-    assert f"✓ Undone: document d1 of Run {run_id}" in html(app)
+    assert "✓ Undone: document d1<" in html(app)
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is False
     app.button(key="review-redo").click().run()
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is True

@@ -346,6 +346,11 @@ def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_studio:
     page.keyboard.press("u")
     expect(present).to_have_attribute("aria-pressed", "false")
     expect(note).to_have_value("")
+    message = page.locator(".save-state")
+    message.evaluate("(one) => { one.textContent = 'Undone: document d000 of another run. '.repeat(3); }")
+    assert message.evaluate("(one) => one.scrollWidth <= one.clientWidth")
+    heading = page.get_by_role("heading", name="Your verdict")
+    assert heading.evaluate("(one) => one.offsetHeight") < 30
     for shown in ("", "first", "first and second"):
         page.keyboard.press("y")
         expect(present).to_have_attribute("aria-pressed", "true")

@@ -97,7 +97,7 @@ def test_edit_survives_a_reload_and_can_be_undone(page):
     expect_status(page, "d1", "Draft")
     page.get_by_role("button", name="Undo").click()
     expect_value(page, "d1", "a", "absent")
-    page.locator(".moot-saved", has_text="Undone: document d1 of Run").wait_for()
+    page.locator(".moot-saved", has_text="Undone: document d1").wait_for()
     expect_status(page, "d1", "Pending")
     page.get_by_role("button", name="Redo").click()
     expect_value(page, "d1", "a", "present")

@@ -87,8 +87,8 @@ def grid_view(
             message = escape(state.review.saved)
             st.html(f'<div class="moot-saved" role="status" title="{message}">{message}</div>', width="stretch")
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
-            _button("Undo", lambda: actions.undo(session, attribution), icon=":material/undo:")
-            _button("Redo", lambda: actions.redo(session, attribution), icon=":material/redo:")
+            _button("Undo", lambda: actions.undo(session, attribution, shown_run=run.run_id), icon=":material/undo:")
+            _button("Redo", lambda: actions.redo(session, attribution, shown_run=run.run_id), icon=":material/redo:")
     if right is not None:
         with right:
             _detail(session, run, actor, page)

@@ -218,14 +218,18 @@ def set_status(
     return _record_action(session, run_id, decisions, by)
 
 
-def undo(session: ProjectSession, by: Attribution = DEFAULT_REVIEWER) -> SavedAction | None:
-    """Undo this reviewer's last action; None when there is none."""
-    return _reverted(session, "Undone", session.store.reviews.undo(by.actor, action_id=by.action_id))
+def undo(
+    session: ProjectSession, by: Attribution = DEFAULT_REVIEWER, *, shown_run: str | None = None
+) -> SavedAction | None:
+    """Undo this reviewer's last action; None when there is none. Its message names the run unless it is shown."""
+    return _reverted(session, "Undone", session.store.reviews.undo(by.actor, action_id=by.action_id), shown_run)
 
 
-def redo(session: ProjectSession, by: Attribution = DEFAULT_REVIEWER) -> SavedAction | None:
+def redo(
+    session: ProjectSession, by: Attribution = DEFAULT_REVIEWER, *, shown_run: str | None = None
+) -> SavedAction | None:
     """Redo the action undone last; None when there is none, or after a later decision."""
-    return _reverted(session, "Redone", session.store.reviews.redo(by.actor, action_id=by.action_id))
+    return _reverted(session, "Redone", session.store.reviews.redo(by.actor, action_id=by.action_id), shown_run)
 
 
 def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None) -> list[HistoryEntry]:
@@ -273,14 +277,15 @@ def _record_action(session: ProjectSession, run_id: str, decisions: Sequence[Dec
     return SavedAction(time.time(), _documents(events))
 
 
-def _reverted(session: ProjectSession, verb: str, events: Sequence[Event]) -> SavedAction | None:
-    """Return an action that was undone or redone. It may be of another run, so the message names document and run."""
+def _reverted(session: ProjectSession, verb: str, events: Sequence[Event], shown_run: str | None) -> SavedAction | None:
+    """Return an action that was undone or redone. Its message names the document, and the run if it is another one."""
     session.trainer.schedule()
     if not events:
         return None
     documents = _documents(events)
     changed = f"document {documents[0]}" if len(documents) == 1 else format_count(len(documents), "document")
-    place = f" of {session.run_name(events[0].run_id)}" if events[0].run_id else ""
+    run_id = events[0].run_id
+    place = f" of {session.run_name(run_id)}" if run_id and run_id != shown_run else ""
     return SavedAction(time.time(), documents, f"{verb}: {changed}{place}")
 
 

@@ -100,6 +100,8 @@ def test_undo_and_redo(session, run):
     assert actions.redo(session) is None
     actions.set_status(session, run.run_id, ["d0", "d1"], "Discarded")
     assert actions.undo(session).words == f"Undone: 2 documents of Run {run.run_id}"
+    assert actions.redo(session, shown_run="another run").words == f"Redone: 2 documents of Run {run.run_id}"
+    assert actions.undo(session, shown_run=run.run_id).words == "Undone: 2 documents"
 
 
 def test_undo_keeps_changes_of_other_people(session, run):
