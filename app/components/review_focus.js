@@ -145,6 +145,7 @@ class FocusView {
     /** @type {HTMLTextAreaElement | null} */
     this.note = null;
     this.isInNote = false; // The user types into the note.
+    this.picksTag = false; // The next digit sets an error type.
     this.help = el("div", { className: "help", popover: "auto", ariaLabel: "Keys" });
     this.stopwatch = new Stopwatch();
     this.actions = new ActionQueue();
@@ -573,6 +574,18 @@ class FocusView {
     this.drawForm();
   }
 
+  /** @param {number} digit */
+  handleTagDigit(digit) {
+    const tag = this.data.tags[digit - 1];
+    if (tag) this.toggleTag(tag);
+  }
+
+  /** @param {boolean} picksTag */
+  setPicksTag(picksTag) {
+    this.picksTag = picksTag;
+    this.form.classList.toggle("picks-tag", picksTag);
+  }
+
   saveNote() {
     const { document, note } = this;
     if (!document || !note || note.value === document.comment) return;
@@ -642,8 +655,11 @@ class FocusView {
    */
   async performKey(event, source) {
     const { note } = this;
-    if (!note || !this.isInNote) await this.actionOf(event, source)?.();
-    else if (event.key === "Escape") this.leaveNote();
+    if (!note || !this.isInNote) {
+      const action = this.actionOf(event, source);
+      this.setPicksTag(false);
+      await action?.();
+    } else if (event.key === "Escape") this.leaveNote();
     else if (event.key === "Backspace") note.value = note.value.slice(0, -1);
     else note.value += event.key === "Enter" ? "\n" : event.key.length === 1 ? event.key : "";
   }
@@ -661,7 +677,9 @@ class FocusView {
     if (control || altKey) return null;
     if (ownsKey(source, key)) return null;
     if (this.help.matches(":popover-open")) return key === "?" ? () => this.help.hidePopover() : null;
-    if (/^[0-9]$/.test(key)) return () => this.handleDigit(Number(key));
+    const { picksTag } = this;
+    if (/^[0-9]$/.test(key)) return () => (picksTag ? this.handleTagDigit(Number(key)) : this.handleDigit(Number(key)));
+    if (picksTag && key === "Escape") return () => this.setPicksTag(false);
     /** @type {Record<string, () => unknown>} */
     const actions = {
       ArrowLeft: () => this.showNeighbour(-1),
@@ -685,6 +703,7 @@ class FocusView {
       g: () => this.togglePart("guideline"),
       h: () => this.togglePart("history"),
       n: () => this.enterNote(),
+      e: () => this.setPicksTag(!picksTag),
     };
     return actions[key.length === 1 ? key.toLowerCase() : key] ?? null;
   }
@@ -1000,7 +1019,7 @@ class FocusView {
       el(
         "div",
         "part",
-        el("h3", "row small secondary", "Error type", el("span", "muted tiny", "optional")),
+        el("h3", "row small secondary", "Error type", keyHint("E"), el("span", "muted tiny", "optional")),
         this.tagButtons(document),
       ),
       el("div", "part", el("h3", "row small secondary", "Note", keyHint("N")), note),
@@ -1047,9 +1066,14 @@ class FocusView {
 
   /** @param {ReviewDocument} document */
   tagButtons({ tags }) {
-    const pills = this.data.tags.map((name) => {
+    const pills = this.data.tags.map((name, index) => {
       const toggle = this.press(() => this.toggleTag(name));
-      return button({ className: "pill", ariaPressed: String(tags.includes(name)) }, toggle, name);
+      return button(
+        { className: "pill", ariaPressed: String(tags.includes(name)) },
+        toggle,
+        name,
+        keyHint(String(index + 1)),
+      );
     });
     return el("div", "pills", ...pills);
   }
@@ -1149,6 +1173,7 @@ class FocusView {
       [["T"], "transcript"],
       [["G"], "guideline"],
       [["H"], "history"],
+      [["E"], "error type: then its digit"],
       [["N"], "write a note (Esc leaves)"],
     ];
     const unused = { rating: "Space 0", choice: "0 −", multilabel: "−" }[kind].split(" ");

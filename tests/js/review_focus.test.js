@@ -276,6 +276,25 @@ const keyPress = (/** @type {string} */ key) => {
   return settled();
 };
 
+test("a digit after the key E sets an error type, otherwise a label", async () => {
+  await openView({}, null, { tags: ["ambiguous text", "edge case"] });
+  const tags = () => [...document.querySelectorAll(".pill")].map(({ ariaPressed }) => ariaPressed);
+  const offered = () => document.querySelector(".form.picks-tag") !== null;
+  await keyPress("e");
+  assert.ok(offered());
+  await keyPress("2");
+  assert.deepEqual([offered(), tags(), presentButton().ariaPressed], [false, ["false", "true"], "true"]);
+  for (const [cancel, present] of [
+    ["Escape", "false"],
+    ["e", "true"],
+  ]) {
+    await keyPress("e");
+    await keyPress(cancel);
+    await keyPress("1");
+    assert.deepEqual([offered(), tags(), presentButton().ariaPressed], [false, ["false", "true"], present]);
+  }
+});
+
 test("undo of an action in another run keeps the shown document and names what was undone", async () => {
   const answers = [{ saved: "Undone: document d9 of Run r2", touched: ["d9"] }];
   await openView({ answers });
