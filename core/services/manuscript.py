@@ -7,6 +7,7 @@ names the address of the view that shows its numbers.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -302,7 +303,10 @@ def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -
         case "sample":
             return _review(session, run, report)
         case "by_hand":
-            return f"The reference is {noun} ({counted}), chosen by hand; the scores describe these documents alone."
+            return (
+                f"The reference is {noun} ({counted}).{_sight(session, run)} {_selection(session, run, report)} The "
+                "scores describe these documents alone and have no intervals."
+            )
         case "groups":
             return (
                 f"The reference is {noun} ({counted}). Documents of one group depend on each other; intervals are at "
@@ -317,10 +321,7 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
     sample, population = _sample(session, run, report), f"{report.basis.population:,}"
     people = len(session.store.agreement.submitted(run.run_id))
     who = f" by {format_count(people, 'person', 'people')}" if people else ""
-    seen = blind_report(session, run)
-    sight = (
-        f" {seen.blind.n:,} values were decided before the reviewer saw the verdict, {seen.shown.n:,} with it in view."
-    )
+    sight = _sight(session, run)
     if sample.complete:
         return (
             f"The reference is the review of all {population} documents with a complete verdict{who}.{sight} Scores "
@@ -335,14 +336,53 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
         else f"with known, unequal probabilities, which favour documents {favoured} (Des Raj, 1956; Farquhar et al., "
         "2021)"
     )
-    by_hand = len(sample.probabilities) - sample.drawn
-    chosen = f" Chosen by hand, and without weight for others: {format_count(by_hand, 'document')}." if by_hand else ""
+    chosen = "".join(
+        f" {way.capitalize()}, and without weight for others: {format_count(count, 'document')}."
+        for way, count in _without_weight(session, run, report).items()
+    )
     return (
         f"The reference is the review of documents{who}.{sight} {drawn} of {population} were drawn one after another "
         f"{chances}.{chosen} Each document drawn is weighted by its selection probability, and weights are calibrated "
         "to the verdicts on all documents (Deville and Saerndal, 1992). Intervals are at 95% and account for the "
         "design; those of shares are Wilson intervals with the effective number of cases (Korn and Graubard, 1998)."
     )
+
+
+def _sight(session: ProjectSession, run: RunRow) -> str:
+    """Return a sentence on whether reviewers saw the verdicts of the run."""
+    seen = blind_report(session, run)
+    if not seen.blind.n + seen.shown.n:
+        return " No value was decided in the review of this run; values come from the reviews of other runs."
+    return (
+        f" {seen.blind.n:,} values were decided before the reviewer saw the verdict, {seen.shown.n:,} with it in view."
+    )
+
+
+def _selection(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
+    """Return a sentence on reviewed documents that do not represent others."""
+    drawn = _sample(session, run, report).drawn
+    ways = {"drawn at random, too few for intervals": drawn} if drawn else {}
+    ways |= _without_weight(session, run, report)
+    counts = join_names([f"{format_count(count, 'document')} {way}" for way, count in ways.items()])
+    return f"They are not a random sample of the run: {counts}."
+
+
+_WAYS = {
+    "drawn": "drawn in a review that did not cover all documents",
+    "queue": "taken in the order of the review queue",
+}
+"""How a document without weight for others was selected, by method; the others were chosen by hand."""
+
+
+def _without_weight(session: ProjectSession, run: RunRow, report: EvaluationReport) -> Counter[str]:
+    """Return the number of reviewed documents without a known probability, by how they were selected."""
+    loaded = run_data.verdict_arrays(session, run, report.reference)
+    design = run_data.sampling_design(session, run, report.reference, loaded)
+    assert design.sample is not None
+    assert design.order is not None
+    methods = {selection.document_id: selection.method for selection in session.store.sampling_frames.selections()}
+    rows = design.order[~design.sample.draws].tolist()
+    return Counter(_WAYS.get(methods[loaded.documents[row]], "chosen by hand") for row in rows)
 
 
 def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> Sample:
@@ -422,17 +462,19 @@ def _regression(analysis: corrected_regression.Analysis | str) -> Block:
 def _results(report: EvaluationReport, view: str) -> Iterable[Table]:
     item, reference = label_noun(report.scores.kind), reference_names(report.reference).noun
     overall = [metric for metric in metrics.metrics(report.scores.kind) if metric.headline]
+    shown = [report.scores[metric.key] for metric in overall]
+    intervals = ", with 95% intervals" if any(" (" in format_estimate(estimate) for estimate in shown) else ""
     yield Table(
         ("Score", "Value"),
         tuple((metric.name, _cell(report.scores[metric.key])) for metric in overall),
-        f"Scores over all {item}s against {reference}, with 95% intervals",
+        f"Scores over all {item}s against {reference}{intervals}",
         view,
     )
     names, cells = report.scores.table(_cell, lambda metric: metric.averages)
     yield Table(
         (item.capitalize(), "n", *names),
         tuple((name, f"{report.scores.labels[name].n:,}", *row) for name, row in cells.items()),
-        f"Scores of each {item} against {reference}, with 95% intervals; n: documents with the reference and a verdict",
+        f"Scores of each {item} against {reference}{intervals}; n: documents with the reference and a verdict",
         view,
     )
 

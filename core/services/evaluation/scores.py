@@ -72,7 +72,7 @@ class Basis:
 
     design: Literal["documents", "groups", "sample", "by_hand"]
     units: int
-    """independent documents, groups, random draws, or documents chosen by hand"""
+    """independent documents, groups, random draws, or documents that represent no others"""
     population: int | None = None
     """of a sample: the documents that it represents"""
     warning: str = ""
@@ -98,7 +98,7 @@ class Basis:
                 everything = format_count(self.population or 0, "document")
                 return f"estimated for {everything} from {format_count(self.units, 'random draw')}"
             case "by_hand":
-                return "documents chosen by hand: no interval for the others"
+                return "not a random sample: no interval for the others"
             case _:
                 return ""
 

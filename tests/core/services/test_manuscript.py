@@ -232,6 +232,28 @@ def test_methods_state_how_reviewed_documents_were_selected(tmp_path: Path) -> N
             paper.sections["Methods"]
         )
         assert "korn1998" not in paper.bibliography
+        assert "interval" not in str(paper.sections["Results"][0])
+
+
+def test_methods_state_that_documents_were_drawn_for_a_smaller_run(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=20) as (_, session):
+        pilot = annotate(session)
+        listed = queue.list_queue(session, pilot, QueueFilter(sort="queue", size=8), actor="ada")
+        for document, draw in listed.draws.items():
+            actions.submit(session, pilot.run_id, [document], actions.Attribution("ada"), sampling=draw)
+        session.store.documents.add([Document(f"new{n}", {"text": f"The room was clean {n}."}) for n in range(20)])
+        run = annotate(session)
+
+        before = str(manuscript.build(session, run, "reviewed").sections["Methods"][1])
+        actions.submit(session, run.run_id, ["new0"], actions.Attribution("ada"))
+        paper = manuscript.build(session, run, "reviewed")
+    reference = str(paper.sections["Methods"][1])
+    captions = [block.caption for block in paper.sections["Results"] if isinstance(block, manuscript.Table)]
+    assert "No value was decided in the review of this run; values come from the reviews of other runs." in before
+    assert "They are not a random sample of the run: 8 documents drawn in a review that did not cover all" in before
+    assert "2 with it in view" in reference
+    assert "cover all documents and 1 document chosen by hand. The scores describe these documents alone" in reference
+    assert not [caption for caption in captions if "interval" in caption]
 
 
 def test_methods_state_when_a_comparison_of_runs_could_stop(tmp_path: Path) -> None:

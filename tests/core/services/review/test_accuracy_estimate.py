@@ -97,6 +97,7 @@ def test_documents_chosen_by_hand_are_excluded_from_the_estimate(workspace: Work
     assert (result.reviewed, result.drawn, result.right.value) == (10, 0, None)
     scored = evaluate(session, run, "reviewed")
     assert (scored.n, scored.basis.design, scored.scores["accuracy"].interval) == (10, "by_hand", None)
+    assert scored.basis.sentence == "not a random sample: no interval for the others"
     assert (scored.basis.units, scored.basis.population) == (10, 20)
 
 
