@@ -277,6 +277,12 @@ def test_file_is_read_by_path(session: ProjectSession, tmp_path: Path) -> None:
     assert "x.csv, not imported yet" in html(at)
 
 
+def test_misspelt_labels_of_a_new_codebook_are_named(session: ProjectSession) -> None:
+    rows = "".join(f"text {number},Staff\n" for number in range(20))
+    shown = html(upload(f"text,labels\n{rows}last,staf\nmore,Food\n".encode()))
+    assert "Perhaps misspelt: &#x27;staf&#x27; (1) for &#x27;Staff&#x27; (20)" in shown
+
+
 def test_import_into_a_project_with_documents(session: ProjectSession) -> None:
     button(upload(b"id,text\n1,one\n2,two\n"), "Import 2")
     at = upload(b"id,text\n2,zwei\n3,drei\n")

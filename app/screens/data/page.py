@@ -332,6 +332,11 @@ class ImportPage:
             "of the codebook</small></div>"
         )
         tags(codebook.labels)
+        if preview.misspelt:
+            words = (
+                "After the import, delete these labels on Codebook, then map their names with Map gold columns on Data."
+            )
+            notice("warn", f"Perhaps misspelt: {preview.misspelt}", words)
         line(preview.keyword_note, "q xs")
 
     def destination(self, preview: ImportPreview | None) -> None:

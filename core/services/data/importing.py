@@ -7,8 +7,10 @@ documents to the project.
 
 from __future__ import annotations
 
+import difflib
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -52,6 +54,11 @@ MIN_ROWS = 1_000
 CHUNK = 5_000
 """Documents compared with the stored ones at a time."""
 MAX_CONFLICTS = 100
+MAX_MISSPELT = 5
+RARE = 10
+"""A name that may be misspelt is at least this many times rarer than the name that was meant."""
+SIMILARITY = 0.8
+"""Least similarity (difflib) of a misspelt name: 'Prcie' and 'Price' have it, 'Service' and 'Price' do not."""
 NO_NAMES: Mapping[str, str] = {}
 ID_COLUMN, TEXT_COLUMN = "document id", "document text"
 
@@ -109,11 +116,46 @@ class ImportPreview:
         """Statistics of the documents."""
         return document_statistics(self.built.documents)
 
+    @cached_property
+    def misspelt(self) -> str:
+        """Rare labels of a new codebook that are probably misspelt: "'staf' (1) for 'Staff' (38)"; empty for none."""
+        gold = self.draft.mapping.gold
+        if not self.new_codebook or self.codebook is None or any(source.kind == "label" for source in gold):
+            return ""
+        counts: Counter[str] = Counter()
+        for (item, _), values in self.profile.gold.items():
+            for value, count in values.items():
+                counts[item if value is True else str(value)] += count
+        labels = {label.name: counts[label.id] for label in self.codebook.labels}
+        pairs = [
+            f"'{name}' ({count:,}) for '{meant}' ({labels[meant]:,})"
+            for name, count in labels.items()
+            if (meant := _probably_meant(name, [other for other in labels if labels[other] >= RARE * max(count, 1)]))
+        ]
+        more = [f"{len(pairs) - MAX_MISSPELT:,} more"] if len(pairs) > MAX_MISSPELT else []
+        return ", ".join(pairs[:MAX_MISSPELT] + more)
+
     def require_documents(self) -> None:
         """Raise InputError, with the first reason, if no row can be used."""
         if not self.built.documents:
             first = f" The first: {self.built.rejected[0]}." if self.built.rejected else ""
             raise InputError(f"{self.draft.name}: no row can be used.{first}", "Check the columns and the file.")
+
+
+def _probably_meant(name: str, names: Iterable[str]) -> str:
+    """Return the name that a misspelt one probably stands for, empty if there is none.
+
+    The first letter and the digits are the same: 'stable' is not a misspelt 'unstable', nor 'Group 1' 'Group 2'.
+    """
+
+    def digits(text: str) -> str:
+        return "".join(filter(str.isdigit, text))
+
+    folded = name.casefold()
+    meant = {other.casefold(): other for other in names if digits(other) == digits(name)}
+    similar = [other for other in meant if other[:1] == folded[:1]]
+    near = difflib.get_close_matches(folded, similar, 1, SIMILARITY)
+    return meant[near[0]] if near else ""
 
 
 # -- read

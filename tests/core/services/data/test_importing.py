@@ -119,6 +119,35 @@ def test_missing_codebook_is_created_from_gold(session: ProjectSession) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("labels", "misspelt"),
+    [
+        (
+            ["Staff"] * 20 + ["staf", "Foood"] + ["Food"] * 10,
+            "'Foood' (1) for 'Food' (10), 'staf' (1) for 'Staff' (20)",
+        ),
+        (["Staff"] * 9 + ["staf"], ""),  # too frequent for a slip
+        (["stable"] * 30 + ["unstable"], ""),
+        (["Group 1"] * 30 + ["Group 2"], ""),
+        (["Service"] * 30 + ["Price"], ""),
+    ],
+)
+def test_rare_names_like_a_frequent_one_may_be_misspelt(labels: list[str], misspelt: str) -> None:
+    rows = "".join(f"text {number},{label}\n" for number, label in enumerate(labels))
+    draft = importing.read_files([("a.csv", f"text,label\n{rows}".encode())])
+    draft = replace(draft, mapping=replace(draft.mapping, gold=(GoldSource("label", "choice"),)))
+    assert importing.preview_import(draft, None).misspelt == misspelt
+    as_list = replace(draft, mapping=replace(draft.mapping, gold=(GoldSource("label", "list"),)))
+    assert importing.preview_import(as_list, None).misspelt == misspelt
+
+
+def test_names_of_an_existing_codebook_are_not_called_misspelt() -> None:
+    book = load_yaml("labels: [{name: Staff}, {name: staf}]")
+    rows = "".join(f"text {number},Staff\n" for number in range(20))
+    draft = importing.read_files([("a.csv", f"text,labels\n{rows}last,staf\n".encode())], book)
+    assert importing.preview_import(draft, book).misspelt == ""
+
+
 def test_gold_is_matched_with_draft_labels_and_the_draft_is_kept(session: ProjectSession) -> None:
     codebooks.save_draft(session, CODEBOOK)
     known = codebooks.editor_codebook(session)
