@@ -73,6 +73,9 @@ class ExportRow:
     """The name that the user gave to the run."""
     columns: SharedColumns = SharedColumns()
     review_status: str = "Pending"
+    review_note: str = ""
+    review_flag: bool = False
+    review_error_types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,9 @@ ANNOTATORS = ("gold", "pred", "reviewed")
 ABOUT = ("run_id", "protocol", "codebook_version", "status", "review_status")
 """Fields of a row that have a column after those of the items."""
 
+REVIEW_DETAILS = ("review_note", "review_flag", "review_error_types", "reviewers")
+"""The last columns of a table: the remarks of the reviewers and their names, lists joined with commas."""
+
 
 def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:
     """Return the columns for documents with these source columns under this codebook, with a column for each role."""
@@ -102,13 +108,13 @@ def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[st
     value_names = [
         f"{annotator}_{name}" for name in codebook.item_names for annotator in (*ANNOTATORS, *roles, "evidence")
     ]
-    document, *results = unique_names(["document_id", *ABOUT, *value_names], columns)
-    about, values = results[: len(ABOUT)], results[len(ABOUT) :]
+    document, *results = unique_names(["document_id", *ABOUT, *value_names, *REVIEW_DETAILS], columns)
+    about, values = results[: len(ABOUT)], results[len(ABOUT) : -len(REVIEW_DETAILS)]
     return ResultColumns(
         source=columns,
         items=codebook.items,
         roles=tuple(roles),
-        names=(*columns, document, *values, *about),
+        names=(*columns, document, *values, *about, *results[-len(REVIEW_DETAILS) :]),
         label_names=codebook.label_names,
     )
 
@@ -134,7 +140,7 @@ def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
 
 
 def result_cells(row: ExportRow, plan: ResultColumns) -> list[Any]:
-    """Return the cells of a row: source, document, values and quotes of each item, and ``ABOUT``.
+    """Return the cells of a row: source, document, values and quotes of each item, ``ABOUT`` and ``REVIEW_DETAILS``.
 
     A source column that the document lacks is None. Labels of a choice have their names; an unknown one stays an id.
     ExportError if the document has a source column that is not in the plan.
@@ -155,7 +161,9 @@ def result_cells(row: ExportRow, plan: ResultColumns) -> list[Any]:
     for item in plan.items:
         values = [annotations.get(item) for annotations in by_annotator]
         cells += [*(plan.label_names.get(value, value) for value in values), evidence.get(item, [])]
-    return [*cells, *(getattr(row, name) for name in ABOUT)]
+    people = [person.name for person in row.reviewers]
+    lists = [", ".join(names) or None for names in (row.review_error_types, people)]
+    return [*cells, *(getattr(row, name) for name in ABOUT), row.review_note or None, row.review_flag, *lists]
 
 
 def _peek(rows: Iterable[ExportRow]) -> tuple[ExportRow | None, Iterator[ExportRow]]:

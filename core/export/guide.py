@@ -81,6 +81,10 @@ def columns_guide(codebook: Codebook, roles: Sequence[str], raters: int = 0) -> 
         ("run_id, protocol, codebook_version", "how the verdict was made"),
         ("status", "of the debate on the document: verdict, unresolved, failed or open"),
         ("review_status", "of the document: Pending, Draft, Submitted or Discarded"),
+        ("review_note", "note of the reviewer; of several, each note after the name of its reviewer"),
+        ("review_flag", "1 (true in Parquet) if the document is flagged"),
+        ("review_error_types", "error types that reviewers chose, with commas between them"),
+        ("reviewers", "people who decided labels of the document, or discarded it"),
     ]
 
 

@@ -127,6 +127,7 @@ class _WideningWriter:
             text,  # the document
             *item * len(self._plan.items),
             *(text, text, pa.int64(), text, text),  # of ``ABOUT``
+            *(text, pa.bool_(), text, text),  # of ``REVIEW_DETAILS``
         ]
         return pa.schema(list(zip(self._plan.names, types, strict=True)))
 

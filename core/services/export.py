@@ -7,7 +7,7 @@ import json
 import math
 import tempfile
 import zipfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -192,12 +192,17 @@ def _items(
 
 def _rows(session: ProjectSession, run: RunRow, batch: int, columns: SharedColumns) -> Generator[ExportRow, None, None]:
     # an open generator would hold its cursor
+    marks = session.store.reviews.run_marks(run.run_id)
     with closing(session.store.document_records.stream(run.run_id, batch=batch)) as stream:
         for records in stream:
-            yield from (_row(record, run, columns) for record in records)
+            yield from (_row(record, run, columns, marks.get(record.document.id, {})) for record in records)
 
 
-def _row(record: DocumentRecord, run: RunRow, columns: SharedColumns) -> ExportRow:
+def _row(
+    record: DocumentRecord, run: RunRow, columns: SharedColumns, marks: Mapping[str, Mapping[str, Any]]
+) -> ExportRow:
+    notes = marks.get("note", {})
+    signed = [f"{actor}: {note}" for actor, note in notes.items()] if len(notes) > 1 else notes.values()
     items = run.settings.codebook.items
     decided = [item for item in items if item in record.reviews]
     return ExportRow(
@@ -208,6 +213,9 @@ def _row(record: DocumentRecord, run: RunRow, columns: SharedColumns) -> ExportR
         codebook_version=run.settings.codebook_version,
         status=record.status or "open",
         review_status=record.review_status,
+        review_note="\n".join(signed),
+        review_flag=bool(marks.get("flag")),
+        review_error_types=tuple(dict.fromkeys(tag for tags in marks.get("tags", {}).values() for tag in tags)),
         values={item: record.value(item) for item in items} if record.status or decided else {},
         sources=dict.fromkeys(record.values, VERDICT) | dict.fromkeys(decided, REVIEW),
         evidence=_evidence(record),

@@ -202,6 +202,26 @@ class Reviews(Repository):
                 notes.setdefault(actor, {})[item] = value
         return notes
 
+    def run_marks(self, run_id: str) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the current notes, tags and flags of a run's documents by document, mark and reviewer.
+
+        A flag is that of the reviewer who changed it last.
+        """
+        rows = self._connection.rows(
+            "SELECT document_id, item, last.actor, last.value FROM ("
+            "SELECT document_id, item, arg_max({'actor': actor, 'value': after}, seq) AS last FROM events "
+            f"WHERE kind = '{MARK}' AND item IN ('note', 'tags', 'flag') "
+            "AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = ?) "
+            "AND act NOT IN (SELECT act FROM undone_acts) GROUP BY document_id, item, if(item = 'flag', '', actor)) "
+            "WHERE last.value IS NOT NULL ORDER BY ALL",
+            [run_id],
+        )
+        marks: dict[str, dict[str, dict[str, Any]]] = {}
+        for document, item, actor, value in rows:
+            if loaded := load(value):
+                marks.setdefault(document, {}).setdefault(item, {})[actor] = loaded
+        return marks
+
     def second_readings(self, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
         """Return the documents of which a review by ``actor`` is a second reading."""
         return second_readings(self._connection, actor, document_ids)

@@ -86,14 +86,15 @@ def test_csv_has_the_documented_layout() -> None:
     assert data.startswith(
         b'\xef\xbb\xbf"id","text","n","document_id","gold_Price","pred_Price","reviewed_Price","judge_Price"'
     )
-    assert data.endswith(b'"r1","ecj","3","unresolved","Pending"\r\n')
+    assert data.endswith(b'"r1","ecj","3","unresolved","Pending","","0","",""\r\n')
     first, second = rows
     assert json.loads(first.pop("evidence_Price")) == quotes()
     assert first == {
         "id": "a", "text": "is cheap", "n": "-5", "document_id": "1", "gold_Price": "", "pred_Price": "1",
         "reviewed_Price": "1", "judge_Price": "1", "gold_Room": "", "pred_Room": "0", "reviewed_Room": "",
         "judge_Room": "0", "evidence_Room": "", "run_id": "r1", "protocol": "ecj",
-        "codebook_version": "3", "status": "verdict", "review_status": "Pending",
+        "codebook_version": "3", "status": "verdict", "review_status": "Pending", "review_note": "",
+        "review_flag": "0", "review_error_types": "", "reviewers": "",
     }  # fmt: skip
     assert (second["pred_Price"], second["pred_Room"], second["reviewed_Price"], second["n"]) == ("", "", "", "")
 

@@ -79,6 +79,28 @@ def test_each_reviewer_is_exported_with_their_own_labels_and_status(session, run
     assert (prodigy["accept"], prodigy["answer"], prodigy["_annotator_id"]) == (["Alpha", "Beta"], "accept", "ann")
 
 
+def test_tables_contain_notes_flags_error_types_and_reviewers(session, run_id, tmp_path):
+    ann, bob = actions.Attribution("ann"), actions.Attribution("bob")
+    actions.submit(session, run_id, ["d0"], ann)
+    actions.edit(session, run_id, ["d0"], "b", True, bob)
+    for name, value in (("note", "=irony?"), ("tags", ["edge case", "model error"]), ("flag", True)):
+        actions.mark(session, run_id, "d0", name, value, ann)
+        actions.mark(session, run_id, "d1", name, value, ann)
+    actions.mark(session, run_id, "d0", "note", "I agree", bob)
+    actions.mark(session, run_id, "d0", "tags", ["model error"], bob)
+    actions.mark(session, run_id, "d1", "flag", None, bob)
+    result = table(session, run_id)
+    names = ("review_note", "review_flag", "review_error_types", "reviewers")
+    assert list(result["d0"])[-4:] == list(names)
+    assert [result["d0"][name] for name in names] == [
+        "ann: =irony?\nbob: I agree", "1", "edge case, model error", "ann, bob",
+    ]  # fmt: skip
+    assert [result["d1"][name] for name in names] == ["'=irony?", "0", "edge case, model error", ""]
+    assert [result["d2"][name] for name in names] == ["", "0", "", ""]
+    rows = pq.read_table(export.export(session, run_id, "parquet", tmp_path / "out.parquet")).to_pylist()
+    assert [rows[1][name] for name in names] == ["=irony?", False, "edge case, model error", None]
+
+
 def test_reviewer_who_resolves_a_disagreement_is_exported_with_their_own_labels(session, run_id, tmp_path):
     for name, value in (("ann", True), ("bob", False)):
         for item in ("a", "b"):
