@@ -72,10 +72,8 @@ export class RunCounters {
     const ended = countEnded(status);
     setValue(this.documents, [formatCount(ended), `of ${formatCount(status.documents)}`]);
     const waiting = Math.max(0, status.documents - ended - status.in_flight);
-    setDetail(
-      this.documents,
-      over ? "" : `${formatCount(status.in_flight)} in progress, ${formatCount(waiting)} waiting`,
-    );
+    const current = `${formatCount(status.in_flight)} in progress, ${formatCount(waiting)} waiting`;
+    setDetail(this.documents, over ? "" : el("span", "", el("i", "in-flight"), current));
     this.drawRate(status);
     this.drawTime(status);
     this.drawCost(status, settings.budget);

@@ -107,6 +107,17 @@ test("counters show an unknown price", () => {
   ]);
 });
 
+test("the counter of documents explains the part of the bar that is in progress", () => {
+  const counters = new RunCounters();
+  const status = makeStatus();
+  counters.addSample(status);
+  counters.draw(status, SETTINGS);
+  assert.equal(counters.documents.detail.textContent, "2 in progress, 3 waiting");
+  assert.ok(counters.documents.detail.querySelector(".in-flight"));
+  counters.draw(makeStatus({ state: "done" }), SETTINGS);
+  assert.equal(counters.documents.detail.textContent, "");
+});
+
 test("counters show the mean rate of a finished run and none of a paused one", () => {
   const counters = new RunCounters();
   const done = makeStatus({ state: "done", seconds: 120, calls: 12, cached_calls: 3 });
