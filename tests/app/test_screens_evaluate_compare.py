@@ -93,6 +93,7 @@ def two_runs(project):
     [
         ("debate", ["Contribution by step", "Critic", "<th>Regressed</th>", "Upper bound"]),
         ("errors", ["Cue words", "By length", "By number of labels", "No error has a type yet"]),
+        ("errors", ["bar: how much more typical of these errors", "number of words; line: 95% interval"]),
         ("stability", ["One iteration", "Calibration of the votes", "3 or more iterations"]),
         ("models", ["Model per role", "at least three people", "Drift"]),
     ],

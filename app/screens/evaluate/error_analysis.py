@@ -67,7 +67,7 @@ def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[S
     word, kind = "", run.settings.codebook.kind
     basis = result.counted.describe(reference)
     left, right = st.columns([1.2, 1], gap="small")
-    subtitle = "more frequent in these errors than in correct documents"
+    subtitle = "bar: how much more typical of these errors than of correct documents (TF-IDF difference)"
     with left, layout.panel("Cue words", subtitle, counted=basis, key="errors-cues"):
         sides = SIDES[kind]
         by_side = {errors.side: errors for errors in result.sides}
@@ -98,10 +98,11 @@ def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[S
                 "No word occurs in two of these errors and in a larger share of them than of the correct documents."
             )
     with right:
-        with layout.panel("By length", "error rate by number of words", counted=basis, key="errors-length"):
+        with layout.panel("By length", "error rate by number of words; line: 95% interval", counted=basis, key="errors-length"):
             _bands(result.by_length, "words", key="errors-length-chart")
         if result.by_labels:
-            with layout.panel("By number of labels", "present in the reference", counted=basis, key="errors-labels"):
+            subtitle = "error rate by labels present in the reference; line: 95% interval"
+            with layout.panel("By number of labels", subtitle, counted=basis, key="errors-labels"):
                 _bands(result.by_labels, "labels", key="errors-labels-chart")
         with layout.panel("By error type", "as set in Review", counted=basis, key="errors-tags"):
             if result.tags:
