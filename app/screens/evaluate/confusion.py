@@ -30,7 +30,7 @@ def confusion_panel(session: ProjectSession, evaluation: EvaluationReport, debat
         "Confusion matrix",
         f"rows: {reference}, columns: verdict; shares of the row",
         note="click a cell to read its documents",
-        counted=evaluation.coverage.describe(evaluation.reference),
+        counted=evaluation.describe_coverage(),
         key="evaluate-confusion",
     ):
         if codebook.kind == "choice":

@@ -98,7 +98,9 @@ def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[S
                 "No word occurs in two of these errors and in a larger share of them than of the correct documents."
             )
     with right:
-        with layout.panel("By length", "error rate by number of words; line: 95% interval", counted=basis, key="errors-length"):
+        with layout.panel(
+            "By length", "error rate by number of words; line: 95% interval", counted=basis, key="errors-length"
+        ):
             _bands(result.by_length, "words", key="errors-length-chart")
         if result.by_labels:
             subtitle = "error rate by labels present in the reference; line: 95% interval"

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from core.codebook import label_noun
 from core.documents import VERDICT, Reference
 from core.formatting import format_count
 from core.runs import RunRow
@@ -29,6 +30,8 @@ REASONS: Mapping[Reason, str] = {
     "not_sampled": "not sampled",
     "not_voted_on": "not in the vote",
     "training_example": "used to train the classifier",
+    "no_label_reference": "without {reference} of this label",
+    "no_dimension_reference": "without {reference} of this dimension",
     "no_reference": "without {reference}",
     "used_as_example": "used as examples",
 }
@@ -85,15 +88,21 @@ def of_documents(
     is_counted: Mask,
     extra_reasons: Mapping[Reason, Mask] | None = None,
     unshared: int = 0,
+    column: int | None = None,
 ) -> Coverage:
     """Return the coverage of a chart that uses the documents where ``is_counted`` (``[document]``) is True.
 
-    ``extra_reasons`` maps additional reasons to the documents that the chart excludes for them. ``unshared`` is the
-    number of documents that only another run contains.
+    A chart of a single label or dimension has the index of its item as ``column``. ``extra_reasons`` maps additional
+    reasons to the documents that the chart excludes for them. ``unshared`` is the number of documents that only another
+    run contains.
     """
     reason_codes = _reason_codes(session, run, reference, is_counted)
     for name, mask in (extra_reasons or {}).items():
         reason_codes = np.maximum(reason_codes, np.where(mask, _ORDER.index(name), _COUNTS))
+    if column is not None:
+        lacks_item = np.isnan(run_data.verdict_arrays(session, run, reference).reference[:, column])
+        code = _ORDER.index(f"no_{label_noun(run.settings.codebook.kind)}_reference")
+        reason_codes = np.where(lacks_item, np.maximum(reason_codes, code), reason_codes)
     outside = np.full(unshared, _ORDER.index("one_run_only"))
     return _count_codes(np.concatenate([np.where(is_counted, _COUNTS, reason_codes), outside]))
 
@@ -103,7 +112,7 @@ def on_item(session: ProjectSession, run: RunRow, item: str, reference: Referenc
     """Return the coverage of a chart of one item: documents with a reference and a verdict on this item."""
     references, verdicts = run_data.paired_arrays(session, run, VERDICT, reference)
     column = run.settings.codebook.items.index(item)
-    return of_documents(session, run, reference, ~np.isnan(references[:, column] + verdicts[:, column]))
+    return of_documents(session, run, reference, ~np.isnan(references[:, column] + verdicts[:, column]), column=column)
 
 
 @cached_scores

@@ -87,6 +87,8 @@ class _Outcomes:
     """A label over the run's documents: which have a reference and a value, and the error in each iteration."""
 
     documents: tuple[str, ...]
+    column: int
+    """index of the label's item in ``reference``"""
     reference: run_data.Grid
     judged: Mask
     positive: Mask
@@ -127,7 +129,7 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
         by_length=by_number(lengths[outcomes.judged], wrong[outcomes.judged], groups=groups),
         by_labels=by_number(present[outcomes.judged], wrong[outcomes.judged], groups=groups) if is_multilabel else (),
         tags=dict(tags.most_common()),
-        counted=coverage.of_documents(session, run, reference, outcomes.judged),
+        counted=coverage.of_documents(session, run, reference, outcomes.judged, column=outcomes.column),
     )
 
 
@@ -181,6 +183,7 @@ def _outcomes(session: ProjectSession, run: RunRow, label_id: str, reference: Re
     by_iteration = [_sides(true, grid[:, column], present) for grid in predicted]
     return _Outcomes(
         documents=tuple(session.store.runs.document_ids(run.run_id)),
+        column=column,
         reference=gold,
         judged=~np.isnan(true) & ~np.isnan(predicted[0][:, column]),
         positive=true == present,

@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.codebook import Codebook
+from core.codebook import Codebook, label_noun
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.export.export_row import nearest_point
@@ -129,8 +129,16 @@ class EvaluationReport:
 
     def describe_basis(self) -> str:
         """Return the documents that the scores are based on and how they were selected, in words."""
+        return "; ".join(filter(None, (self.describe_coverage(), self.basis.sentence, self.basis.warning)))
+
+    def describe_coverage(self) -> str:
+        """Return the documents that the scores are based on, with the range over labels if these differ."""
         counted = self.coverage.describe(self.reference)
-        return "; ".join(filter(None, (counted, self.basis.sentence, self.basis.warning)))
+        numbers = {label.n for label in self.scores.labels.values()}
+        if len(numbers) < 2:
+            return counted
+        noun = label_noun(self.run.settings.codebook.kind)
+        return f"{counted}; n by {noun}: {min(numbers):,} to {max(numbers):,}"
 
     @property
     def n(self) -> int:

@@ -7,6 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
+from core.documents import Document
 from core.services.evaluation import (
     ambiguity,
     compare,
@@ -78,7 +79,6 @@ def test_full_coverage_is_described_by_the_number_only():
 @pytest.fixture
 def second(project, run):
     """Return a second run: no debate on d0; verdicts on d1 to d3 and on d8, which the first run lacks."""
-    from core.documents import Document
 
     project.store.documents.add([Document("d8", {"text": "eight"}, gold={"gold": both("a")})])
     new_run = project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0", "d1", "d2", "d3", "d8"])
@@ -193,3 +193,21 @@ def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
     reviewed = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id, 0.5, reference="reviewed")
     assert reviewed["ambiguous"].scores.n == 0
     assert ambiguity.coverage_by_ambiguity(session, run, vote.run_id, "reviewed").n == 0
+
+
+def test_documents_with_a_reference_of_other_labels_only_are_named(project):
+    gold = {"d0": both("a"), "d1": {"a": True}, "d2": {"b": False}, "d3": {"a": False}}
+    project.store.documents.add(Document(id, {"text": id}, gold={"gold": values}) for id, values in gold.items())
+    run_id = project.store.runs.create(make_settings(sample_world.CODEBOOK), list(gold)).run_id
+
+    async def debates() -> None:
+        for id in gold:
+            await store_debate(project, run_id, id, {"judge": None}, both("a"))
+
+    asyncio.run(debates())
+    session = sample_world.session_on(project)
+    run = project.store.runs.get(run_id)
+    errors = error_analysis.of_label(session, run, "a")
+    assert errors.counted == coverage.on_item(session, run, "a") == Coverage(3, {"no_label_reference": 1})
+    assert errors.counted.describe() == "n = 3 documents; left out: 1 without gold of this label"
+    assert scores.evaluate(session, run).describe_coverage() == "n = 4 documents; n by label: 2 to 3"
