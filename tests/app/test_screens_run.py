@@ -332,6 +332,15 @@ def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> N
     until(lambda: session.state(run.run_id) == "done", 30)
 
 
+def test_rerun_of_a_pilot_keeps_its_size(session: ProjectSession) -> None:
+    fill(session, documents=14)
+    (pilot,) = queue_runs(session, planning.Plan(limit=12))
+    session.start_or_resume(pilot.run_id).result()
+    at = open_page("run")
+    at.button(key="again").click().run()
+    assert "Start with 12" in labels(at)
+
+
 def test_savings_are_shown_and_rerun_opens_the_setup(session: ProjectSession) -> None:
     fill(session, documents=6)
     for row in (

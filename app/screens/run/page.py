@@ -193,7 +193,7 @@ def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explai
         return
 
     def set_up_rerun() -> None:
-        planning.save_plan(session, rerun.plan_from_run(run))
+        planning.save_plan(session, rerun.plan_from_run(session, run))
         state.run.show_setup(True)
 
     st.button(

@@ -140,8 +140,11 @@ def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings,
     return run
 
 
-def plan_from_run(run: RunRow) -> planning.Plan:
-    """Return a plan for the setup form that reproduces a run, except for the project's own prompts at that time."""
+def plan_from_run(session: ProjectSession, run: RunRow) -> planning.Plan:
+    """Return a plan for the setup form that reproduces a run, except for the project's own prompts at that time.
+
+    A run on some of the documents is a pilot, whose size the plan keeps.
+    """
     settings = run.settings
     return planning.Plan(
         protocol=settings.protocol,
@@ -149,6 +152,7 @@ def plan_from_run(run: RunRow) -> planning.Plan:
         role_models=dict(settings.role_models),
         params=dict(settings.params),
         seed=settings.seed,
+        limit=run.documents if run.documents < session.store.documents.count() else None,
         concurrency=settings.concurrency,
         budget_usd=run.budget_usd,
         handling=settings.handling,
@@ -162,7 +166,7 @@ def use_run(session: ProjectSession, run: RunRow) -> int:
 
     Returns the number of prompts that changed in the editor. Raises UsageError if the run's protocol no longer exists.
     """
-    planning.save_plan(session, plan_from_run(run))
+    planning.save_plan(session, plan_from_run(session, run))
     return prompt_templates.load_run_prompts(session, run)
 
 
