@@ -68,6 +68,7 @@ _FASTTEXT = re.compile(rf"((?:{_MARK}\S+(?:\s+|$))+)(.*)", re.DOTALL)
 _SAMPLE = 1 << 16
 SAMPLED_ROWS = 200
 """Most rows that are compared with the first line."""
+LINE_BREAKS = "Some cells have line breaks: the number of a row in messages is that of its first line in the file."
 SWALLOWED_LINES = 20
 """Lines that an unclosed quote may take in; more than these, and more than the lines before it, stop the import."""
 
@@ -296,13 +297,14 @@ def _as_wide_as(rows: list[list[str]], header: list[str], dialect: Dialect) -> l
 def _read_rows(
     lines: LineReader, reader: Iterator[list[str]], header: list[str], max_rows: int | None, delimiter: str
 ) -> tuple[RowLog[list[str]], tuple[str, ...]]:
-    """Return the rows, and a note on a quote that is never closed.
+    """Return the rows, and notes on a quote that is never closed and on cells with line breaks.
 
     With the ``delimiter`` of a file with quotes by RFC 4180, stray quotes are kept.
     """
     width = len(header)
     rows: RowLog[list[str]] = RowLog()
     notes: tuple[str, ...] = ()
+    has_line_breaks = False
     while not notes and (max_rows is None or rows.read < max_rows):
         start = lines.number + 1
         lines.begin()
@@ -328,6 +330,7 @@ def _read_rows(
                 )
             notes = (f"{_unclosed(row, start, lines.number)} Close it if rows are missing.",)
             row[-1] = row[-1].removesuffix(END).rstrip("\r\n")
+        has_line_breaks |= lines.number > start and not lines.ended
         if len(row) == width and (width > 1 or lines.text.strip()):
             if row[-1] == header[-1] and is_repeated_header(row, header):
                 rows.reject(start, REPEATED_HEADER, lines.text)
@@ -337,7 +340,7 @@ def _read_rows(
             rows.keep(start, row)
         elif lines.text.strip():  # a blank line is not a row
             rows.reject(start, f"{format_count(len(row), 'field')}, expected {width}", lines.text)
-    return rows, notes
+    return rows, (*notes, LINE_BREAKS) if has_line_breaks else notes
 
 
 def _unclosed(row: list[str], first_line: int, last_line: int) -> str:

@@ -32,7 +32,7 @@ from core.ingest.gold import (
     parse_rating,
     split_list,
 )
-from core.ingest.table import NUMBER, Header, Table, as_text, chat_messages, field_text, has_text
+from core.ingest.table import NUMBER, Header, Table, as_text, chat_messages, clip, field_text, has_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +389,7 @@ def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str,
 
 
 def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
-    repeated = ""
+    problem = ""
     rows = [index for index, cell in enumerate(table.column(text)) if has_text(cell)]
     of_rows = table.column(table.file_column) if table.file_column else ("",) * len(table)
     files = [of_rows[index] for index in rows]
@@ -397,11 +397,25 @@ def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
         if name == text or not _is_named_like_id(name) or any(isinstance(cell, list | dict) for cell in column):
             continue
         ids = [as_text(column[index]).strip() for index in rows]
-        if ids and all(ids) and len(set(zip(files, ids, strict=True))) == len(ids):
+        unusable = _empty_or_repeated(files, ids)
+        if ids and unusable is None:
             scope = "each file" if len(set(ids)) < len(ids) else f"all {len(ids):,} rows"
             return name, f"'{name}' is the id: filled and unique in {scope}."
-        repeated = repeated or f"'{name}' is named like an id but has empty or repeated cells: row numbers are the ids."
-    return None, repeated or "No column is named like an id: row numbers are the ids."
+        if unusable is not None and not problem:
+            cell = f"repeats '{clip(ids[unusable], 80)}'" if ids[unusable] else "is empty"
+            where = f"row {table.line_numbers[rows[unusable]]}" + (f" of {files[unusable]}" if files[unusable] else "")
+            problem = f"'{name}' is named like an id, but its cell in {where} {cell}: row numbers are the ids."
+    return None, problem or "No column is named like an id: row numbers are the ids."
+
+
+def _empty_or_repeated(files: Sequence[str], ids: Sequence[str]) -> int | None:
+    """Return the position of the first id that is empty or repeated in its file, None if there is none."""
+    earlier: set[tuple[str, str]] = set()
+    for position, key in enumerate(zip(files, ids, strict=True)):
+        if not key[1] or key in earlier:
+            return position
+        earlier.add(key)
+    return None
 
 
 def _suggest_rater(table: Table, text: str) -> tuple[str | None, str] | None:

@@ -99,6 +99,15 @@ def test_quotes_escaped_by_a_backslash_are_read() -> None:
     assert plain.column("text") == ("C:\\dir\\", 'a "b" c')
 
 
+def test_note_says_that_rows_of_a_file_with_line_breaks_are_numbered_by_lines() -> None:
+    table = read('id,text\n1,"Nice\nroom"\n\n2,Bad,food\n')
+    assert (rejections(table), table.notes) == (
+        ["row 5: 3 fields, expected 2"],
+        ("Some cells have line breaks: the number of a row in messages is that of its first line in the file.",),
+    )
+    assert read("id,text\n1,Nice\n\n2,Bad,food\n").notes == ()
+
+
 def test_further_headers_of_qualtrics_are_left_out() -> None:
     header = "ResponseId,Q1\nResponse ID,What happened?\n"
     table = read(header + '"{""ImportId"":""_recordId""}","{""ImportId"":""QID1""}"\nR_1,The soup was cold\n')

@@ -1058,7 +1058,10 @@ def test_mapping_suggested_without_a_codebook() -> None:
     binary = table("id,text,city,a,b\n" + "".join(f"{n // 2},Some words {n},Rome,{n % 2},yes\n" for n in range(40)))
     mapping = suggest_mapping(binary)
     assert (mapping.id, mapping.gold) == (None, (GoldSource("a"), GoldSource("b")))
-    assert mapping.reasons[1] == "'id' is named like an id but has empty or repeated cells: row numbers are the ids."
+    refused = "'id' is named like an id, but its cell in row"
+    assert mapping.reasons[1] == f"{refused} 3 repeats '0': row numbers are the ids."
+    empty = suggest_mapping(table("id,text\n1,Some words\n,More words\n1,Other words\n"))
+    assert (empty.id, empty.reasons[1]) == (None, f"{refused} 3 is empty: row numbers are the ids.")
     assert suggest_mapping(table("text,tags\nabc,x|y\ndef,y\n")).gold == (GoldSource("tags", "list"),)
     assert suggest_mapping(table("text,label\nabc,x\ndef,y\nghi,x\njkl,y\nmno,x\n")).gold == (
         GoldSource("label", "choice"),
