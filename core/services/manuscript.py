@@ -38,6 +38,7 @@ from core.services.runs.planning import PANEL
 from core.stats import metrics
 from core.stats.intervals import Estimate, format_estimate
 from core.stats.sampling import Sample
+from core.store.annotators import GOLD, AnnotationSource
 
 Form: TypeAlias = Literal["markdown", "html", "latex"]
 SUFFIXES: Mapping[Form, str] = {"markdown": ".md", "html": ".html", "latex": ".tex"}
@@ -310,10 +311,11 @@ def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -
         case "groups":
             return (
                 f"The reference is {noun} ({counted}). Documents of one group depend on each other; intervals are at "
-                f"95% over {format_count(basis.units, 'group')}.{_agreement(report)}"
+                f"95% over {format_count(basis.units, 'group')}.{_agreement(session, run, report)}"
             )
         case _:
-            return f"The reference is {noun} ({counted}). Intervals are at 95% over documents.{_agreement(report)}"
+            agreement = _agreement(session, run, report)
+            return f"The reference is {noun} ({counted}). Intervals are at 95% over documents.{agreement}"
 
 
 def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
@@ -364,7 +366,7 @@ def _selection(session: ProjectSession, run: RunRow, report: EvaluationReport) -
     ways = {"drawn at random, too few for intervals": drawn} if drawn else {}
     ways |= _without_weight(session, run, report)
     counts = join_names([f"{format_count(count, 'document')} {way}" for way, count in ways.items()])
-    return f"They are not a random sample of the run: {counts}."
+    return f"The documents are not a random sample of the run: {counts}."
 
 
 _WAYS = {
@@ -394,16 +396,40 @@ def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> S
 
 
 def _raters(report: EvaluationReport) -> str:
-    """Return how several raters became the reference: ", the majority of ann and ben"; empty for one rater."""
-    method = "mean" if report.run.settings.codebook.kind == "rating" else "majority"
-    return f", the {method} of {join_names([*report.raters])}" if report.raters else ""
+    """Return how several raters became the reference: ", the majority of ann, ben and cy"; empty for one rater."""
+    if not report.raters:
+        return ""
+    names = join_names([*report.raters])
+    if report.run.settings.codebook.kind == "rating":
+        return f", the mean of {names}"
+    return f", the value that {names} share" if len(report.raters) == 2 else f", the majority of {names}"
 
 
-def _agreement(report: EvaluationReport) -> str:
-    """Return a sentence on the agreement of several raters; empty for one rater."""
+def _ties(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
+    """Return sentences on values of several raters without a majority, and on those of one rater alone."""
+    codebook, loaded = run.settings.codebook, run_data.verdict_arrays(session, run)
+    if not report.raters or codebook.kind == "rating":
+        return ""
+    grids = (
+        run_data.load_reference(
+            session.store, run.run_id, codebook, loaded.documents, str(AnnotationSource(GOLD, name))
+        )
+        for name in report.raters
+    )
+    answers = np.sum([~np.isnan(grid) for grid in grids], axis=0)
+    ties, single = int(((answers > 0) & np.isnan(loaded.reference)).sum()), int((answers == 1).sum())
+    differ = "the raters differ" if len(report.raters) == 2 else "the raters tie"
+    left_out = f" Where {differ} ({format_count(ties, 'value')}), there is no gold." if ties else ""
+    alone = f" Where only one rater answered ({format_count(single, 'value')}), this answer is gold." if single else ""
+    return left_out + alone
+
+
+def _agreement(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
+    """Return sentences on the agreement of several raters; empty for one rater."""
     alphas = {name: format_estimate(estimate) for name, estimate in report.agreement.items()}
     shown = [alpha if name == CHOICE_ITEM else f"{name} {alpha}" for name, alpha in alphas.items()]
-    return f" Krippendorff's alpha of the raters, with 95% intervals: {', '.join(shown)}." if shown else ""
+    alpha = f" Krippendorff's alpha of the raters, with 95% intervals: {', '.join(shown)}." if shown else ""
+    return _ties(session, run, report) + alpha
 
 
 def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
@@ -471,10 +497,13 @@ def _results(report: EvaluationReport, view: str) -> Iterable[Table]:
         view,
     )
     names, cells = report.scores.table(_cell, lambda metric: metric.averages)
+    differs = f"; n differs by {item}, because some of the {report.n:,} documents lack one of them on some {item}s"
+    counted = "n: documents with the reference and a verdict"
+    counted += differs if any(scores.n != report.n for scores in report.scores.labels.values()) else ""
     yield Table(
         (item.capitalize(), "n", *names),
         tuple((name, f"{report.scores.labels[name].n:,}", *row) for name, row in cells.items()),
-        f"Scores of each {item} against {reference}{intervals}; n: documents with the reference and a verdict",
+        f"Scores of each {item} against {reference}{intervals}; {counted}",
         view,
     )
 

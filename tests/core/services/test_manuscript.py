@@ -105,8 +105,35 @@ def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
     assert table.caption.endswith("n: documents with the reference and a verdict")
     agreement = evaluate(session, run).agreement["label"].value
     workspace.close()
-    assert reference.startswith("The reference is gold, the majority of ann and ben (n = ")
+    assert reference.startswith("The reference is gold, the value that ann and ben share (n = 6 documents; left out: ")
+    assert "over documents. Where the raters differ (6 values), there is no gold. Krippendorff's" in reference
     assert f"Krippendorff's alpha of the raters, with 95% intervals: {format_number(agreement)} (" in reference
+
+
+def test_methods_count_ties_and_explain_n_by_label(tmp_path: Path) -> None:
+    answers: dict[str, list[dict[str, Any]]] = {
+        "d0": [{"a": True, "b": True}, {"a": True, "b": True}, {"a": False, "b": True}],
+        "d1": [{"a": False, "b": False}, {"a": False, "b": True}],
+        "d2": [{"a": True, "b": False}],
+    }
+    book = Codebook(labels=(Label(name="Bath", keywords=("bath",), id="a"), Label(name="Staff", id="b")))
+    documents = [
+        Document(name, {"text": f"the bath {name}"}, gold=dict(zip(("ann", "ben", "cy"), values, strict=False)))
+        for name, values in answers.items()
+    ]
+    workspace = Workspace()
+    session = workspace.open(tmp_path / "p.duckdb")
+    session.store.documents.add(documents)
+    session.store.codebooks.save(book)
+    paper = manuscript.build(session, annotate(session))
+    workspace.close()
+    reference, table = str(paper.sections["Methods"][1]), paper.sections["Results"][1]
+    assert "gold, the majority of ann, ben and cy (n = 3 documents)." in reference
+    assert "Where the raters tie (1 value), there is no gold." in reference
+    assert "Where only one rater answered (2 values), this answer is gold." in reference
+    assert isinstance(table, manuscript.Table)
+    assert [row[:2] for row in table.rows] == [("Bath", "3"), ("Staff", "2")]
+    assert table.caption.endswith("because some of the 3 documents lack one of them on some labels")
 
 
 def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
@@ -250,7 +277,10 @@ def test_methods_state_that_documents_were_drawn_for_a_smaller_run(tmp_path: Pat
     reference = str(paper.sections["Methods"][1])
     captions = [block.caption for block in paper.sections["Results"] if isinstance(block, manuscript.Table)]
     assert "No value was decided in the review of this run; values come from the reviews of other runs." in before
-    assert "They are not a random sample of the run: 8 documents drawn in a review that did not cover all" in before
+    assert (
+        "The documents are not a random sample of the run: 8 documents drawn in a review that did not cover all"
+        in before
+    )
     assert "2 with it in view" in reference
     assert "cover all documents and 1 document chosen by hand. The scores describe these documents alone" in reference
     assert not [caption for caption in captions if "interval" in caption]
