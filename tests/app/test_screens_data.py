@@ -394,3 +394,14 @@ def test_reload_keeps_the_pending_import(session: ProjectSession) -> None:
     assert "Import your texts" in html(reloaded)
     assert "Import your texts" in html(at.run())  # the first tab too, as tabs share the pending import
     assert "soup.csv" not in html(open_page("data"))
+
+
+def test_map_gold_columns_opens_with_those_of_the_last_import(session: ProjectSession) -> None:
+    at = upload(b"text,coder_anna,coder_Ben\none,Staff,Food; Staff\ntwo,Food,Food\nthree,Food; Staff,Staff\n")
+    at.segmented_control(key="gold_kind").set_value("list").run()
+    at.multiselect(key="map-gold-list").set_value(["coder_anna", "coder_Ben"]).run()
+    button(button(at, "Import 3"), "Map gold columns")
+    assert at.segmented_control(key="gold_kind").value == "list"
+    assert at.multiselect(key="map-gold-list").value == ["coder_anna", "coder_Ben"]
+    button(at, "Replace the gold")
+    assert "Gold replaced: 3 documents with gold" in html(at)

@@ -31,7 +31,14 @@ from core.ingest.document_statistics import DocumentStatistics as DocumentStatis
 from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.gold import split_list
-from core.ingest.mapping import ColumnMapping, parse_gold_option, parse_value_option, same_name_gold, suggest_mapping
+from core.ingest.mapping import (
+    ColumnMapping,
+    check_mapping,
+    parse_gold_option,
+    parse_value_option,
+    same_name_gold,
+    suggest_mapping,
+)
 from core.ingest.mapping import ImportOptions as ImportOptions
 from core.ingest.read import read_table
 from core.ingest.table import DETECTED, ReadOptions, Table, join_tables
@@ -535,7 +542,8 @@ def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> Im
     """Return the project's documents as a draft whose gold columns can be mapped again.
 
     No columns are proposed if they would add a rater to those of the project: of rows by several raters, only the first
-    of each document is stored. Raises InputError if the project has no documents.
+    of each document is stored. Then the gold columns of the last import are proposed, if they still fit. Raises
+    InputError if the project has no documents.
     """
     state = _documents_state(session)
     table = _stored_table(session)
@@ -547,7 +555,30 @@ def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> Im
     if gold and raters.isdisjoint(mapping.raters) and raters:
         reason = "The project has gold by other raters. Choose columns to add gold."
         mapping = replace(mapping, gold=(), reasons=(*mapping.reasons, reason))
+    if not mapping.gold:
+        mapping = _with_imported_gold(session, table, codebook, mapping)
     return ImportDraft(session.name, (), table, mapping, empties="keep", destination="replace", documents_state=state)
+
+
+def _with_imported_gold(
+    session: ProjectSession, table: Table, codebook: Codebook | None, mapping: ColumnMapping
+) -> ColumnMapping:
+    """Return the mapping with the gold columns of the last import that had some, unchanged if they do not fit.
+
+    They do not fit if raters had rows or files of their own, or if the codebook has no such label any more.
+    """
+    options = next((of.options for of in reversed(session.store.documents.imports()) if of.options.get("gold")), {})
+    gold = tuple(GoldSource(**source) for source in options.get("gold", ()))
+    raters = session.store.annotations.raters()
+    if not gold or options["rater"] is not None or not all(source.rater in raters for source in gold):
+        return mapping
+    reasons = (*mapping.reasons, "These are the gold columns of the last import with gold.")
+    imported = replace(mapping, gold=gold, value_map=options["value_map"], reasons=reasons)
+    try:
+        check_mapping(table, imported, codebook if codebook is not None and codebook.labels else None)
+    except UsageError:
+        return mapping
+    return imported
 
 
 def _documents_state(session: ProjectSession) -> tuple[Any, ...]:

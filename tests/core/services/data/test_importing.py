@@ -478,6 +478,23 @@ def test_gold_of_a_deleted_label_can_be_mapped_to_another(session: ProjectSessio
     assert [codebooks.count_gold_labels(session, ids[name]) for name in ("Staff", "staf", "Food")] == [3, 0, 2]
 
 
+def test_gold_columns_of_the_last_import_are_proposed_again(session: ProjectSession) -> None:
+    content = b"text,coder_anna,coder_Ben\none,Staff,Food; Staff\ntwo,?,Food\nthree,Food; Staff,Staff\n"
+    draft = importing.read_files([("a.csv", content)])
+    gold = tuple(GoldSource(name, "list", rater=name) for name in ("coder_anna", "coder_Ben"))
+    draft = replace(draft, mapping=replace(draft.mapping, gold=gold, value_map={"?": None}))
+    importing.store_documents(session, preview(session, draft))
+    importing.store_documents(session, preview(session, importing.read_files([("b.csv", b"id,text\nx,four\n")])))
+    again = importing.draft_from_project(session, book := codebooks.editor_codebook(session))
+    assert (again.mapping.gold, again.mapping.value_map) == (gold, {"?": None})
+    assert again.mapping.reasons[-1] == "These are the gold columns of the last import with gold."
+    before = session.store.documents.gold_counts()
+    importing.replace_gold(session, importing.preview_import(again, book))
+    assert session.store.documents.gold_counts() == before
+    stance = load_yaml("{kind: choice, labels: [{name: Favor}, {name: Against}]}")
+    assert importing.draft_from_project(session, stance).mapping.gold == ()  # lists do not fit
+
+
 def test_gold_of_another_kind_is_offered_for_a_new_project() -> None:
     content = "text,clarity_A0,clarity_A1\n" + "".join(f"some text {n},{n % 3},{n % 2}\n" for n in range(20))
     draft = importing.read_files([("r.csv", content.encode())], CODEBOOK)
