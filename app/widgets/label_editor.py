@@ -274,8 +274,8 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
             "for the built-in model only", options=[*label.keywords, *offered], accept_new_options=True,
             select_all=False, placeholder="Type a word and press Enter",
         )  # fmt: skip
-        if len(label.keywords) >= (most := keyword_matches.FULL_LIST):
-            line(f"With {most} keywords or more, words of the description alone do not select the label.", "q xs")
+        if keyword_matches.has_full_list(label):
+            line(keyword_matches.UNUSED_DESCRIPTION, "q xs")
     if not offered:
         return
 

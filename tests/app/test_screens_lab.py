@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -12,12 +13,14 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from app.widgets.codebook_versions import SAVE_HELP
+from core.baseline.lexicon import FULL_LIST
 from core.codebook import Kind
 from core.documents import Document
 from core.errors import MootError, UsageError
 from core.runs import RoleModel
 from core.services import document_samples, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
+from core.services.codebooks.keyword_matches import UNUSED_DESCRIPTION
 from core.services.lab import history, sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.project_session import ProjectSession
@@ -96,6 +99,24 @@ def test_definition_is_edited_tested_and_saved(filled: ProjectSession) -> None:
     assert (save.label, save.disabled) == ("Save as v4", True)
     on_codebook = open_page("codebook").button(key="codebook-save")
     assert (on_codebook.label, on_codebook.help) == (save.label, save.help)
+
+
+@pytest.mark.parametrize(("keywords", "is_explained"), [(FULL_LIST, True), (FULL_LIST - 1, False)])
+def test_unused_description_is_explained(filled: ProjectSession, keywords: int, is_explained: bool) -> None:
+    label = BOOK.labels[1]
+    words = tuple(f"word{letter}" for letter in ascii_lowercase[:keywords])
+    codebooks.save(filled, codebooks.change_label(BOOK, label.id, keywords=words))
+    at = open_page("lab")
+    at.session_state["lab-label"] = label.id
+    at.run()
+    at.text_area(key=f"lab-label-description-{label.id}").set_value("Zebras.").run()
+    (trial,) = filled.store.lab.trials()
+    until(lambda: not trials.is_trial_active(filled, trial))
+    at.run()
+    (shown,) = (one.proto.json for one in at.get("bidi_component") if one.key == "lab-outcome")
+    assert "Nothing changed." in shown
+    assert (UNUSED_DESCRIPTION in shown) == is_explained
+    assert "; correct: reviewed labels, else gold." in shown
 
 
 def test_edited_label_is_kept_while_another_view_is_shown(filled: ProjectSession) -> None:

@@ -133,14 +133,19 @@ def _trial_results(session: ProjectSession, status: TrialStatus, slot: Slot | No
     has_main = kind != "rating"  # labels have the same measure
     if has_main:
         changes.insert(0, (main.name, 0, pair.main.difference, pair.main.verdict))
-    note = f"{main.name} {format_estimate(result.before)} before, {format_estimate(result.after)} after"
+    notes = []
+    if result.is_unchanged:
+        notes.append(trials.unused_edit(status.before.settings, status.after.settings))
+    if result.before.value is not None:
+        scores = f"{main.name} {format_estimate(result.before)} before, {format_estimate(result.after)} after"
+        notes.append(f"{scores}; correct: reviewed labels, else gold.")
     _TRIAL_RESULTS(
         key=TRIED,
         data={
             "counts": {effect: result.count(effect) for effect in EFFECT_ORDER},
             "rows": [asdict(document) for document in result.documents] if not trial.held_out else [],
             "sentence": result.sentence,
-            "note": note if result.before.value is not None else "",
+            "note": " ".join(filter(None, notes)),
             "warning": _score_limits(result),
             "metric": f"Change in {of_labels}",
             "rule": f"Green or red: {rule(kind, main=main.name if has_main else '')}",

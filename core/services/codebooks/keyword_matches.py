@@ -11,8 +11,7 @@ from core import baseline
 from core.baseline.evidence import find_evidence
 from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
-from core.baseline.lexicon import FULL_LIST as FULL_LIST
-from core.baseline.lexicon import lexicon_of
+from core.baseline.lexicon import FULL_LIST, lexicon_of
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.debate import protocols
 from core.documents import Document, majority_reference
@@ -36,6 +35,8 @@ MISSED = 4
 """Maximum number of listed documents with the label in gold and without a keyword."""
 MUCH = 0.1
 """Share of texts without any word of the codebook from which vectors are worth their installation."""
+UNUSED_DESCRIPTION = f"With {FULL_LIST} keywords or more, words of the description alone do not select the label."
+"""Why the word-list baseline does not use the description of a label with a full list of keywords."""
 STAND_IN = Document("", {"text": "(the text of a document stands here)"})
 
 
@@ -114,6 +115,11 @@ class _SampledDocument:
         if self.gold and codebook.kind == "choice":
             return {label.id: self.gold.get(label.id, False) for label in codebook.labels}
         return self.gold
+
+
+def has_full_list(label: Label) -> bool:
+    """Return True if the label has so many keywords that words of its description alone do not select it."""
+    return len(label.keywords) >= FULL_LIST
 
 
 def count_matches(

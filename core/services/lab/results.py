@@ -74,9 +74,14 @@ class TrialResult:
         return sum(document.effect == effect for document in self.documents)
 
     @property
+    def is_unchanged(self) -> bool:
+        """True if no document has another value."""
+        return not any(document.effect in ("broken", "fixed", "changed") for document in self.documents)
+
+    @property
     def sentence(self) -> str:
         """One-line conclusion that claims no more than interval and test support."""
-        if not any(document.effect in ("broken", "fixed", "changed") for document in self.documents):
+        if self.is_unchanged:
             return "Nothing changed."
         return self.comparison.sentence
 

@@ -19,9 +19,10 @@ from core.documents import Document, Precedents
 from core.engine.debate_runner import Debate, read_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
-from core.runs import RunRow, RunSettings, total_cost
+from core.runs import BUILTIN, RunRow, RunSettings, total_cost
 from core.services import few_shot_examples, prompt_templates, result_cache
 from core.services.codebooks import codebook as codebooks
+from core.services.codebooks import keyword_matches
 from core.services.document_samples import Sample
 from core.services.evaluation import run_data
 from core.services.lab import results
@@ -330,6 +331,20 @@ def compared_labels(before: Codebook, after: Codebook) -> Codebook:
         shared_ids = {label.id for label in labels}
         labels = (*after.labels, *(label for label in before.labels if label.id not in shared_ids))
     return after.model_copy(update={"labels": labels})
+
+
+def unused_edit(before: RunSettings, after: RunSettings) -> str:
+    """Return why the word-list baseline does not use an edit of descriptions alone; empty if it does."""
+    if set(after.specs.values()) != {f"{BUILTIN}/lexical"}:
+        return ""
+    old, new = before.codebook, after.codebook
+    if old == new or len(old.labels) != len(new.labels):
+        return ""
+    restored = tuple(
+        label.model_copy(update={"description": earlier.description}) if keyword_matches.has_full_list(label) else label
+        for earlier, label in zip(old.labels, new.labels, strict=True)
+    )
+    return keyword_matches.UNUSED_DESCRIPTION if new.model_copy(update={"labels": restored}) == old else ""
 
 
 @dataclass(frozen=True, slots=True)
