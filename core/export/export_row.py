@@ -99,7 +99,7 @@ ABOUT = ("run_id", "protocol", "codebook_version", "status", "review_status")
 """Fields of a row that have a column after those of the items."""
 
 REVIEW_DETAILS = ("review_note", "review_flag", "review_error_types", "reviewers")
-"""The last columns of a table: the remarks of the reviewers and their names, lists joined with commas."""
+"""The last columns: the remarks of the reviewers and their names; in tables, lists are joined with commas."""
 
 
 def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.export_row import ExportRow, evidence_by_item, source_columns, write_lines
+from core.export.export_row import ABOUT, REVIEW_DETAILS, ExportRow, evidence_by_item, source_columns, write_lines
 from core.ingest.table import unique_names
 
 TURN_KEYS = (
@@ -15,11 +15,11 @@ TURN_KEYS = (
     "cost", "seconds", "cached",
 )  # fmt: skip
 
-_KEYS = ("document_id", "labels", "roles", "run_id", "protocol", "codebook_version", "status", "review_status")
+_KEYS = ("document_id", "labels", "roles", *ABOUT, *REVIEW_DETAILS)
 
 
 def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
-    """Write source columns, ``document_id``, ``labels`` {name: {value, source, evidence}}, the roles and the run.
+    """Write source columns, ``document_id``, ``labels`` {name: {value, source, evidence}}, roles, run and review.
 
     ``value`` is true, false, a number, a label's name, or null with a ``reason`` beside it. If the source has a column
     of the same name, the key gets ``_2``. Returns the number of rows.
@@ -39,8 +39,10 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -
             }
             if value is None and item in row.reasons:
                 labels[name]["reason"] = row.reasons[item]
-        about = (dict(row.roles), row.run_id, row.protocol, row.codebook_version, row.status, row.review_status)
-        return source | dict(zip(keys(tuple(source)), (row.document.id, labels, *about), strict=True))
+        people = [person.name for person in row.reviewers]
+        review = (row.review_note, row.review_flag, row.review_error_types, people)
+        cells = (row.document.id, labels, dict(row.roles), *(getattr(row, name) for name in ABOUT), *review)
+        return source | dict(zip(keys(tuple(source)), cells, strict=True))
 
     return write_lines(map(record, rows), file)
 

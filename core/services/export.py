@@ -213,7 +213,7 @@ def _row(
         codebook_version=run.settings.codebook_version,
         status=record.status or "open",
         review_status=record.review_status,
-        review_note="\n".join(signed),
+        review_note="\n".join(signed).strip(),
         review_flag=bool(marks.get("flag")),
         review_error_types=tuple(dict.fromkeys(tag for tags in marks.get("tags", {}).values() for tag in tags)),
         values={item: record.value(item) for item in items} if record.status or decided else {},

@@ -181,7 +181,7 @@ def test_jsonl_has_the_documented_layout(tmp_path: Path) -> None:
         },
         "roles": {"judge": "builtin/lexical"}, "run_id": "r1", "protocol": "ecj", "codebook_version": 3,
         "status": "verdict",
-        "review_status": "Pending",
+        "review_status": "Pending", "review_note": "", "review_flag": False, "review_error_types": [], "reviewers": [],
     }  # fmt: skip
     assert (second["text"], second["labels"]) == ("b\ufffd", ["mine"])
     assert second["labels_2"]["Price"] == {"value": None, "source": "review", "evidence": [], "reason": "no decision"}

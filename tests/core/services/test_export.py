@@ -86,7 +86,7 @@ def test_tables_contain_notes_flags_error_types_and_reviewers(session, run_id, t
     for name, value in (("note", "=irony?"), ("tags", ["edge case", "model error"]), ("flag", True)):
         actions.mark(session, run_id, "d0", name, value, ann)
         actions.mark(session, run_id, "d1", name, value, ann)
-    actions.mark(session, run_id, "d0", "note", "I agree", bob)
+    actions.mark(session, run_id, "d0", "note", "I agree\n", bob)
     actions.mark(session, run_id, "d0", "tags", ["model error"], bob)
     actions.mark(session, run_id, "d1", "flag", None, bob)
     result = table(session, run_id)
@@ -99,6 +99,10 @@ def test_tables_contain_notes_flags_error_types_and_reviewers(session, run_id, t
     assert [result["d2"][name] for name in names] == ["", "0", "", ""]
     rows = pq.read_table(export.export(session, run_id, "parquet", tmp_path / "out.parquet")).to_pylist()
     assert [rows[1][name] for name in names] == ["=irony?", False, "edge case, model error", None]
+    line = json.loads(export.export_bytes(session, run_id, "jsonl").splitlines()[0])
+    assert [line[name] for name in names] == [
+        "ann: =irony?\nbob: I agree", True, ["edge case", "model error"], ["ann", "bob"],
+    ]  # fmt: skip
 
 
 def test_reviewer_who_resolves_a_disagreement_is_exported_with_their_own_labels(session, run_id, tmp_path):
