@@ -308,6 +308,10 @@ _MAX_CHOICES = 30
 _BY_RATER = re.compile(
     rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
 )
+_OF_PERSON = re.compile(rf"{PEOPLE}(?:[ _.-].+|\d+)", re.IGNORECASE)
+"""Names of columns that are named like the person who labelled, such as ``coder_anna`` and ``coder 2``."""
+_SHARED = 0.8
+"""Least share of the names listed by a rater that all raters list."""
 
 _FEWER = 0.8
 """Most documents, as a share of the rows, of a file with a row for each rater."""
@@ -323,8 +327,9 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     same id and text (without an id, the same text), each by another rater. Gold: with a codebook the columns called
     like its labels (or like a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of
     0/1 or yes/no (by raters where all are called so: ``price_A1``, ``price_coder2``), ratings by raters (``Overall_r1``
-    ... ``Overall_r5``), a column that lists labels, a column called like labels with few values, or columns of ratings
-    on one scale. Context is never guessed. UsageError when no column holds text.
+    ... ``Overall_r5``), a column that lists labels, a column called like labels with few values, columns of ratings on
+    one scale, or lists of the same labels in columns called like raters (``coder_anna``, ``coder_Ben``). Context is
+    never guessed. UsageError when no column holds text.
     """
     if codebook is not None and not codebook.labels:
         codebook = None
@@ -601,7 +606,21 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     if dimensions := _dimensions(cells, kinds):
         names = format_count(len(dimensions), "dimension")
         return tuple(map(GoldSource, dimensions)), f"Ratings of {names}: columns of numbers on the same scale."
+    if sources := _lists_of_raters({name: column for name, column in cells.items() if kinds[name] == "list"}):
+        return sources, f"{_columns_are(sources)} gold: lists of the same labels by {len(sources)} raters."
     return (), "No column looks like gold."
+
+
+def _lists_of_raters(cells: Mapping[str, tuple[Any, ...]]) -> tuple[GoldSource, ...]:
+    """Return the list columns that are named like raters (``coder_anna``), if they have most names in common."""
+    listed = {
+        name: [normalise(label) for cell in column for label in split_list(cell)]
+        for name, column in cells.items()
+        if _OF_PERSON.fullmatch(name) and _parts_recur(column) and _has_few_values(column, _MAX_CHOICES)
+    }
+    common = set.intersection(*map(set, listed.values())) if listed else set()
+    shared = all(sum(label in common for label in labels) >= _SHARED * len(labels) for labels in listed.values())
+    return tuple(GoldSource(name, "list", rater=name) for name in listed) if shared and len(listed) > 1 else ()
 
 
 def _dimensions(cells: Mapping[str, tuple[Any, ...]], kinds: Mapping[str, str]) -> list[str]:

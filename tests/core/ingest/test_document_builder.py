@@ -1069,6 +1069,25 @@ def test_mapping_suggested_without_a_codebook() -> None:
     assert suggest_mapping(table("text,city\nabc,x\ndef,y\n")).gold == ()
 
 
+def rated_lists(first: str, second: str, names: tuple[str, str, str] = ("Food", "Price", "Staff")) -> Table:
+    cells = ("Food; Price", "Staff", "Price; Staff", "Food")
+    others = (names[0], f"{names[1]}; {names[2]}", names[2], f"{names[0]}; {names[2]}")
+    rows = "".join(f"{n} words in a text,{cells[n % 4]},{others[n % 4]}\n" for n in range(20))
+    return table(f"text,{first},{second}\n{rows}")
+
+
+def test_lists_in_columns_named_like_raters_are_suggested() -> None:
+    data = rated_lists("coder_anna", "coder_Ben")
+    mapping = suggest_mapping(data)
+    assert mapping.gold == tuple(GoldSource(name, "list", rater=name) for name in ("coder_anna", "coder_Ben"))
+    assert mapping.reasons[-1] == "'coder_anna' and 'coder_Ben' are gold: lists of the same labels by 2 raters."
+    assert set(build_documents(data, mapping).documents[0].gold) == {"coder_anna", "coder_Ben"}
+    assert suggest_mapping(rated_lists("liked", "disliked")).gold == ()
+    assert suggest_mapping(rated_lists("coder_anna", "comment")).gold == ()
+    other_names = rated_lists("reader_likes", "reader_dislikes", ("Noise", "Dust", "Staff"))
+    assert suggest_mapping(other_names).gold == ()
+
+
 @pytest.mark.parametrize(
     ("columns", "labels", "raters"),
     [
