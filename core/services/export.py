@@ -191,17 +191,26 @@ def _items(
 
 
 def _rows(session: ProjectSession, run: RunRow, batch: int, columns: SharedColumns) -> Generator[ExportRow, None, None]:
+    reviews = session.store.reviews
     # an open generator would hold its cursor
-    marks = session.store.reviews.run_marks(run.run_id)
     with closing(session.store.document_records.stream(run.run_id, batch=batch)) as stream:
         for records in stream:
-            yield from (_row(record, run, columns, marks.get(record.document.id, {})) for record in records)
+            ids = [record.document.id for record in records]
+            notes, flagged = reviews.notes_by_reviewer(ids), reviews.flagged(ids)
+            for id, record in zip(ids, records, strict=True):
+                yield _row(record, run, columns, notes.get(id, {}), is_flagged=id in flagged)
 
 
 def _row(
-    record: DocumentRecord, run: RunRow, columns: SharedColumns, marks: Mapping[str, Mapping[str, Any]]
+    record: DocumentRecord,
+    run: RunRow,
+    columns: SharedColumns,
+    marks: Mapping[str, Mapping[str, Any]],
+    *,
+    is_flagged: bool,
 ) -> ExportRow:
-    notes = marks.get("note", {})
+    """Return the row of a document. ``marks`` has the note and tags of each reviewer who has written some."""
+    notes = {actor: of_actor["note"] for actor, of_actor in marks.items() if "note" in of_actor}
     signed = [f"{actor}: {note}" for actor, note in notes.items()] if len(notes) > 1 else notes.values()
     items = run.settings.codebook.items
     decided = [item for item in items if item in record.reviews]
@@ -214,8 +223,8 @@ def _row(
         status=record.status or "open",
         review_status=record.review_status,
         review_note="\n".join(signed).strip(),
-        review_flag=bool(marks.get("flag")),
-        review_error_types=tuple(dict.fromkeys(tag for tags in marks.get("tags", {}).values() for tag in tags)),
+        review_flag=is_flagged,
+        review_error_types=tuple(dict.fromkeys(tag for of_actor in marks.values() for tag in of_actor.get("tags", ()))),
         values={item: record.value(item) for item in items} if record.status or decided else {},
         sources=dict.fromkeys(record.values, VERDICT) | dict.fromkeys(decided, REVIEW),
         evidence=_evidence(record),

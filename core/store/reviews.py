@@ -188,39 +188,25 @@ class Reviews(Repository):
             )
         )
 
-    def notes_by_reviewer(self, document_id: str) -> dict[str, dict[str, Any]]:
-        """Return the current ``note`` and ``tags`` of each reviewer who has written some."""
+    def notes_by_reviewer(self, document_ids: Sequence[str]) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the current ``note`` and ``tags`` by document and reviewer, of those who have written some."""
         rows = self._connection.rows(
-            "SELECT actor, item, arg_max({'value': after}, seq) FROM events "
-            f"WHERE kind = '{MARK}' AND item IN ('note', 'tags') AND document_id = ? "
-            "AND act NOT IN (SELECT act FROM undone_acts) GROUP BY actor, item ORDER BY actor, item",
-            [document_id],
+            "SELECT document_id, actor, item, arg_max({'value': after}, seq) FROM events "
+            f"WHERE kind = '{MARK}' AND item IN ('note', 'tags') AND document_id IN (SELECT unnest(?)) "
+            "AND act NOT IN (SELECT act FROM undone_acts) GROUP BY document_id, actor, item "
+            "ORDER BY document_id, actor, item",
+            [list(document_ids)],
         )
-        notes: dict[str, dict[str, Any]] = {}
-        for actor, item, mark in rows:
+        notes: dict[str, dict[str, dict[str, Any]]] = {}
+        for document_id, actor, item, mark in rows:
             if mark["value"] is not None and (value := load(mark["value"])):
-                notes.setdefault(actor, {})[item] = value
+                notes.setdefault(document_id, {}).setdefault(actor, {})[item] = value
         return notes
 
-    def run_marks(self, run_id: str) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return the current notes, tags and flags of a run's documents by document, mark and reviewer.
-
-        A flag is that of the reviewer who changed it last.
-        """
-        rows = self._connection.rows(
-            "SELECT document_id, item, last.actor, last.value FROM ("
-            "SELECT document_id, item, arg_max({'actor': actor, 'value': after}, seq) AS last FROM events "
-            f"WHERE kind = '{MARK}' AND item IN ('note', 'tags', 'flag') "
-            "AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = ?) "
-            "AND act NOT IN (SELECT act FROM undone_acts) GROUP BY document_id, item, if(item = 'flag', '', actor)) "
-            "WHERE last.value IS NOT NULL ORDER BY ALL",
-            [run_id],
-        )
-        marks: dict[str, dict[str, dict[str, Any]]] = {}
-        for document, item, actor, value in rows:
-            if loaded := load(value):
-                marks.setdefault(document, {}).setdefault(item, {})[actor] = loaded
-        return marks
+    def flagged(self, document_ids: Sequence[str]) -> frozenset[str]:
+        """Return those of these documents that are flagged."""
+        sql = "SELECT document_id FROM current_marks WHERE item = 'flag' AND document_id IN (SELECT unnest(?))"
+        return frozenset(self._connection.column(sql, [list(document_ids)]))
 
     def second_readings(self, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
         """Return the documents of which a review by ``actor`` is a second reading."""

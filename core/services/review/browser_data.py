@@ -182,7 +182,7 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
         return None
     blind = _is_blind(session, runs, document_id, actor)
     people = session.store.reviews.values_by_reviewer(document_id)
-    notes = session.store.reviews.notes_by_reviewer(document_id)
+    notes = session.store.reviews.notes_by_reviewer([document_id]).get(document_id, {})
     if blind:
         people, notes = (
             {name: values for name, values in by_reviewer.items() if name == actor} for by_reviewer in (people, notes)
