@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -103,6 +104,11 @@ class Scale(_Frozen):
         if self.max - self.min >= MAX_STEPS:
             raise ValueError(f"the scale has more than {MAX_STEPS} steps")
         return self
+
+
+def nearest_point(rating: float) -> int:
+    """Return the point of a scale nearest to a rating between two points; a half is rounded up."""
+    return math.floor(rating + 0.5)
 
 
 class Label(_Frozen):

@@ -12,13 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Label, nearest_point
 from core.export.export_row import (
     TEXT,
     AnnotatorValues,
     ExportRow,
     named_values,
-    nearest_point,
     peek_text_fields,
     text_fields,
     write_lines,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -34,7 +33,7 @@ class AnnotatorValues:
 
 @dataclass(frozen=True, slots=True)
 class SharedColumns:
-    """What all exported rows have columns for in a table."""
+    """The columns of a table that all exported rows share."""
 
     roles: tuple[str, ...] = ()
     """The roles of all exported runs."""
@@ -235,11 +234,6 @@ def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> Name
         case "multilabel":
             resolved = [item for item in names if values.get(item) is not None]
             return [names[item] for item in resolved if values[item] is True] if resolved else None
-
-
-def nearest_point(rating: float) -> int:
-    """Return the nearest whole number; a half is rounded up."""
-    return math.floor(rating + 0.5)
 
 
 def evidence_spans(annotator: AnnotatorValues, row: ExportRow, codebook: Codebook) -> list[dict[str, object]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, BinaryIO
 
-from core.codebook import Codebook
-from core.export.export_row import ExportRow, evidence_spans, named_values, nearest_point, text_fields, write_lines
+from core.codebook import Codebook, nearest_point
+from core.export.export_row import ExportRow, evidence_spans, named_values, text_fields, write_lines
 from core.hashing import digest
 
 

@@ -14,10 +14,9 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.codebook import Codebook, label_noun
+from core.codebook import Codebook, label_noun, nearest_point
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
-from core.export.export_row import nearest_point
 from core.formatting import format_count
 from core.runs import RoleModel, RunRow, total_cost
 from core.services.evaluation import coverage, latent_truth, run_data
