@@ -10,7 +10,7 @@ from core import baseline
 from core.codebook import Codebook, label_noun
 from core.debate import protocols
 from core.formatting import format_count, join_names
-from core.runs import BUILTIN, RoleModel, RunRow, State
+from core.runs import RoleModel, RunRow, State
 from core.services import prompt_templates
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_by_reviews, cached_until_commit
@@ -149,7 +149,7 @@ def _model_words(role_models: Sequence[RoleModel]) -> str:
     specs = {role_model.spec for role_model in role_models}
     models = next(iter(specs)) if len(specs) == 1 else format_count(len(specs), "model")
     words = f"{format_count(len(role_models), 'role')}, {models}"
-    return f"{words} (word-list baseline)" if specs == {f"{BUILTIN}/lexical"} else words
+    return f"{words} (word-list baseline)" if specs == {planning.DEFAULT_ROLE_MODEL.spec} else words
 
 
 def _changes(session: ProjectSession, run: RunRow | None, name: str = "run", *, with_examples: bool = True) -> str:

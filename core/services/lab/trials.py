@@ -19,7 +19,7 @@ from core.documents import Document, Precedents
 from core.engine.debate_runner import Debate, read_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
-from core.runs import BUILTIN, RunRow, RunSettings, total_cost
+from core.runs import RunRow, RunSettings, total_cost
 from core.services import few_shot_examples, prompt_templates, result_cache
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
@@ -335,7 +335,7 @@ def compared_labels(before: Codebook, after: Codebook) -> Codebook:
 
 def unused_edit(before: RunSettings, after: RunSettings) -> str:
     """Return why the word-list baseline does not use an edit of descriptions alone; empty if it does."""
-    if set(after.specs.values()) != {f"{BUILTIN}/lexical"}:
+    if set(after.specs.values()) != {planning.DEFAULT_ROLE_MODEL.spec}:
         return ""
     old, new = before.codebook, after.codebook
     if old == new or len(old.labels) != len(new.labels):

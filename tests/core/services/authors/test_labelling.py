@@ -120,7 +120,7 @@ def test_answer_after_a_rename_gives_the_label(session: ProjectSession) -> None:
     labelling.answer(session, removed.questions[0].id, author, choice="Relaxed", seconds=6)
     document = session.store.documents.get(removed.document_id)
     assert document is not None
-    assert document.gold == {}, "a label that was removed is no gold"
+    assert document.gold == {}, "a label that was removed gives no gold"
 
 
 def test_excluded_texts_are_counted_without_their_words(session: ProjectSession) -> None:
