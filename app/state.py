@@ -430,8 +430,13 @@ class SessionState:
     def select_project(self, path: Path) -> None:
         """Show a project and drop the state of the previous project."""
         if path != self.project:
-            kept_keys = {SessionState.project_switcher.key, SessionState.notice.key, SessionState.notice_drawn.key,
-                    SessionState.url_read.key, DataState.project_actions.key}  # fmt: skip
+            kept_keys = {
+                SessionState.project_switcher.key,
+                SessionState.notice.key,
+                SessionState.notice_drawn.key,
+                SessionState.url_read.key,
+                DataState.project_actions.key,
+            }
             for key in list(st.session_state):
                 if key not in kept_keys:
                     del st.session_state[key]

@@ -25,9 +25,14 @@ LISTS = ("include", "exclude")
 
 _ANY = re.compile(".+")
 _LABEL_KEYS = {
-    "include": _ANY, "exclude": _ANY, "keywords": _ANY, "keyword": _ANY, "code": re.compile(r"-?\d+(\.\d+)?"),
-    "scale": re.compile(r"-?\d+ to -?\d+"), "open": re.compile("options|word"),
-}  # fmt: skip
+    "include": _ANY,
+    "exclude": _ANY,
+    "keywords": _ANY,
+    "keyword": _ANY,
+    "code": re.compile(r"-?\d+(\.\d+)?"),
+    "scale": re.compile(r"-?\d+ to -?\d+"),
+    "open": re.compile("options|word"),
+}
 _CODEBOOK_KEYS = {"kind": re.compile("multilabel|choice|rating"), "unit": re.compile(".*"), "domain": _ANY}
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 

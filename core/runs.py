@@ -80,9 +80,12 @@ class Sampling(_Frozen):
 
 
 SAMPLING_PARAMS = {
-    "max_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p", "reasoning_effort": "reasoning_effort",
+    "max_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "reasoning_effort": "reasoning_effort",
     "schema": "json_schema",
-}  # fmt: skip
+}
 """Command-line parameters that set a role model's sampling, with the name of the field they set."""
 
 

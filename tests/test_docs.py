@@ -70,8 +70,12 @@ def test_protocol_in_the_documentation_is_complete() -> None:
     assert all(f"`{role}.v1.md`" in page for role in roles)
     checked = subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--stdin-filename", "core/debate/protocols/pair.py", "-"],
-        cwd=ROOT, input=code, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        input=code,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert checked.returncode == 0, checked.stdout
 
 
@@ -129,8 +133,11 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
     shutil.copytree(DOCS, tmp_path / "docs", ignore=shutil.ignore_patterns("site", ".cache"))
     done = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict", "-f", "docs/zensical.toml"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "docs/site/reference/command_line/index.html").exists()
     assert "fonts.googleapis" not in (tmp_path / "docs/site/index.html").read_text(encoding="utf-8")

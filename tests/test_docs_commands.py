@@ -135,9 +135,18 @@ def query(folder: Path, block: Block) -> None:
     if not project.exists():
         sample = ROOT / "sample_data"
         moot(
-            "annotate", sample / "hotel_reviews.csv", "--text", "text", "--id", "id", "--project", project,
-            "--codebook", sample / "hotel_aspects.yaml", "--gold-same-names",
-        )  # fmt: skip
+            "annotate",
+            sample / "hotel_reviews.csv",
+            "--text",
+            "text",
+            "--id",
+            "id",
+            "--project",
+            project,
+            "--codebook",
+            sample / "hotel_aspects.yaml",
+            "--gold-same-names",
+        )
     if block.language == "python":
         shell(folder, f"{sys.executable} - <<'END'\n{block.code}END")
         return
@@ -159,9 +168,17 @@ def test_json_output_matches_the_schemas(tmp_path: Path) -> None:
     texts = (tmp_path / "texts.jsonl", "--text", "text", "--codebook", tmp_path / "codebook.yaml")
     ratings = ("--project", tmp_path / "ratings.duckdb")
     moot(
-        "annotate", tmp_path / "ratings.csv", "--text", "text", "--codebook", tmp_path / "ratings.yaml", *ratings,
-        "--gold-same-names", "--protocol", "single",
-    )  # fmt: skip
+        "annotate",
+        tmp_path / "ratings.csv",
+        "--text",
+        "text",
+        "--codebook",
+        tmp_path / "ratings.yaml",
+        *ratings,
+        "--gold-same-names",
+        "--protocol",
+        "single",
+    )
     project = ("--project", tmp_path / "p.duckdb", "--json")
     printed = {
         "annotate": annotate(tmp_path, "--gold-same-names", "--protocol", "single").json,

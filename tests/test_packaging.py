@@ -66,13 +66,21 @@ def test_the_wheel_contains_the_licences_and_declares_types_only_with_py_typed(u
 def test_the_demo_runs_from_the_wheel_alone(unpacked: Path, tmp_path: Path) -> None:
     where = subprocess.run(
         [sys.executable, "-c", "import core; print(core.__file__)"],
-        cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(unpacked)}, check=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(unpacked)},
+        check=True,
+    )
     assert where.stdout.startswith(str(unpacked))
     done = subprocess.run(
         [sys.executable, "-m", "moot", "demo", "--json"],
-        cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(unpacked)}, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(unpacked)},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["verdicts"] == 96
 

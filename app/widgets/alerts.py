@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
 Tone: TypeAlias = Literal["right", "wrong", "unres", "stale", "run", ""]
 STATE_TONES: dict[str, Tone] = {
-    "running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong",
-}  # fmt: skip
+    "running": "run",
+    "paused": "unres",
+    "done": "right",
+    "stopped": "unres",
+    "failed": "wrong",
+}
 """Tones of the states of runs and sweeps."""
 
 

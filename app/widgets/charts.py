@@ -105,10 +105,16 @@ def styled(chart: Any, height: int) -> Spec:
     """
     shades = palette.colours()
     axis = {
-        "labelColor": shades["tx2"], "titleColor": shades["tx3"], "gridColor": shades["line"],
-        "domainColor": shades["line2"], "tickColor": shades["line2"], "labelFontSize": 11.5, "titleFontSize": 11.5,
-        "titleFontWeight": 400, "labelLimit": 190,
-    }  # fmt: skip
+        "labelColor": shades["tx2"],
+        "titleColor": shades["tx3"],
+        "gridColor": shades["line"],
+        "domainColor": shades["line2"],
+        "tickColor": shades["line2"],
+        "labelFontSize": 11.5,
+        "titleFontSize": 11.5,
+        "titleFontWeight": 400,
+        "labelLimit": 190,
+    }
     legend = {"labelColor": shades["tx2"], "titleColor": shades["tx3"], "labelFontSize": 11.5, "symbolSize": 70}
     spec = cast(Spec, chart.to_dict(validate=False))  # validated in tests only: it doubles the time
     config = spec["config"]
@@ -161,13 +167,24 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
         st.html(_hidden_table(rows))
         if find_spec("vl_convert") is not None:
             download(
-                "SVG", lambda: svg(spec, dark), f"{key}.svg", "image/svg+xml", key=f"{key}-svg", type="tertiary",
-                icon="image", help="Download this chart as SVG, in the colours shown",
-            )  # fmt: skip
+                "SVG",
+                lambda: svg(spec, dark),
+                f"{key}.svg",
+                "image/svg+xml",
+                key=f"{key}-svg",
+                type="tertiary",
+                icon="image",
+                help="Download this chart as SVG, in the colours shown",
+            )
         download(
-            "CSV", lambda: csv_text.to_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", type="tertiary",
+            "CSV",
+            lambda: csv_text.to_csv(rows),
+            f"{key}.csv",
+            "text/csv",
+            key=f"{key}-csv",
+            type="tertiary",
             help="Download the data of this chart as CSV",
-        )  # fmt: skip
+        )
     points = event["selection"].get(select) if select else None
     return {field: str(value) for field, value in (points or [{}])[0].items()}
 
@@ -422,9 +439,11 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
     y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
     selection = alt.selection_point(fields=["row", "column"], name="cell")
     tip = tooltip(
-        row=y_title or "Of those with", column=x_title or "have", count=("Documents", ","),
+        row=y_title or "Of those with",
+        column=x_title or "have",
+        count=("Documents", ","),
         share=("Share of the row", ".1%"),
-    )  # fmt: skip
+    )
     base = alt.Chart(frame).encode(x=x, y=y)
     cells = base.mark_rect(cursor="pointer", stroke=shades["bg"], strokeWidth=2).add_params(selection)
     faint = alt.condition(selection, alt.value(1.0), alt.value(0.55))
@@ -475,9 +494,13 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     y = alt.Y("quality:Q", scale=y_scale, axis=alt.Axis(title=quality, format=".3f", tickCount=6))
     fill = alt.Scale(domain=[True, False], range=[shades["right"], shades["tx3"]])
     tip = tooltip(
-        name="Run", words="Settings", quality=(quality, ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"),
+        name="Run",
+        words="Settings",
+        quality=(quality, ".3f"),
+        low=("Interval from", ".3f"),
+        high=("to", ".3f"),
         cost=(cost, ""),
-    )  # fmt: skip
+    )
     front = inline_data(sorted((row for row in rows if row["efficient"]), key=lambda row: row["cost"]))
     base = alt.Chart(frame).encode(x=x, color=alt.Color("efficient:N", scale=fill, legend=None))
     spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.4)
@@ -511,11 +534,17 @@ def scatter(rows: Rows) -> Spec:
     y_scale = alt.Scale(domain=y_domain, nice=False)
     fill = alt.Scale(domain=roles, range=[palette.role_colour(role, shades) for role in roles])
     tip = tooltip(
-        name="Model", title="Role", run="Run",
-        precision=("Macro precision", ".3f"), precision_low=("Interval from", ".3f"), precision_high=("to", ".3f"),
-        recall=("Macro recall", ".3f"), recall_low=("Interval from", ".3f"), recall_high=("to", ".3f"),
+        name="Model",
+        title="Role",
+        run="Run",
+        precision=("Macro precision", ".3f"),
+        precision_low=("Interval from", ".3f"),
+        precision_high=("to", ".3f"),
+        recall=("Macro recall", ".3f"),
+        recall_low=("Interval from", ".3f"),
+        recall_high=("to", ".3f"),
         n=("Documents", ","),
-    )  # fmt: skip
+    )
     base = alt.Chart(inline_data(rows)).encode(color=alt.Color("role:N", scale=fill, legend=None), tooltip=tip)
     x = alt.X("recall:Q", scale=x_scale, axis=alt.Axis(title="macro recall", **axis))
     y = alt.Y("precision:Q", scale=y_scale, axis=alt.Axis(title="macro precision", **axis))

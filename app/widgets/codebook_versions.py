@@ -101,13 +101,25 @@ def accepted_lessons(session: ProjectSession) -> None:
                 session, was_running=accepted.is_running
             )
         undo = f"Undo {'it' if len(accepted.lessons) == 1 else f'all {count}'}"
-        if st.button(undo, type="tertiary", icon=":material/undo:", key="lessons-undo",
-                     help="Takes the accepted lessons out of the draft and, as a new version, out of the saved "
-                     "codebook. Your other edits stay."):  # fmt: skip
+        if st.button(
+            undo,
+            type="tertiary",
+            icon=":material/undo:",
+            key="lessons-undo",
+            help="Takes the accepted lessons out of the draft and, as a new version, out of the saved "
+            "codebook. Your other edits stay.",
+        ):
             _undo(session)
             st.rerun()  # Review draws this line in a fragment, and the message is at the top of the page
-        st.button("Keep", type="tertiary", icon=":material/check:", key="lessons-keep", on_click=lessons.keep,
-                  args=(session,), help="Keeps them in the codebook and hides this line.")  # fmt: skip
+        st.button(
+            "Keep",
+            type="tertiary",
+            icon=":material/check:",
+            key="lessons-keep",
+            on_click=lessons.keep,
+            args=(session,),
+            help="Keeps them in the codebook and hides this line.",
+        )
 
 
 def _outcome(session: ProjectSession, *, was_running: bool) -> None:

@@ -163,10 +163,15 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
             fields.change(id, "colour", lambda _: int(picked))
             st.rerun()
     fields.draw(
-        st.text_area, "Description", f"label-description-{id}", label.description, changed("description"),
-        end=format_count(len(label.description.split()), "word"), height=96,
+        st.text_area,
+        "Description",
+        f"label-description-{id}",
+        label.description,
+        changed("description"),
+        end=format_count(len(label.description.split()), "word"),
+        height=96,
         placeholder="Define the label so that another annotator would decide in the same way.",
-    )  # fmt: skip
+    )
     match codebook.kind:
         case "choice":
             note = "optional number of the label in files and replies"
@@ -176,9 +181,15 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         case "multilabel":
             note = "open labels are asked on Authors, not in runs"
             fields.draw(
-                st.selectbox, "Answers", f"label-open-{id}", label.open, changed("open"), note, options=list(ANSWERS),
+                st.selectbox,
+                "Answers",
+                f"label-open-{id}",
+                label.open,
+                changed("open"),
+                note,
+                options=list(ANSWERS),
                 format_func=ANSWERS.__getitem__,
-            )  # fmt: skip
+            )
     left, right = st.columns(2)
     with left:
         field_name("Include", "examples")
@@ -209,9 +220,12 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         if gold and _is_other_scale(gold, scale):
             low, high = gold
             st.button(
-                f"Use {span}", key="label-scale-gold", type="tertiary",
-                on_click=fields.do, args=(lambda book: rescale(book, min=low, max=high),),
-            )  # fmt: skip
+                f"Use {span}",
+                key="label-scale-gold",
+                type="tertiary",
+                on_click=fields.do,
+                args=(lambda book: rescale(book, min=low, max=high),),
+            )
     for end in ("min", "max"):
         fields.wrong(f"label-{end}-{label.id}")
 
@@ -269,11 +283,17 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
     offered = codebooks.suggestions(codebook, label.id, OFFERED)
     with st.container(key="keywords"):
         fields.draw(
-            st.multiselect, "Keywords", f"label-keywords-{label.id}", list(label.keywords),
+            st.multiselect,
+            "Keywords",
+            f"label-keywords-{label.id}",
+            list(label.keywords),
             lambda book, typed: codebooks.change_label(book, label.id, keywords=tuple(typed)),
-            "for the built-in model only", options=[*label.keywords, *offered], accept_new_options=True,
-            select_all=False, placeholder="Type a word and press Enter",
-        )  # fmt: skip
+            "for the built-in model only",
+            options=[*label.keywords, *offered],
+            accept_new_options=True,
+            select_all=False,
+            placeholder="Type a word and press Enter",
+        )
         if keyword_matches.has_full_list(label):
             line(keyword_matches.UNUSED_DESCRIPTION, "q xs")
     if not offered:
@@ -289,9 +309,13 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
 
     with st.container(key="offered"):
         st.pills(
-            "Suggested keywords", offered, key=key, format_func=lambda word: literal(f"+ {word}"),
-            on_change=add, label_visibility="collapsed",
-        )  # fmt: skip
+            "Suggested keywords",
+            offered,
+            key=key,
+            format_func=lambda word: literal(f"+ {word}"),
+            on_change=add,
+            label_visibility="collapsed",
+        )
 
 
 _reading = threading.Lock()

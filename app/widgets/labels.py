@@ -40,9 +40,14 @@ def pick(codebook: Codebook, *, key: str, default: str | None = None) -> str:
     """Draw pills of all labels and return the id of the selected label, initially ``default`` or else the first."""
     names = codebook.label_names
     label_id: str = st.pills(
-        label_noun(codebook.kind), list(names), default=default or next(iter(names)),
-        format_func=lambda id: literal(names[id]), required=True, label_visibility="collapsed", key=key,
-    )  # fmt: skip
+        label_noun(codebook.kind),
+        list(names),
+        default=default or next(iter(names)),
+        format_func=lambda id: literal(names[id]),
+        required=True,
+        label_visibility="collapsed",
+        key=key,
+    )
     return label_id
 
 

@@ -68,9 +68,14 @@ def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
     """
     by_id = {run.run_id: run for run in runs}
     run_id = st.selectbox(
-        "Run", list(by_id), index=list(by_id).index(selected_run(runs, key=key).run_id),
-        format_func=lambda id: run_words(by_id[id]), label_visibility="collapsed", key=key, width=360,
-    )  # fmt: skip
+        "Run",
+        list(by_id),
+        index=list(by_id).index(selected_run(runs, key=key).run_id),
+        format_func=lambda id: run_words(by_id[id]),
+        label_visibility="collapsed",
+        key=key,
+        width=360,
+    )
     state.run_id = run_id
     layout.write_url(run=run_id)
     return by_id[run_id]
@@ -93,9 +98,14 @@ def reference_picker(references: Mapping[Reference, int], *, key: str) -> Refere
         reference = segments("Reference", {name: literal(title(name)) for name in names}, default=default, key=key)
     else:
         reference = st.selectbox(
-            "Reference", names, index=names.index(default), format_func=lambda name: f"against {title(name)}",
-            label_visibility="collapsed", width=230, key=f"{key}-list",
-        )  # fmt: skip
+            "Reference",
+            names,
+            index=names.index(default),
+            format_func=lambda name: f"against {title(name)}",
+            label_visibility="collapsed",
+            width=230,
+            key=f"{key}-list",
+        )
     state.evaluate.reference = reference
     layout.write_url(reference=reference)
     return reference

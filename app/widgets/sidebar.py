@@ -80,9 +80,13 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     layout.write_url(screen, project=names[wanted])
     state.project_switcher = wanted  # the tab's project is authoritative; the box only shows and changes it
     st.selectbox(
-        "Project", paths, format_func=names.__getitem__, label_visibility="collapsed",
-        key=SessionState.project_switcher.key, on_change=_switch_project,
-    )  # fmt: skip
+        "Project",
+        paths,
+        format_func=names.__getitem__,
+        label_visibility="collapsed",
+        key=SessionState.project_switcher.key,
+        on_change=_switch_project,
+    )
     try:
         session = open_now.get(wanted) or workspace.open(wanted, create=False)
     except ProjectError as error:
@@ -293,9 +297,13 @@ def next_step(overview: guided_path.Overview, page: str) -> None:
 
 def _step_button(step: guided_path.Step, label: str, key: str, *, stretch: bool = False) -> None:
     if st.button(
-        label, type="primary", icon=":material/arrow_forward:", icon_position="right", key=key,
+        label,
+        type="primary",
+        icon=":material/arrow_forward:",
+        icon_position="right",
+        key=key,
         width="stretch" if stretch else "content",
-    ):  # fmt: skip
+    ):
         open_step(step)
 
 

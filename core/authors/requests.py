@@ -78,9 +78,11 @@ def write_questions(
         prediction = predictions.get(feature.item, Prediction())
         values = {"feature": _shown(feature), "predicted": prediction.value, "conversation": _conversation(text)}
         inputs = {
-            "text": text.text, "feature": feature, "predicted": prediction.value,
+            "text": text.text,
+            "feature": feature,
+            "predicted": prediction.value,
             "examples": tuple(examples.get(feature.item, ())),
-        }  # fmt: skip
+        }
         requests.append(Request(WRITER, prompts.render(templates[WRITER], values), inputs))
     replies = yield from _ask(tuple(requests), lambda reply: _json(reply, "question"), templates)
     questions = []
@@ -162,9 +164,12 @@ def annotate(
         for answer in earlier
     ]
     values = {
-        "conversation": _conversation(text), "question": question.text, "options": question.options,
-        "is_numbered": question.is_numbered, "examples": shown,
-    }  # fmt: skip
+        "conversation": _conversation(text),
+        "question": question.text,
+        "options": question.options,
+        "is_numbered": question.is_numbered,
+        "examples": shown,
+    }
     inputs = {"question": question, "earlier": tuple(earlier)}
     messages = prompts.render(templates[ANNOTATOR], values)
     document = Document(text.document_id, {"text": text.text})
@@ -205,9 +210,13 @@ def _predictor(text: Submission, feature: Feature, examples: Sequence[Example], 
 
 def _shown(feature: Feature) -> dict[str, Any]:
     return {
-        "name": feature.name, "description": feature.description, "open": feature.open,
-        "suggestions": feature.suggestions, "answers": tuple(feature.values), "is_scale": feature.is_scale,
-    }  # fmt: skip
+        "name": feature.name,
+        "description": feature.description,
+        "open": feature.open,
+        "suggestions": feature.suggestions,
+        "answers": tuple(feature.values),
+        "is_scale": feature.is_scale,
+    }
 
 
 def _ask(

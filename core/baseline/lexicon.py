@@ -107,10 +107,17 @@ _LISTS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("word_lists.t
 GRADABLE, NOT_ADVERBS, NOT_DERIVED, NOT_OVER, FUNCTION_WORDS, CATCH_ALL_NAMES, NEGATIONS, FOREIGN_WORDS, PEOPLE = (
     frozenset(_LISTS[name].split())
     for name in (
-        "gradable", "not_adverbs", "not_derived", "not_over", "function_words", "catch_all_names", "negations",
-        "foreign_words", "people",
+        "gradable",
+        "not_adverbs",
+        "not_derived",
+        "not_over",
+        "function_words",
+        "catch_all_names",
+        "negations",
+        "foreign_words",
+        "people",
     )
-)  # fmt: skip
+)
 RELATED: dict[str, frozenset[str]] = {}
 """The words that count as the same as a word. A spelling may lead to a family: "flavor", "flavour", "flavourless"."""
 for _group in (group.split() for name in ("families", "irregular", "spellings") for group in reversed(_groups(name))):

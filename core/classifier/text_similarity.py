@@ -35,11 +35,15 @@ class TextSpace:
         ngrams = (1, 2) if analyzer == "word" else (3, 5)
         self._vectorizer: Any = make_pipeline(
             HashingVectorizer(
-                n_features=_FEATURES, analyzer=analyzer, ngram_range=ngrams, alternate_sign=False, norm=None,
+                n_features=_FEATURES,
+                analyzer=analyzer,
+                ngram_range=ngrams,
+                alternate_sign=False,
+                norm=None,
                 strip_accents="unicode",
             ),
             TfidfTransformer(sublinear_tf=True),
-        )  # fmt: skip
+        )
         self._fitted: Any = self._vectorizer.fit_transform(texts)
 
     def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:

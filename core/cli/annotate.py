@@ -468,18 +468,24 @@ SEED = click.IntRange(-(2**53), 2**53)
 @click.option("--context", "contexts", multiple=True, metavar="COL", help="Column with additional text. Repeatable.")
 @click.option("--gold", multiple=True, metavar="LABEL=COL[@RATER]", help="Column with gold for one label. Repeatable.")
 @click.option(
-    "--gold-value", "gold_values", multiple=True, metavar="TEXT=VALUE",
+    "--gold-value",
+    "gold_values",
+    multiple=True,
+    metavar="TEXT=VALUE",
     help="Meaning of a gold cell, e.g. x=present, or =absent for empty cells. Repeatable.",
-)  # fmt: skip
+)
 @click.option(
     "--rater", metavar="COL", help="Column that names the rater of each row, for files with a row for each rater."
 )
 @click.option("--group", metavar="COL", help="Column that groups rows.")
 @click.option("--order", metavar="COL", help="Column of numbers or ISO dates that orders the rows of a group.")
 @click.option(
-    "--neighbours", type=click.IntRange(0, 1000), default=0, metavar="N",
+    "--neighbours",
+    type=click.IntRange(0, 1000),
+    default=0,
+    metavar="N",
     help="Show N rows before and after in the same group as context.",
-)  # fmt: skip
+)
 @click.option("--gold-same-names", is_flag=True, help="Read gold from columns that have the labels' names.")
 @click.option("--protocol", default="ecj", help="Debate protocol, or a protocol file (YAML).")
 @click.option("--model", default="builtin/lexical", metavar="SPEC", help="Default model as connection/model.")
@@ -501,9 +507,12 @@ SEED = click.IntRange(-(2**53), 2**53)
 @console.project_option(required=False)
 @click.option("--resume", metavar="RUN", help="Resume this run of the project.")
 @click.option(
-    "--retry", "retries", multiple=True, type=click.Choice(["failed", "unresolved"]),
+    "--retry",
+    "retries",
+    multiple=True,
+    type=click.Choice(["failed", "unresolved"]),
     help="With --resume: documents to retry. Repeatable. Default: failed.",
-)  # fmt: skip
+)
 @click.option("--extend", is_flag=True, help="With --resume: add new documents of INPUT to the run.")
 @console.json_option
 def annotate_command(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
@@ -622,11 +631,13 @@ def keywords_command(
         return
     rows = [
         (
-            f"{codebook.label(proposal.label_id).name}: {proposal.word}", proposal.source,
-            f"{proposal.documents:,}", f"{proposal.together:,}",
+            f"{codebook.label(proposal.label_id).name}: {proposal.word}",
+            proposal.source,
+            f"{proposal.documents:,}",
+            f"{proposal.together:,}",
         )
         for proposal in proposals
-    ]  # fmt: skip
+    ]
     if rows:
         console.print_table(("Label: keyword", "source", "documents", "with another word of the label"), rows)
     console.print_message(
@@ -651,6 +662,10 @@ def _label_ids(codebook: Codebook, names: Sequence[str]) -> set[str]:
 
 def _keyword_json(codebook: Codebook, proposal: KeywordProposal) -> dict[str, Any]:
     return {
-        "label": codebook.label(proposal.label_id).name, "keyword": proposal.word, "source": proposal.source,
-        "documents": proposal.documents, "together": proposal.together, "example": proposal.example,
-    }  # fmt: skip
+        "label": codebook.label(proposal.label_id).name,
+        "keyword": proposal.word,
+        "source": proposal.source,
+        "documents": proposal.documents,
+        "together": proposal.together,
+        "example": proposal.example,
+    }

@@ -101,12 +101,16 @@ def _print_labels(labels: dict[str, Any]) -> None:
         ("label", "asked", "answered", "abstained", "predicted right", "uncertainty"),
         [
             (
-                name, str(row["asked"]), str(row["answered"]), str(row["abstained"]),
-                _format_share(row["accuracy"], row["accuracy_interval"]), format_number(row["uncertainty"], 2),
+                name,
+                str(row["asked"]),
+                str(row["answered"]),
+                str(row["abstained"]),
+                _format_share(row["accuracy"], row["accuracy_interval"]),
+                format_number(row["uncertainty"], 2),
             )
             for name, row in labels.items()
         ],
-    )  # fmt: skip
+    )
 
 
 def _print_annotators(annotators: dict[str, Any]) -> None:
@@ -115,14 +119,18 @@ def _print_annotators(annotators: dict[str, Any]) -> None:
         ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per answer", "cost per answer"),
         [
             (
-                name, str(row["labels"]), _format_share(row["accuracy"]["value"], row["accuracy"]["interval"]),
+                name,
+                str(row["labels"]),
+                _format_share(row["accuracy"]["value"], row["accuracy"]["interval"]),
                 console.format_with_interval(as_number, row["kappa"], row["kappa_interval"]),
-                as_number(row["kl_meaning"]), as_number(row["kl_position"]),
-                format_number(row["seconds"], 1), format_money(row["cost_usd"]),
+                as_number(row["kl_meaning"]),
+                as_number(row["kl_position"]),
+                format_number(row["seconds"], 1),
+                format_money(row["cost_usd"]),
             )
             for name, row in annotators.items()
         ],
-    )  # fmt: skip
+    )
 
 
 def _print_predictivity(sources: dict[str, Any]) -> None:
@@ -130,12 +138,14 @@ def _print_predictivity(sources: dict[str, Any]) -> None:
         ("earlier labels by", "predictions", "accuracy", "std"),
         [
             (
-                name, str(row["predictions"]), _format_share(row["accuracy"], row["interval"]),
+                name,
+                str(row["predictions"]),
+                _format_share(row["accuracy"], row["interval"]),
                 format_percent(row["deviation"], 1),
             )
             for name, row in sources.items()
         ],
-    )  # fmt: skip
+    )
 
 
 def _print_clicks(arms: list[dict[str, Any]]) -> None:

@@ -127,10 +127,12 @@ def _header_choice(_ctx: click.Context, _param: click.Parameter, has_header: boo
 
 
 header_option = click.option(
-    "--header/--no-header", default=None, callback=_header_choice,
+    "--header/--no-header",
+    default=None,
+    callback=_header_choice,
     help="Say whether the first line of a csv, tsv or txt file names the columns. Default: detected. Without names, a "
     "single column is called text, several are called column_1, column_2, ...",
-)  # fmt: skip
+)
 
 
 def pairs_option(flag: str, name: str, metavar: str, help: str) -> Callable[[Any], Any]:
@@ -155,9 +157,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 connection_option = pairs_option("--connection", "connections", "NAME=URL", "Add a server by name.")
 price_option = pairs_option("--price", "prices", "SPEC=IN/OUT", "Dollars per million prompt and reply tokens.")
 reference_option = click.option(
-    "--reference", default="gold",
+    "--reference",
+    default="gold",
     help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE] or latent.",
-)  # fmt: skip
+)
 budget_option = click.option(
     "--budget", type=DOLLARS, metavar="USD", help="Pause before a run costs more than this, in dollars."
 )

@@ -45,9 +45,11 @@ _score = partial(console.format_with_interval, format_number)
     "--html", "page", type=console.PROJECT_PATH, help="Write a printable HTML report of the last run to this file."
 )
 @click.option(
-    "--ambiguity", "prepass", metavar="RUN",
+    "--ambiguity",
+    "prepass",
+    metavar="RUN",
     help="Report ambiguous and other documents separately, by this prepass run.",
-)  # fmt: skip
+)
 @click.option("--theta", type=click.FloatRange(0, 1), default=0.5, help="Ambiguity threshold, 0 to 1.")
 @click.option(
     "--epsilon",
@@ -233,13 +235,18 @@ def _column_table(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]
     "--outcome", required=True, metavar="NAME", help="A label, a dimension, or a column of the imported file."
 )
 @click.option(
-    "--on", "predictors", multiple=True, metavar="NAME",
+    "--on",
+    "predictors",
+    multiple=True,
+    metavar="NAME",
     help="A predictor: a label, a dimension, or a column of the imported file. Repeatable. Without one, the mean.",
-)  # fmt: skip
+)
 @click.option(
-    "--family", type=click.Choice(["linear", "logistic"]), default="linear",
+    "--family",
+    type=click.Choice(["linear", "logistic"]),
+    default="linear",
     help="Linear for differences in means or shares, logistic for log odds of a label.",
-)  # fmt: skip
+)
 @console.json_option
 def regress_command(
     project: Path, run: str | None, outcome: str, predictors: tuple[str, ...], family: str, as_json: bool

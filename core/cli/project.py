@@ -18,11 +18,13 @@ def runs_command(project: Path, as_json: bool) -> None:
     with console.open_session(project) as session:
         rows = [
             {
-                "run_id": row.run_id, "status": row.state, "protocol": row.settings.protocol,
+                "run_id": row.run_id,
+                "status": row.state,
+                "protocol": row.settings.protocol,
                 **row.model_dump(include={"documents", "verdicts", "unresolved", "failed", "turns"}),
             }
             for row in session.store.runs.all()
-        ]  # fmt: skip
+        ]
     if as_json:
         console.print_json({"runs": rows})
         return
@@ -47,14 +49,20 @@ def runs_command(project: Path, as_json: bool) -> None:
     "--run", "runs", metavar="RUN", multiple=True, help="Run to export, repeatable for one table. Default: the latest."
 )
 @click.option(
-    "--format", "form", required=True, metavar="NAME",
+    "--format",
+    "form",
+    required=True,
+    metavar="NAME",
     help="A results format such as csv or jsonl, bundle (the whole project), codebook (REFI-QDA) or classifier; an "
     "unknown name lists all.",
-)  # fmt: skip
+)
 @click.option(
-    "--output", required=True, type=click.Path(path_type=Path), metavar="FILE",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
     help="Output file; a folder for the format huggingface.",
-)  # fmt: skip
+)
 def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path) -> None:
     """Export runs, a project, a codebook or a classifier.
 

@@ -73,10 +73,11 @@ VOTE_RULES: Mapping[Kind, DecisionRule] = {
     ),
     "choice": DecisionRule("the chosen label", "the label that more chose than any other", "unresolved"),
     "rating": DecisionRule(
-        "each dimension: ratings within a set distance", "the median, dimension by dimension",
+        "each dimension: ratings within a set distance",
+        "the median, dimension by dimension",
         "the mean of the middle two",
     ),
-}  # fmt: skip
+}
 """Rules of protocols in which several roles vote. More than half of them must decide an item."""
 
 
@@ -152,9 +153,12 @@ class Param:
 def similarity_param(is_relevant: Callable[[Params], bool]) -> Param:
     """Return the parameter that chooses how the texts of precedents are compared."""
     return Param(
-        "likeness", "Similarity", "tfidf", "How texts are compared: tfidf (character n-grams), minilm, or "
-        "connection/model of an endpoint for embeddings.", is_relevant=is_relevant,
-    )  # fmt: skip
+        "likeness",
+        "Similarity",
+        "tfidf",
+        "How texts are compared: tfidf (character n-grams), minilm, or connection/model of an endpoint for embeddings.",
+        is_relevant=is_relevant,
+    )
 
 
 @dataclass(frozen=True, slots=True)

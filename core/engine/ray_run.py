@@ -132,9 +132,14 @@ class RayEngine(ReplayingEngine):
 
     async def _start(self) -> asyncio.subprocess.Process:
         return await start_python(
-            "-m", "core.engine.ray_job", str(self._folder), env={"RAY_DEDUP_LOGS": "1"},
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            "-m",
+            "core.engine.ray_job",
+            str(self._folder),
+            env={"RAY_DEDUP_LOGS": "1"},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
 
     async def _follow(self, process: asyncio.subprocess.Process, unfinished: set[str]) -> None:
         """Merge results until the job has ended."""

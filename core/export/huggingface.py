@@ -72,8 +72,10 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
     """Return the dataset card: front matter for the loader, the origin of the labels, and their definitions."""
     classes = {"class_label": {"names": {str(n): label.name for n, label in enumerate(codebook.labels)}}}
     results: dict[str, dict[str, Any]] = {
-        "multilabel": {"sequence": classes}, "choice": {"dtype": classes}, "rating": {"dtype": "float64"},
-    }  # fmt: skip
+        "multilabel": {"sequence": classes},
+        "choice": {"dtype": classes},
+        "rating": {"dtype": "float64"},
+    }
     kinds = {"text": {"dtype": "string"}, "result": results[codebook.kind], "names": {"sequence": "string"}}
     columns = _columns(codebook, summary.fields)
     front = {
@@ -116,9 +118,10 @@ def _features(columns: Sequence[tuple[str, str]], codebook: Codebook) -> dict[st
     text = {"dtype": "string", "_type": "Value"}
     classes = {"names": list(codebook.names), "_type": "ClassLabel"}
     result: dict[str, dict[str, Any]] = {
-        "multilabel": {"feature": classes, "_type": "Sequence"}, "choice": classes,
+        "multilabel": {"feature": classes, "_type": "Sequence"},
+        "choice": classes,
         "rating": {"dtype": "float64", "_type": "Value"},
-    }  # fmt: skip
+    }
     kinds = {"text": text, "result": result[codebook.kind], "names": {"feature": text, "_type": "Sequence"}}
     return {name: kinds[kind] for name, kind in columns}
 

@@ -35,8 +35,12 @@ MEMORY_GB, SECONDS = 4.0, 600.0
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from core.ingest.child_process import serve; serve()"
 _ROOT = str(Path(__file__).parents[2])
 _KEPT = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LANG", "HOME", "MOOT_READ_MEMORY_GB")
-_FRUGAL = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1",
-           "OPENBLAS_NUM_THREADS": "1"}  # fmt: skip
+_FRUGAL = {
+    "MALLOC_ARENA_MAX": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 """Settings that keep libraries from reserving memory that they do not use."""
 _SHORT_OF_MEMORY = (
     b"memory allocation", b"bad_alloc", b"MemoryError", b"out of memory", b"capacity overflow",

@@ -541,8 +541,11 @@ def _value(run: RunRow, value: float) -> Value | None:
 
 
 _SOURCES = {
-    "ecj": "maada_ecj", "discussion": "tseng_experts", "panel": "chen_majeval", "courtroom": "courtroom",
-}  # fmt: skip
+    "ecj": "maada_ecj",
+    "discussion": "tseng_experts",
+    "panel": "chen_majeval",
+    "courtroom": "courtroom",
+}
 """Key in ``manuscript.bib`` of the source of a protocol."""
 
 _COURTROOM_BASELINE = ("courtroom", "Courtroom-LLM 2024, section 4")

@@ -132,11 +132,16 @@ def task_of(codebook: Codebook) -> str:
 
 
 def generate(
-    session: ProjectSession, sources: Sequence[SourceDocument], codebook: Codebook, role_model: RoleModel,
-    *, temperature: float | None = None,
-    groups: int = personas.GROUPS, dimensions: int = personas.DIMENSIONS,
+    session: ProjectSession,
+    sources: Sequence[SourceDocument],
+    codebook: Codebook,
+    role_model: RoleModel,
+    *,
+    temperature: float | None = None,
+    groups: int = personas.GROUPS,
+    dimensions: int = personas.DIMENSIONS,
     on_progress: OnProgress = lambda _done, _of: None,
-) -> Future[GeneratedPersonas]:  # fmt: skip
+) -> Future[GeneratedPersonas]:
     """Generate personas from documents with a model, and store the documents in the project.
 
     ``temperature`` is used if the model sets none.
@@ -210,11 +215,16 @@ def start(
 
     return Job(
         lambda report: generate(
-            session, sources, codebook, role_model, groups=groups, dimensions=dimensions,
+            session,
+            sources,
+            codebook,
+            role_model,
+            groups=groups,
+            dimensions=dimensions,
             on_progress=lambda done, total: report(done / total if total else 0.0, words(done, total)),
         ),
         words(0, 0),
-    )  # fmt: skip
+    )
 
 
 def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> None:

@@ -253,8 +253,9 @@ def reveal_project(path: Path) -> None:
     try:
         opened = subprocess.Popen(
             commands.get(sys.platform, ["xdg-open", str(path.parent)]),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         code = opened.wait(REVEAL_SECONDS)
         shown = code == 0 or sys.platform == "win32"  # Explorer returns 1 although it opens the folder
     except OSError:

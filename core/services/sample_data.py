@@ -38,17 +38,30 @@ SAMPLES = (
     Sample("hotel-aspects", "Hotel aspects", "reviews", "hotel_reviews.csv", "hotel_aspects.yaml"),
     Sample("central-bank", "Monetary policy stance", "sentences", "central_bank.csv", "central_bank.yaml"),
     Sample(
-        "sentence-pairs", "Does it follow?", "pairs of sentences", "sentence_pairs.csv", "sentence_pairs.yaml",
+        "sentence-pairs",
+        "Does it follow?",
+        "pairs of sentences",
+        "sentence_pairs.csv",
+        "sentence_pairs.yaml",
         ImportOptions(
             (), text="hypothesis", id_column="id", contexts=("premise",), gold_same_names=True, group="premise_no"
         ),
     ),
     Sample(
-        "story-questions", "Story questions", "questions and answers", "story_questions.csv", "story_questions.yaml",
+        "story-questions",
+        "Story questions",
+        "questions and answers",
+        "story_questions.csv",
+        "story_questions.yaml",
         ImportOptions(
-            (), text="answer", id_column="id", contexts=("question", "story"), group="story_id", order="number",
+            (),
+            text="answer",
+            id_column="id",
+            contexts=("question", "story"),
+            group="story_id",
+            order="number",
             gold=tuple(f"{name}={name}_{rater}@{rater}" for name in _DIMENSIONS for rater in ("ann", "ben", "cara")),
         ),
         personas="panel/personas.yaml",
     ),
-)  # fmt: skip
+)

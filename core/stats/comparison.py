@@ -237,9 +237,14 @@ class _SharedDocuments:
     def difference(self, first: Side, second: Side, level: float = LEVEL) -> Scores:
         """Return every score of the second annotator minus that of the first."""
         return scoring.difference(
-            self.codebook.kind, self.gold, first.verdicts, second.verdicts, self.codebook.names,
-            design=self.design, level=level,
-        )  # fmt: skip
+            self.codebook.kind,
+            self.gold,
+            first.verdicts,
+            second.verdicts,
+            self.codebook.names,
+            design=self.design,
+            level=level,
+        )
 
     def main_p(self, scores: Scores, first: Side, second: Side) -> float | None:
         """Return the p of the difference in the main score."""

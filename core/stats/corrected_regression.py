@@ -157,8 +157,10 @@ class _Equations:
 
     def curvature(self, beta: Numbers, tuning: float) -> Numbers:
         """Return the mean of the derivatives of the weighted scores, with the sign changed."""
-        terms = [rows.predictors.T * (weights * self.fitted(rows, beta)[1]) @ rows.predictors
-                for rows, weights in self.parts(tuning)]  # fmt: skip
+        terms = [
+            rows.predictors.T * (weights * self.fitted(rows, beta)[1]) @ rows.predictors
+            for rows, weights in self.parts(tuning)
+        ]
         return np.asarray(np.sum(terms, axis=0) / len(self.all_rows.outcome))
 
     def solve(self, tuning: float) -> Numbers:

@@ -315,9 +315,14 @@ def _of_tables(
 ) -> tuple[Metric, Metric]:
     """Return a score of each label, and of a choice, from a function of confusion matrices ``[..., q, q]``."""
     of_label = Metric(
-        key, name, CLASSIFICATION, lambda s: function(_tables(s)),
-        per_label=True, interval=interval, cases=lambda s: s.labelled,
-    )  # fmt: skip
+        key,
+        name,
+        CLASSIFICATION,
+        lambda s: function(_tables(s)),
+        per_label=True,
+        interval=interval,
+        cases=lambda s: s.labelled,
+    )
     return of_label, Metric(key, name, ("choice",), lambda s: function(s.confusion), interval=interval)
 
 

@@ -70,9 +70,15 @@ class ClassifierStore(Repository):
                 {"hash": classifier.hash, "origin": classifier.origin, "quote": '"'},
             )
             add_row(
-                cursor, "classifiers", classifier.hash, classifier.body, dump(classifier.facts), classifier.card,
-                classifier.at, classifier.origin,
-            )  # fmt: skip
+                cursor,
+                "classifiers",
+                classifier.hash,
+                classifier.body,
+                dump(classifier.facts),
+                classifier.card,
+                classifier.at,
+                classifier.origin,
+            )
 
         self._writer.do(run)
 

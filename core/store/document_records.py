@@ -196,9 +196,15 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
     if not second_reading:
         return record
     return replace(
-        record, document=replace(record.document, gold={}), values={}, unresolved={}, error=None, roles={},
-        evidence={}, second_reading=True,
-    )  # fmt: skip
+        record,
+        document=replace(record.document, gold={}),
+        values={},
+        unresolved={},
+        error=None,
+        roles={},
+        evidence={},
+        second_reading=True,
+    )
 
 
 def _people(decisions: Sequence[Sequence[Any]]) -> dict[str, PersonReview]:

@@ -79,11 +79,22 @@ def record(cursor: Cursor, actor: str, events: Sequence[NewEvent]) -> list[Event
     ]
     rows = [
         (
-            seq, seqs[0], at, clean(actor), event.kind, event.document_id, event.run_id, event.codebook_version,
-            event.item, value_text(event.before), value_text(event.after), event.target, dump(event.payload or {}),
+            seq,
+            seqs[0],
+            at,
+            clean(actor),
+            event.kind,
+            event.document_id,
+            event.run_id,
+            event.codebook_version,
+            event.item,
+            value_text(event.before),
+            value_text(event.after),
+            event.target,
+            dump(event.payload or {}),
         )
         for seq, event in zip(seqs, events, strict=True)
-    ]  # fmt: skip
+    ]
     (append if len(rows) <= FEW else insert)(cursor, "events", COLUMNS, rows)
     return [event_of(row) for row in rows]
 

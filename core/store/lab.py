@@ -66,9 +66,20 @@ class Lab(Repository):
         def run(cursor: Cursor) -> Trial:
             number = scalar(cursor, "SELECT coalesce(max(trial), 0) + 1 FROM trials")
             add_row(
-                cursor, "trials", number, trial.at, trial.subject, trial.before, trial.after, trial.before_run,
-                trial.after_run, trial.before_asks, trial.after_asks, sample, trial.held_out,
-            )  # fmt: skip
+                cursor,
+                "trials",
+                number,
+                trial.at,
+                trial.subject,
+                trial.before,
+                trial.after,
+                trial.before_run,
+                trial.after_run,
+                trial.before_asks,
+                trial.after_asks,
+                sample,
+                trial.held_out,
+            )
             return replace(trial, trial=number, sample=load(sample))
 
         return self._writer.do(run)

@@ -125,8 +125,10 @@ def _derive(cursor: Cursor, params: dict[str, Any], basis: str, verdicts: str, *
     else:
         cursor.execute(_GONE, params)
     cursor.execute(_DERIVE.format(changed=_CHANGED, near=NEAR), params)
-    cursor.execute("INSERT OR REPLACE INTO review_reason_states VALUES ($run, $basis, $verdicts)",
-                   {**run, "basis": basis, "verdicts": verdicts})  # fmt: skip
+    cursor.execute(
+        "INSERT OR REPLACE INTO review_reason_states VALUES ($run, $basis, $verdicts)",
+        {**run, "basis": basis, "verdicts": verdicts},
+    )
 
 
 Reason: TypeAlias = DebateReason | Literal["near", "classifier", "stale", "flagged"]
@@ -419,7 +421,8 @@ class ReviewPages(Reader):
         ]
         bits = {f"bit_{name}": 1 << REASONS.index(reason) for name, reason in _JOINED.items()}
         sql = LINES.format(
-            base=_base(view.run_id, ids is not None, given=sort == "given"), review_status=review_status,
+            base=_base(view.run_id, ids is not None, given=sort == "given"),
+            review_status=review_status,
             from_debate="coalesce(reasons, 0)" if reasons else "0",
             quotes="coalesce(quotes, 0)" if reasons else "0",
             supported="coalesce(supported, 0)" if reasons else "0",
@@ -427,9 +430,12 @@ class ReviewPages(Reader):
             own="own.certainty" if needed["own"] else "NULL::DOUBLE",
             near="near.document_id IS NOT NULL" if needed["near"] else "false",
             outdated="outdated.document_id IS NOT NULL" if needed["outdated"] else "false",
-            joins=" ".join(joins), among=among,
-            pending=PENDING, unsure=UNSURE, **bits,
-        )  # fmt: skip
+            joins=" ".join(joins),
+            among=among,
+            pending=PENDING,
+            unsure=UNSURE,
+            **bits,
+        )
         return sql, params
 
     def _choice(

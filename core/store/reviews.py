@@ -114,9 +114,11 @@ class Reviews(Repository):
             for decision in decisions:
                 payload = {"seconds": seconds, "once": action_id}
                 common: dict[str, Any] = {
-                    "document_id": decision.document_id, "run_id": run_id, "codebook_version": codebook_version,
+                    "document_id": decision.document_id,
+                    "run_id": run_id,
+                    "codebook_version": codebook_version,
                     "payload": {name: value for name, value in payload.items() if value},
-                }  # fmt: skip
+                }
                 kind = ADJUDICATION if decision.adjudicated else REVIEW
                 events += [
                     NewEvent(kind, item=change.item, before=change.before, after=change.after, **common)
@@ -375,8 +377,9 @@ class ReviewerAgreement(Reader):
 
     def submitted(self, run_id: str) -> dict[str, int]:
         """Return the number of submitted documents of the run by reviewer."""
-        rows = self._connection.rows(f"{_OWN} SELECT actor, count(*) FROM own GROUP BY actor ORDER BY actor",
-                                     {"run": run_id})  # fmt: skip
+        rows = self._connection.rows(
+            f"{_OWN} SELECT actor, count(*) FROM own GROUP BY actor ORDER BY actor", {"run": run_id}
+        )
         return dict(rows)
 
     def double(self, run_id: str, items: Sequence[str]) -> list[ReviewerValues]:

@@ -136,11 +136,21 @@ def _insert_texts(cursor: Cursor, texts: Sequence[tuple[str, str]], keys_may_exi
 def _insert_attempts(cursor: Cursor, attempts: Sequence[FailedAttempt], _keys_may_exist: bool) -> None:
     rows = [
         (
-            row.run_id, row.document_id, row.role, row.key, row.kind, row.message, row.text, row.usage.prompt_tokens,
-            row.usage.completion_tokens, row.cost_usd, row.seconds, row.unix_time,
+            row.run_id,
+            row.document_id,
+            row.role,
+            row.key,
+            row.kind,
+            row.message,
+            row.text,
+            row.usage.prompt_tokens,
+            row.usage.completion_tokens,
+            row.cost_usd,
+            row.seconds,
+            row.unix_time,
         )
         for row in attempts
-    ]  # fmt: skip
+    ]
     append(cursor, "attempts", _ATTEMPT, rows)
 
 
@@ -175,11 +185,26 @@ def _turn_row(turn: Turn) -> tuple[Any, ...]:
         for message in turn.messages
     ]
     return (
-        turn.run_id, turn.document_id, turn.turn, reply.key, turn.role, turn.form, turn.retry,
-        _role_model_text(turn.role_model), dump(messages), turn.cached, dump(reply.reading),
-        None if turn.values is None else canonical(turn.decided).decode(), dump(reply.evidence), len(reply.evidence),
-        sum(quote.supported for quote in reply.evidence), False, turn.round, dump(turn.replies_to), turn.item,
-    )  # fmt: skip
+        turn.run_id,
+        turn.document_id,
+        turn.turn,
+        reply.key,
+        turn.role,
+        turn.form,
+        turn.retry,
+        _role_model_text(turn.role_model),
+        dump(messages),
+        turn.cached,
+        dump(reply.reading),
+        None if turn.values is None else canonical(turn.decided).decode(),
+        dump(reply.evidence),
+        len(reply.evidence),
+        sum(quote.supported for quote in reply.evidence),
+        False,
+        turn.round,
+        dump(turn.replies_to),
+        turn.item,
+    )
 
 
 def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictReached], keys_may_exist: bool) -> None:
@@ -245,9 +270,17 @@ class BatchJobStore(Repository):
         def run(cursor: Cursor) -> None:
             model = job.role_model
             add_row(
-                cursor, "batches", job.name, job.run_id, model.connection, model.model, model.base_url, "", time.time(),
+                cursor,
+                "batches",
+                job.name,
+                job.run_id,
+                model.connection,
+                model.model,
+                model.base_url,
+                "",
+                time.time(),
                 None,
-            )  # fmt: skip
+            )
             insert(cursor, "batch_requests", ("name", "key"), [(job.name, key) for key in job.keys])
 
         await asyncio.wrap_future(self._writer.call(run))

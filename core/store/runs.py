@@ -104,9 +104,22 @@ class Runs(Repository):
             run_id = f"r{number:04d}"
             frozen = dump(settings.model_dump(mode="json"))
             add_row(
-                cursor, "runs", run_id, number, experiment_id or run_id, frozen, "queued", time.time(), None, 0, "", "",
-                rejected, 0, purpose,
-            )  # fmt: skip
+                cursor,
+                "runs",
+                run_id,
+                number,
+                experiment_id or run_id,
+                frozen,
+                "queued",
+                time.time(),
+                None,
+                0,
+                "",
+                "",
+                rejected,
+                0,
+                purpose,
+            )
             rows = [(run_id, id, position) for position, id in enumerate(ids)]
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
             if details is not None:

@@ -104,8 +104,14 @@ def test_an_interrupted_token_is_refused_without_an_error(access: Access) -> Non
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "scheme": "http", "method": "POST", "path": middleware.ENTER, "query_string": b"",
-             "headers": [(b"host", b"127.0.0.1:8501")]}  # fmt: skip
+    scope = {
+        "type": "http",
+        "scheme": "http",
+        "method": "POST",
+        "path": middleware.ENTER,
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1:8501")],
+    }
     asyncio.run(middleware.Guard(Starlette(), access)(scope, receive, send))
     assert sent[0]["status"] == 403
 

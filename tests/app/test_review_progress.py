@@ -67,9 +67,15 @@ def test_lessons_state_which_documents_the_score_leaves_out() -> None:
 
 def _estimate(**fields: object) -> AccuracyEstimate:
     known: dict[str, object] = {
-        "documents": 400, "reviewed": 0, "drawn": 0, "examples": 0, "right": NONE, "f1": NONE,
-        "labels": (), "sample": Sample(np.full(12, 1 / 400), 400),
-    }  # fmt: skip
+        "documents": 400,
+        "reviewed": 0,
+        "drawn": 0,
+        "examples": 0,
+        "right": NONE,
+        "f1": NONE,
+        "labels": (),
+        "sample": Sample(np.full(12, 1 / 400), 400),
+    }
     return AccuracyEstimate(**(known | fields))  # type: ignore[arg-type]
 
 

@@ -176,8 +176,9 @@ def test_unknown_gold_value_can_be_mapped(session: ProjectSession) -> None:
     at.selectbox(key="map-gold-0-" + label_id(session, "Food")).set_value("").run()
     button(at, "Import 5")
     assert [(item, value, count) for _, item, value, count in session.store.documents.gold_counts()] == [
-        (label_id(session, "Service"), False, 3), (label_id(session, "Service"), True, 2),
-    ]  # fmt: skip
+        (label_id(session, "Service"), False, 3),
+        (label_id(session, "Service"), True, 2),
+    ]
 
 
 def test_names_of_labels_are_no_markdown_where_a_gold_value_is_mapped(session: ProjectSession) -> None:
@@ -209,8 +210,10 @@ def test_gold_of_a_second_rater_is_mapped(session: ProjectSession) -> None:
     assert "Rater Ann" in html(at)
     button(at, "Import 2")
     assert session.store.documents.gold_counts() == [
-        ("Ann", food, False, 2), ("gold", food, False, 1), ("gold", food, True, 1),
-    ]  # fmt: skip
+        ("Ann", food, False, 2),
+        ("gold", food, False, 1),
+        ("gold", food, True, 1),
+    ]
 
 
 def test_proposed_raters_keep_their_names_when_columns_are_chosen_by_hand(session: ProjectSession) -> None:
@@ -366,8 +369,10 @@ def test_words_are_mapped_to_ratings_and_rows_grouped(session: ProjectSession) -
     button(at, "Import 3")
     rows = session.store.documents.page(0, 9)
     assert [(document.text, document.group, document.order) for document in rows] == [
-        ("hello there", "a", 1.0), ("now we talk", "a", 2.0), ("who knows", "b", 1.0),
-    ]  # fmt: skip
+        ("hello there", "a", 1.0),
+        ("now we talk", "a", 2.0),
+        ("who knows", "b", 1.0),
+    ]
     assert [document.gold.get("gold", {}).get(clarity) for document in rows] == [2, 3, None]
 
 

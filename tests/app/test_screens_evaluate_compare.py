@@ -414,7 +414,13 @@ CHARTS = {
     "frontier": (
         [
             {
-                "name": name, "cost": 1.0, "quality": 0.5, "low": low, "high": 0.6, "efficient": True, "group": 1,
+                "name": name,
+                "cost": 1.0,
+                "quality": 0.5,
+                "low": low,
+                "high": 0.6,
+                "efficient": True,
+                "group": 1,
                 "words": "w",
             }
             for name, low in (("r1", 0.4), ("r2", None))
@@ -424,9 +430,16 @@ CHARTS = {
     "scatter": (
         [
             {
-                "name": name, "role": "judge", "title": "Judge", "run": "r1", "n": 3,
-                **{f"{score}{end}": value for score in ("precision", "recall")
-                   for end, value in (("", 0.5), ("_low", low), ("_high", 0.7))},
+                "name": name,
+                "role": "judge",
+                "title": "Judge",
+                "run": "r1",
+                "n": 3,
+                **{
+                    f"{score}{end}": value
+                    for score in ("precision", "recall")
+                    for end, value in (("", 0.5), ("_low", low), ("_high", 0.7))
+                },
             }
             for name, low in (("a", 0.4), ("b", None))
         ],
@@ -437,7 +450,7 @@ CHARTS = {
         [{"row": "1", "column": "1", "count": 2, "share": 1.0, "words": "2"}],
         {"names": ["1"], "slanted": False, "x_title": "x", "y_title": "y"},
     ),
-}  # fmt: skip
+}
 
 
 SPECIFIED = {"lines", "learning_curve", "reliability", "scatter", "consistency_bars"}
@@ -671,11 +684,13 @@ def test_panel_groups_chart_can_be_drawn():
     styles = Styles(
         {"full": "r1", "simple": "r2"},
         Coverage(3, {}),
-        (Part("full", "Readers", {"alpha": unknown}, {"alpha": known}),
-         Part("simple", "Readers", {"alpha": known}, {"alpha": unknown})),
+        (
+            Part("full", "Readers", {"alpha": unknown}, {"alpha": known}),
+            Part("simple", "Readers", {"alpha": known}, {"alpha": unknown}),
+        ),
         {"Readers": {"alpha": known}},
         "said",
-    )  # fmt: skip
+    )
     rows = [debate_effect._row(part, styles, "alpha") for part in styles.parts]
     assert [row["words"] for row in rows] == ["– → −0.25 (−0.50 to 0.12)", "−0.25 → –"]
     assert [row["gain"] for row in rows] == [-0.25, None]

@@ -388,10 +388,15 @@ CELLS = SPEC.dump_python(SweepSpec("ecj", {}, [RoleModel.parse("builtin/lexical"
 @pytest.mark.parametrize(
     ("spec", "progress"),
     [
-        ({}, {}), ([], []), ({**CELLS, "params": {"x": [1] * 100_000}}, {}), (CELLS, {"runs": {"x": "y"}}),
-        (CELLS, {"remaining": 5}), (CELLS, {"runs": [HOSTILE]}), ({**CELLS, "size": HOSTILE}, {}),
+        ({}, {}),
+        ([], []),
+        ({**CELLS, "params": {"x": [1] * 100_000}}, {}),
+        (CELLS, {"runs": {"x": "y"}}),
+        (CELLS, {"remaining": 5}),
+        (CELLS, {"runs": [HOSTILE]}),
+        ({**CELLS, "size": HOSTILE}, {}),
     ],
-)  # fmt: skip
+)
 def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, progress: Any) -> None:
     row = filled.store.lab.begin_sweep(spec)
     filled.store.lab.update_sweep(row.sweep, progress, "done", HOSTILE)

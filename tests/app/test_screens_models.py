@@ -65,9 +65,14 @@ def test_role_model_is_saved_at_once(session: ProjectSession, monkeypatch: pytes
     role_model = planning.load_plan(session).role_model("critic")
     assert role_model.spec == "openai/gpt-4.1-mini"
     assert role_model.sampling.model_dump() == {
-        "temperature": 0.2, "top_p": None, "max_tokens": 300, "default_limit": 1024, "seed": None,
-        "reasoning_effort": "low", "json_schema": "auto",
-    }  # fmt: skip
+        "temperature": 0.2,
+        "top_p": None,
+        "max_tokens": 300,
+        "default_limit": 1024,
+        "seed": None,
+        "reasoning_effort": "low",
+        "json_schema": "auto",
+    }
     shown = html(at)
     assert "Saved" in shown
     assert "$0.40 in, $1.60 out per million tokens" in shown
@@ -196,17 +201,32 @@ def test_key_is_never_shown_if_the_keyring_refuses_it(session: ProjectSession, m
         ([Label(name="Joy"), Label(name="Grief")], "choice", "A train arrived.", True, "have no word of the codebook"),
         ([Label(name="Joy"), Label(name="Grief")], "choice", "Joy and grief.", False, "would change little"),
         ([Label(name="Rain", description="Wet weather.")], "multilabel", "Rain.", True, "fewer than 5 keywords"),
-        ([Label(name="Rain", keywords=("wet", "drops", "umbrella", "pour", "drizzle"))], "multilabel", "It is wet.",
-         False, "would change little"),
-        ([Label(name="Rain", keywords=("wet", "drops", "umbrella", "pour", "drizzle"))], "multilabel", "Sun.",
-         True, "have no word of the codebook"),
+        (
+            [Label(name="Rain", keywords=("wet", "drops", "umbrella", "pour", "drizzle"))],
+            "multilabel",
+            "It is wet.",
+            False,
+            "would change little",
+        ),
+        (
+            [Label(name="Rain", keywords=("wet", "drops", "umbrella", "pour", "drizzle"))],
+            "multilabel",
+            "Sun.",
+            True,
+            "have no word of the codebook",
+        ),
         ([Label(name="Regen")], "choice", "Das ist ein Haus und wir sind nicht da.", False, "multilingual"),
     ],
-)  # fmt: skip
+)
 def test_minilm_is_offered_where_words_are_not_enough(
-    session: ProjectSession, monkeypatch: pytest.MonkeyPatch, labels: list[Label], kind: str, text: str,
-    offered: bool, because: str,
-) -> None:  # fmt: skip
+    session: ProjectSession,
+    monkeypatch: pytest.MonkeyPatch,
+    labels: list[Label],
+    kind: str,
+    text: str,
+    offered: bool,
+    because: str,
+) -> None:
     monkeypatch.setattr(models, "minilm_installed", lambda: False)
     session.store.documents.add([], replace=True)
     session.store.documents.add([Document(f"n{number}", {"text": text}) for number in range(6)])

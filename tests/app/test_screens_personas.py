@@ -139,10 +139,14 @@ def test_forged_evidence_is_not_shown_as_found(session: ProjectSession) -> None:
 @pytest.mark.parametrize(
     "persona",
     [
-        {"name": "Ann", "traits": "x" * 1_000_000}, {"name": "Ann", "k" * 1_000_000: 1}, {"name": "Ann", "traits": []},
-        {"name": "Ann", "evidence": [{"words": "a", "start": -9}]}, {"name": "a\ud800"}, {"name": "\x1b" * 81},
+        {"name": "Ann", "traits": "x" * 1_000_000},
+        {"name": "Ann", "k" * 1_000_000: 1},
+        {"name": "Ann", "traits": []},
+        {"name": "Ann", "evidence": [{"words": "a", "start": -9}]},
+        {"name": "a\ud800"},
+        {"name": "\x1b" * 81},
     ],
-)  # fmt: skip
+)
 def test_hostile_personas_are_refused_in_words(session: ProjectSession, persona: dict[str, object]) -> None:
     content = json.dumps({"groups": [{"name": "Readers", "personas": [persona]}]}).encode()
     with pytest.raises(UsageError) as caught:

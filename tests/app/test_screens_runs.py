@@ -59,8 +59,14 @@ def test_table_lists_runs_and_marks_differences(session):
     assert shown == ["Protocol", "Parameters", "Models"]  # no run differs in its models
     data = table.table_data(rows, shown, ["cost", "tokens"])
     assert [column["title"] for column in data["columns"]] == [
-        "Macro F1", "95% interval", "Cost", "Tokens", "Protocol", "Parameters", "Models",
-    ]  # fmt: skip
+        "Macro F1",
+        "95% interval",
+        "Cost",
+        "Tokens",
+        "Protocol",
+        "Parameters",
+        "Models",
+    ]
     marked = {run["name"]: run["cells"][PROTOCOL]["parts"] for run in data["runs"]}
     assert marked["ECJ, builtin/lexical"] == [["ECJ", False]]
     assert marked["Single, builtin/lexical"] == [["Single", True]]

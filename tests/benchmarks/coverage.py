@@ -263,9 +263,14 @@ def comparisons(documents: int, repeats: int) -> None:
             sizes = comparison_sizes(apart, sampling.MIN_EVEN)
             order = np.argsort(rng.exponential(size=documents) / sizes)[:400]
             result = sequential_tests.confidence_sequence(
-                Sample.of_draws(order, [sizes] * len(order), documents), gained[order], np.zeros(len(order)), 0.0,
-                planned=100, low=-1.0, unsure=apart[order],
-            )  # fmt: skip
+                Sample.of_draws(order, [sizes] * len(order), documents),
+                gained[order],
+                np.zeros(len(order)),
+                0.0,
+                planned=100,
+                low=-1.0,
+                unsure=apart[order],
+            )
             always.append(all(gained.mean() in interval for interval in result))
             better.append(
                 next((n + sequential_tests.FIRST for n, interval in enumerate(result) if interval.low > 0), None)

@@ -42,10 +42,25 @@ def prepare(folder: Path, url: str, documents: int) -> list[str]:
         rows = [[f"The staff and the breakfast, number {number}."] for number in range(documents)]
         csv.writer(file).writerows([["text"], *rows])
     return [
-        sys.executable, "-c", "from core.cli import main; main()", "annotate", str(folder / "texts.csv"),
-        "--text", "text", "--codebook", str(folder / "book.yaml"), "--project", str(folder / "p.duckdb"),
-        "--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "16", "--json",
-    ]  # fmt: skip
+        sys.executable,
+        "-c",
+        "from core.cli import main; main()",
+        "annotate",
+        str(folder / "texts.csv"),
+        "--text",
+        "text",
+        "--codebook",
+        str(folder / "book.yaml"),
+        "--project",
+        str(folder / "p.duckdb"),
+        "--connection",
+        f"mock={url}/v1",
+        "--model",
+        "mock/mock",
+        "--concurrency",
+        "16",
+        "--json",
+    ]
 
 
 def kill_after(process: subprocess.Popen[str], url: str, calls: int, pause: float) -> int | None:

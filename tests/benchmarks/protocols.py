@@ -72,12 +72,27 @@ def run(folder: Path, url: str, protocol: str, kind: str, params: tuple[str, ...
     project = Path(tempfile.mkdtemp(dir=folder)) / "p.duckdb"
     gold = ("--gold", "label=label") if kind == "choice" else ("--gold-same-names",) if kind == "rating" else ()
     done = moot(
-        "annotate", folder / "texts.csv", "--text", "text", "--codebook", folder / f"{kind}.yaml", *gold, "--project",
-        project, "--protocol", protocol, "--connection", f"random={url}", "--model", "random/tiny-random", "--limit",
-        documents, "--json",
+        "annotate",
+        folder / "texts.csv",
+        "--text",
+        "text",
+        "--codebook",
+        folder / f"{kind}.yaml",
+        *gold,
+        "--project",
+        project,
+        "--protocol",
+        protocol,
+        "--connection",
+        f"random={url}",
+        "--model",
+        "random/tiny-random",
+        "--limit",
+        documents,
+        "--json",
         *(part for param in ("schema=on", "max_tokens=2048", *params) for part in ("--param", param)),
         code=None,
-    )  # fmt: skip
+    )
     if "Change the parameter or the codebook." in done.stderr:
         raise Refused(done.stderr.strip())
     if done.code not in (0, 1):

@@ -118,9 +118,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Project(Path(folder) / "large.duckdb") as project:
         run_id = fill(project, options.documents)
         store = project.store
-        session = cast(ProjectSession, SimpleNamespace(
-            store=store, saved_at=lambda: project.saved_at, trainer=SimpleNamespace(schedule=lambda: None),
-        ))  # fmt: skip
+        session = cast(
+            ProjectSession,
+            SimpleNamespace(
+                store=store,
+                saved_at=lambda: project.saved_at,
+                trainer=SimpleNamespace(schedule=lambda: None),
+            ),
+        )
         session.document = partial(ProjectSession.document, session)  # type: ignore[method-assign]
         run = store.runs.get(run_id)
         assert run is not None

@@ -156,9 +156,20 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     sample, project = ROOT / "sample_data", folder / "p.duckdb"
     for protocol in ("ecj", "single"):
         moot(
-            "annotate", sample / "hotel_reviews.csv", "--text", "text", "--id", "id", "--gold-same-names",
-            "--codebook", sample / "hotel_aspects.yaml", "--project", project, "--protocol", protocol,
-        )  # fmt: skip
+            "annotate",
+            sample / "hotel_reviews.csv",
+            "--text",
+            "text",
+            "--id",
+            "id",
+            "--gold-same-names",
+            "--codebook",
+            sample / "hotel_aspects.yaml",
+            "--project",
+            project,
+            "--protocol",
+            protocol,
+        )
     with studio(folder, "--project", str(project)) as running:
         yield running.entrance
 

@@ -52,10 +52,14 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     labels = [_name("Service"), _name("Food")]
     codebook = {
-        "name": _name("codebook"), "unit": _name("review"), "guideline": _name("guideline"),
-        "labels": [{"name": name, "description": name, "keywords": [word, name]}
-                   for name, word in zip(labels, ("staff", "breakfast"), strict=True)],
-    }  # fmt: skip
+        "name": _name("codebook"),
+        "unit": _name("review"),
+        "guideline": _name("guideline"),
+        "labels": [
+            {"name": name, "description": name, "keywords": [word, name]}
+            for name, word in zip(labels, ("staff", "breakfast"), strict=True)
+        ],
+    }
     (folder / "codebook.yaml").write_text(yaml.safe_dump(codebook))
     columns = [_name(name) for name in ("id", "text", "context", "gold", "group")]
     with (folder / "documents.csv").open("w", newline="") as file:
@@ -67,11 +71,24 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = folder / "<b data-owned>**owned**$x^2$:red[owned].duckdb"
     for limit in (12, 16):
         moot(
-            "annotate", folder / "documents.csv", "--codebook", folder / "codebook.yaml", "--project", path,
-            "--id", columns[0], "--text", columns[1], "--context", columns[2], "--group", columns[4],
+            "annotate",
+            folder / "documents.csv",
+            "--codebook",
+            folder / "codebook.yaml",
+            "--project",
+            path,
+            "--id",
+            columns[0],
+            "--text",
+            columns[1],
+            "--context",
+            columns[2],
+            "--group",
+            columns[4],
             *(f"--gold={label}={columns[3]}@{_name(rater)}" for label in labels for rater in ("Ann", "Bob")),
-            "--limit", limit,
-        )  # fmt: skip
+            "--limit",
+            limit,
+        )
     workspace = Workspace()
     session = workspace.open(path)
     details = RunDetails(name=_name("run"), note=_name("note"), tags=(_name("tag"),))

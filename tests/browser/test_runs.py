@@ -31,9 +31,19 @@ SAMPLES = ROOT / "sample_data"
 def annotate(project: Path, *options: object) -> None:
     """Run a debate on sample reviews in a project."""
     moot(
-        "annotate", SAMPLES / "hotel_reviews.csv", "--id", "id", "--text", "text", "--gold-same-names",
-        "--codebook", SAMPLES / "hotel_aspects.yaml", "--project", project, *options,
-    )  # fmt: skip
+        "annotate",
+        SAMPLES / "hotel_reviews.csv",
+        "--id",
+        "id",
+        "--text",
+        "text",
+        "--gold-same-names",
+        "--codebook",
+        SAMPLES / "hotel_aspects.yaml",
+        "--project",
+        project,
+        *options,
+    )
 
 
 @pytest.fixture(scope="module")

@@ -61,9 +61,20 @@ def test_killed_worker_loses_and_repeats_no_reply(tmp_path: Path, cluster: str) 
         killer = threading.Thread(target=kill_one, args=(url,), daemon=True)
         killer.start()
         result = annotate(
-            tmp_path, "--connection", f"m={url}/v1", "--model", "m/mock", "--engine", "ray", "--concurrency", 8,
-            "--param", f"ray_address={cluster}", "--param", "ray_workers=2",
-        ).json  # fmt: skip
+            tmp_path,
+            "--connection",
+            f"m={url}/v1",
+            "--model",
+            "m/mock",
+            "--engine",
+            "ray",
+            "--concurrency",
+            8,
+            "--param",
+            f"ray_address={cluster}",
+            "--param",
+            "ray_workers=2",
+        ).json
         killer.join(5)
         counts = stats(url)
     assert killed, "no worker was killed during the run"
@@ -79,9 +90,21 @@ def test_cost_of_a_run_includes_failed_attempts_of_its_workers(tmp_path: Path, c
     write(tmp_path, *(f"Text {index}: the staff were friendly." for index in range(20)))
     with mock_llm(slots=8, ttft=0, tpt=0.001, tokens=10, p_drop=0.2) as url:
         result = annotate(
-            tmp_path, "--connection", f"m={url}/v1", "--model", "m/mock", "--price", "m/mock=1/1", "--engine", "ray",
-            "--param", f"ray_address={cluster}", "--param", "ray_workers=2", code=None,
-        ).json  # fmt: skip
+            tmp_path,
+            "--connection",
+            f"m={url}/v1",
+            "--model",
+            "m/mock",
+            "--price",
+            "m/mock=1/1",
+            "--engine",
+            "ray",
+            "--param",
+            f"ray_address={cluster}",
+            "--param",
+            "ray_workers=2",
+            code=None,
+        ).json
     ((attempts, lost),) = rows(tmp_path, "SELECT count(*), sum(cost_usd) FROM attempts")
     ((paid,),) = rows(tmp_path, "SELECT sum(cost_usd) FROM replies WHERE run_id = 'r0001'")
     assert attempts > 0

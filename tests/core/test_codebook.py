@@ -148,10 +148,13 @@ def test_equal_scales_of_all_dimensions_become_the_scale_of_the_codebook() -> No
         parse_codebook({"labels": [{"name": "A", **scale}]})
 
 
-@pytest.mark.parametrize("text", [
-    "{kind: rating, scale: {min: 0, max: 1000000000}, labels: [{name: A}]}",
-    "{kind: rating, labels: [{name: A, scale: {min: 0, max: 1000000000}}]}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{kind: rating, scale: {min: 0, max: 1000000000}, labels: [{name: A}]}",
+        "{kind: rating, labels: [{name: A, scale: {min: 0, max: 1000000000}}]}",
+    ],
+)
 def test_scale_of_a_billion_steps_is_refused(text):
     with pytest.raises(CodebookError, match="more than 1001 steps"):
         load_yaml(text)

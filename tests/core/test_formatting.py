@@ -64,9 +64,11 @@ def test_numbers_use_a_minus_sign_and_no_signed_zero(
 
 def test_effects_count_decisions_that_become_right_and_wrong() -> None:
     assert [f.format_effect(*counts) for counts in ((4, 1), (1_204, 0), (0, 2), (0, 0))] == [
-        "corrects 4 errors, introduces 1", "corrects 1,204 errors, introduces none",
-        "corrects none, introduces 2 errors", "changes no decision",
-    ]  # fmt: skip
+        "corrects 4 errors, introduces 1",
+        "corrects 1,204 errors, introduces none",
+        "corrects none, introduces 2 errors",
+        "changes no decision",
+    ]
 
 
 def test_percent_and_points() -> None:

@@ -54,8 +54,12 @@ def test_used_variables_are_listed() -> None:
 
 def test_constants_of_a_hostile_template_are_not_computed() -> None:
     endless = "9 ** (9 ** 9)"
-    bodies = [f"{{{{ {endless} }}}}", f"{{{{ 'x' | center({endless}) }}}}", f"{{{{ 1 if {endless} else 2 }}}}",
-              f"{{% autoescape {endless} %}}{{% endautoescape %}}"]  # fmt: skip
+    bodies = [
+        f"{{{{ {endless} }}}}",
+        f"{{{{ 'x' | center({endless}) }}}}",
+        f"{{{{ 1 if {endless} else 2 }}}}",
+        f"{{% autoescape {endless} %}}{{% endautoescape %}}",
+    ]
     script = f"from core.prompts.checking import check; [check('## user' + chr(10) + body, []) for body in {bodies}]"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=20)
 

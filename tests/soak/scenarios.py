@@ -89,5 +89,8 @@ def read_only(folder: Path, browser: Browser, debates: int) -> Report:
 
 
 SCENARIOS: dict[str, Callable[[Path, Browser, int], Report]] = {
-    "work": work, "certificates": certificates, "full": full, "read-only": read_only,
-}  # fmt: skip
+    "work": work,
+    "certificates": certificates,
+    "full": full,
+    "read-only": read_only,
+}

@@ -373,15 +373,21 @@ class Soak:
             expect("state of the run", one("SELECT state FROM runs"), "done")
             expect("seconds of the run are positive", one("SELECT seconds > 0 FROM runs"), True)
             expect("verdicts", one("SELECT count(*) FROM verdicts"), self.debates)
-            expect("documents without a verdict", one(
-                "SELECT count(*) FROM run_documents ANTI JOIN verdicts USING (run_id, document_id)"), 0)  # fmt: skip
+            expect(
+                "documents without a verdict",
+                one("SELECT count(*) FROM run_documents ANTI JOIN verdicts USING (run_id, document_id)"),
+                0,
+            )
             expect("failed debates", one("SELECT count(*) FROM verdicts WHERE status = 'failed'"), 0)
-            expect("debates with missing or repeated turns", one(
-                "SELECT count(*) FROM (SELECT document_id FROM turns WHERE NOT superseded GROUP BY document_id "
-                "HAVING count(*) <> max(turn) + 1 OR count(DISTINCT turn) <> count(*) OR count(*) < 3)"
-            ), 0)  # fmt: skip
-            expect("debates without turns", one(
-                "SELECT count(*) FROM verdicts ANTI JOIN turns USING (document_id)"), 0)  # fmt: skip
+            expect(
+                "debates with missing or repeated turns",
+                one(
+                    "SELECT count(*) FROM (SELECT document_id FROM turns WHERE NOT superseded GROUP BY document_id "
+                    "HAVING count(*) <> max(turn) + 1 OR count(DISTINCT turn) <> count(*) OR count(*) < 3)"
+                ),
+                0,
+            )
+            expect("debates without turns", one("SELECT count(*) FROM verdicts ANTI JOIN turns USING (document_id)"), 0)
             expect("turns without a stored reply", one("SELECT count(*) FROM turns ANTI JOIN replies USING (key)"), 0)
             expect("stored replies without a turn", one("SELECT count(*) FROM replies ANTI JOIN turns USING (key)"), 0)
             once = Counter(
@@ -452,9 +458,10 @@ def prepare(folder: Path, project: Path, debates: int, url: str) -> None:
         session.store.documents.add(texts)
         codebook = Codebook(unit="hotel review", labels=tuple(Label(name=name) for name in LABELS))
         plan = planning.Plan(
-            default_model=RoleModel(connection="mock", model="mock"), concurrency=CONCURRENCY,
+            default_model=RoleModel(connection="mock", model="mock"),
+            concurrency=CONCURRENCY,
             handling=Handling(silence=30),
-        )  # fmt: skip
+        )
         settings = planning.build_settings(plan, codebook, 1, workspace.models)
         (row,) = planning.create_runs(session, settings, session.store.documents.ids())
         assert row.run_id == RUN

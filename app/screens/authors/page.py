@@ -58,8 +58,11 @@ def _no_codebook() -> None:
         "No codebook yet",
         "Authors are asked about the labels of a codebook. Save one first, or open the sample: 40 short chats with "
         "their authors' answers, and a codebook with open labels.",
-        {"Open Codebook": "codebook"}, action="Open the sample chats", sign="lines", key="authors-none",
-    )  # fmt: skip
+        {"Open Codebook": "codebook"},
+        action="Open the sample chats",
+        sign="lines",
+        key="authors-none",
+    )
     if opens_sample:
         _open_sample()
 
@@ -122,10 +125,12 @@ def _composer(session: ProjectSession, author: str) -> None:
             st.toggle("Chat", key=AuthorsState.chat.key, help="The model replies, and you can go on.")
             st.button("New", icon=":material/add:", type="tertiary", help="New text", on_click=state.authors.renew)
         text = st.text_area(
-            "Text", height=140, label_visibility="collapsed",
+            "Text",
+            height=140,
+            label_visibility="collapsed",
             placeholder="Write or paste a text, or the next message of the chat",
             **bound("authors-text", state.authors.draft, AuthorsState.draft.set),
-        )  # fmt: skip
+        )
         if st.button("Send", type="primary", icon=":material/send:", key="authors-send"):
             with error_boxes(), st.spinner("Preparing questions"):
                 _send(session, author, text)
@@ -247,9 +252,15 @@ def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTH
     def give(choice: str | None = None, abstention: Abstention | None = None, declined: bool = False) -> None:
         with error_notices():
             labelling.answer(
-                session, question.id, by, choice=choice, abstention=abstention, declined=declined,
-                seconds=time.time() - shown_at, group=group,
-            )  # fmt: skip
+                session,
+                question.id,
+                by,
+                choice=choice,
+                abstention=abstention,
+                declined=declined,
+                seconds=time.time() - shown_at,
+                group=group,
+            )
 
     def draw() -> None:
         remaining = reads_until - time.time()
@@ -267,22 +278,34 @@ def _draw_question(question: Question, give: Callable[..., None], remaining: flo
     waiting, shortcuts = remaining > 0, _shortcuts(question)
     for number, option in enumerate(question.options, start=1):
         st.button(
-            literal(option), key=f"{key}-{number}", width="stretch", disabled=waiting, shortcut=shortcuts[number - 1],
-            on_click=give, args=(option,),
-        )  # fmt: skip
+            literal(option),
+            key=f"{key}-{number}",
+            width="stretch",
+            disabled=waiting,
+            shortcut=shortcuts[number - 1],
+            on_click=give,
+            args=(option,),
+        )
     if not question.options:
         word_key = f"{key}-word"
         st.text_input("Your answer in one word", key=word_key, max_chars=40)
         st.button(
-            "Answer", key=f"{key}-answer", type="primary", disabled=waiting,
+            "Answer",
+            key=f"{key}-answer",
+            type="primary",
+            disabled=waiting,
             on_click=lambda: give(str(st.session_state.get(word_key, ""))),
-        )  # fmt: skip
+        )
     with st.container(horizontal=True, gap="small"):
         for position, abstention in enumerate(question.abstentions, start=len(question.options) + 1):
             st.button(
-                abstention.capitalize(), key=f"{key}-{position}", disabled=waiting, shortcut=shortcuts[position - 1],
-                on_click=give, kwargs={"abstention": abstention},
-            )  # fmt: skip
+                abstention.capitalize(),
+                key=f"{key}-{position}",
+                disabled=waiting,
+                shortcut=shortcuts[position - 1],
+                on_click=give,
+                kwargs={"abstention": abstention},
+            )
         st.button("Not now", key=f"{key}-later", type="tertiary", on_click=give, kwargs={"declined": True})
     if waiting:
         line(f"Take your time to read. You can answer in {format_count(int(remaining) + 1, 'second')}.")
@@ -314,48 +337,69 @@ def _settings(session: ProjectSession) -> None:
         planned = (role_model.spec for role_model in (*plan.models, planning.DEFAULT_ROLE_MODEL))
         specs = list(dict.fromkeys((settings.model, *planned)))
         st.selectbox(
-            "Model", specs, accept_new_options=True, **field("model"),
+            "Model",
+            specs,
+            accept_new_options=True,
+            **field("model"),
             help="connection/model. It filters, predicts, writes questions and chats.",
-        )  # fmt: skip
+        )
         line(labelling.model_notice(settings.model))
         first, second = st.columns(2)
         first.number_input(
             "Questions per text", 1, MAX_ASKED, **field("m"), help="The most uncertain labels are asked."
         )
         second.number_input(
-            "Reading time (s)", 0.0, 60.0, step=1.0, **field("reading_seconds"),
+            "Reading time (s)",
+            0.0,
+            60.0,
+            step=1.0,
+            **field("reading_seconds"),
             help="A question can be answered after this time.",
-        )  # fmt: skip
+        )
         first.number_input(
-            "Selected labels (k)", 1, 100, **field("k"),
+            "Selected labels (k)",
+            1,
+            100,
+            **field("k"),
             help="The most relevant labels; only these are asked and used for suggestions.",
-        )  # fmt: skip
+        )
         second.number_input(
-            "Relevant labels needed", 1, 100, **field("min_relevant"),
+            "Relevant labels needed",
+            1,
+            100,
+            **field("min_relevant"),
             help="No questions about a text with fewer relevant labels.",
-        )  # fmt: skip
+        )
         st.toggle(
-            "Select predictors before they run", **field("predictors_first"),
+            "Select predictors before they run",
+            **field("predictors_first"),
             help="Runs only k predictors per text: cheaper with many labels and a paid model.",
-        )  # fmt: skip
+        )
     with right, panel("Privacy and suggestions", key="authors-privacy"):
 
         def save_names(text: str) -> None:
             _save_setting(session, "names", tuple(filter(None, map(str.strip, text.split("\n")))))
 
         st.text_area(
-            "Names to mask", height=80, help="One on each line, in addition to frequent given names.",
+            "Names to mask",
+            height=80,
+            help="One on each line, in addition to frequent given names.",
             **bound("authors-set-names", "\n".join(settings.names), save_names),
-        )  # fmt: skip
+        )
         st.number_input(
-            "Answers before suggestions", 0, 100_000, **field("warm_up"),
+            "Answers before suggestions",
+            0,
+            100_000,
+            **field("warm_up"),
             help="Warm-up: this many answers are collected before anything is suggested.",
-        )  # fmt: skip
+        )
         st.text_area(
-            "Catalogue of suggestions (YAML)", height=220, **field("catalogue"),
+            "Catalogue of suggestions (YAML)",
+            height=220,
+            **field("catalogue"),
             placeholder='- name: Light tent\n  text: Under two kilos.\n  keywords: [tent]\n  labels: {Purchase: "Yes"}',
             help="Entries with name, text, keywords for the baseline, and values by name of a label.",
-        )  # fmt: skip
+        )
 
 
 def _save_setting(session: ProjectSession, name: str, value: Any) -> None:

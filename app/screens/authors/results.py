@@ -188,6 +188,9 @@ def _export(session: ProjectSession) -> None:
     with panel("Export", "answers with their provenance, masked", key="authors-export"), st.container(horizontal=True):
         for suffix, mime in ((".csv", "text/csv"), (".jsonl", "application/jsonl")):
             download(
-                f"Download {suffix[1:]}", partial(files.export_labels, session, suffix),
-                f"{session.name}-authors{suffix}", mime, key=f"authors-download-{suffix}",
-            )  # fmt: skip
+                f"Download {suffix[1:]}",
+                partial(files.export_labels, session, suffix),
+                f"{session.name}-authors{suffix}",
+                mime,
+                key=f"authors-download-{suffix}",
+            )

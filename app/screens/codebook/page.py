@@ -111,9 +111,13 @@ def files(session: ProjectSession, book: Codebook) -> None:
         ("Export REFI-QDA", dump_qdc, ".qdc", "application/xml"),
     ):
         download(
-            title, partial(content, book), codebooks.name_of_file(book, suffix), media_type, disabled=not book.labels,
+            title,
+            partial(content, book),
+            codebooks.name_of_file(book, suffix),
+            media_type,
+            disabled=not book.labels,
             help="Codes for ATLAS.ti, MAXQDA, NVivo and others" if suffix == ".qdc" else None,
-        )  # fmt: skip
+        )
     import_form(session, book)
 
 
@@ -180,9 +184,11 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
         if book.mixes_scales:
             st.html('<div class="moot-fieldname">Scales <small>one for each dimension</small></div>')
             st.button(
-                f"Use {book.scale} for all dimensions", key="book-one-scale", on_click=fields.do,
+                f"Use {book.scale} for all dimensions",
+                key="book-one-scale",
+                on_click=fields.do,
                 args=(lambda draft: codebooks.change(draft, scale=draft.scale),),
-            )  # fmt: skip
+            )
         elif book.scale is not None:
             low, high = st.columns(2)
             low.number_input("from", step=1, **fields.bind("book-min", book.scale.min, scale("min")))
@@ -252,9 +258,12 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             with icon_popover("delete", "Delete the label", key):
                 line("Existing runs and reviews keep the label.")
                 st.button(
-                    "Delete the label", key="label-delete", type="primary",
-                    on_click=delete_label, args=(session, fields, label),
-                )  # fmt: skip
+                    "Delete the label",
+                    key="label-delete",
+                    type="primary",
+                    on_click=delete_label,
+                    args=(session, fields, label),
+                )
         for warning in codebooks.warnings(book):
             if f"'{label.name}'" in warning:
                 notice("warn", "The built-in model cannot find this label", warning)
@@ -291,9 +300,15 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
         if total:
             number = min(state.codebook.document, total)
             head.number_input(
-                "Document", 1, total, key=with_value(CodebookState.document.key, number), label_visibility="collapsed",
-                width=134, icon=":material/article:", help="Row number of the document in the file",
-            )  # fmt: skip
+                "Document",
+                1,
+                total,
+                key=with_value(CodebookState.document.key, number),
+                label_visibility="collapsed",
+                width=134,
+                icon=":material/article:",
+                help="Row number of the document in the file",
+            )
             documents = overview.document_page(session, offset=number - 1, limit=1)
             document = documents[0] if documents else None
         if not book.labels:

@@ -68,10 +68,17 @@ def main() -> None:
         offered = {name: count for name, count in references.items() if not name.startswith("run:")}
         reference = reference_picker(offered, key="compare-reference")
         points = st.number_input(
-            "Margin, points", 0.5, 50.0, None, 0.5, key="compare-margin", width=150, placeholder="none",
+            "Margin, points",
+            0.5,
+            50.0,
+            None,
+            0.5,
+            key="compare-margin",
+            width=150,
+            placeholder="none",
             help="A difference of the main score up to this margin does not matter to you. Tests whether the runs are "
             "equivalent, or the second not inferior.",
-        )  # fmt: skip
+        )
     margin = points / 100 if points else None
     comparison = compare.comparison(session, ids, reference, margin)
     if reference == latent_truth.LATENT:
@@ -115,10 +122,16 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
         others.sort(key=lambda run: (run.documents < viewed.documents, run.experiment_id == viewed.experiment_id))
         default = [*(run.run_id for run in others[:1]), viewed.run_id]
     ids = st.multiselect(
-        "Runs", list(comparable), default=default, format_func=lambda id: run_words(by_id[id]),
-        max_selections=compare.MAX_COMPARED, label_visibility="collapsed", placeholder="Runs of one codebook",
-        key="compare-runs", width=620,
-    )  # fmt: skip
+        "Runs",
+        list(comparable),
+        default=default,
+        format_func=lambda id: run_words(by_id[id]),
+        max_selections=compare.MAX_COMPARED,
+        label_visibility="collapsed",
+        placeholder="Runs of one codebook",
+        key="compare-runs",
+        width=620,
+    )
     state.compare.runs = tuple(ids)
     layout.write_url(runs=",".join(ids) or None)
     return [by_id[id] for id in ids]
@@ -150,9 +163,14 @@ def _select_pair(selected: Sequence[RunRow], comparison: Comparison) -> Pair:
     if len(comparison.pairs) > 1:
         titles = {run.run_id: literal(f"{run.title} against {selected[0].title}") for run in selected[1:]}
         second = st.pills(
-            "Compared pair of runs", list(titles), default=second, format_func=titles.__getitem__, required=True,
-            label_visibility="collapsed", key="compare-second",
-        )  # fmt: skip
+            "Compared pair of runs",
+            list(titles),
+            default=second,
+            format_func=titles.__getitem__,
+            required=True,
+            label_visibility="collapsed",
+            key="compare-second",
+        )
     return next(pair for pair in comparison.pairs if pair.second == second)
 
 
@@ -163,10 +181,14 @@ def _documents(session: ProjectSession, outcomes: Outcomes, label: str, basis: s
     words = f"on {label}" if label in outcomes.names else ""
     with layout.panel("Documents", words, counted=basis, key="compare-documents"):
         kinds = st.pills(
-            "Outcomes of documents", list(OUTCOMES), default=[kind for kind in CHANGED if counts[kind]] or ["wrong"],
-            format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}", selection_mode="multi",
-            label_visibility="collapsed", key="compare-kinds",
-        )  # fmt: skip
+            "Outcomes of documents",
+            list(OUTCOMES),
+            default=[kind for kind in CHANGED if counts[kind]] or ["wrong"],
+            format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}",
+            selection_mode="multi",
+            label_visibility="collapsed",
+            key="compare-kinds",
+        )
         rows, total = compare.outcome_page(session, outcomes, cast(list[Outcome], kinds), label=label, limit=SHOWN)
         if not rows:
             st.caption("No document. Choose another outcome above, or click the label again to see all.")

@@ -63,13 +63,18 @@ def columns(draft: ImportDraft, keep: Keep) -> None:
     left, middle, right = st.columns((1, 1, 1.4))
     left.selectbox("Text", table.columns, **bound("map-text", mapping.text, set_text))
     middle.selectbox(
-        "Id", ["", *table.columns], format_func=lambda name: name or "Row numbers",
+        "Id",
+        ["", *table.columns],
+        format_func=lambda name: name or "Row numbers",
         **bound("map-id", mapping.id or "", lambda name: _map(keep, id=name or None)),
-    )  # fmt: skip
+    )
     right.multiselect(
-        "Context", _other_columns(draft), placeholder="Optional further text", select_all=False,
+        "Context",
+        _other_columns(draft),
+        placeholder="Optional further text",
+        select_all=False,
         **bound("map-context", list(mapping.context), lambda names: _map(keep, context=tuple(names))),
-    )  # fmt: skip
+    )
     _groups(draft, keep)
 
 
@@ -89,13 +94,16 @@ def _groups(draft: ImportDraft, keep: Keep) -> None:
     with st.expander("Grouped rows", expanded=mapping.group is not None):
         left, right = st.columns(2)
         left.selectbox(
-            "Group column, such as a chat or an abstract", **options,
+            "Group column, such as a chat or an abstract",
+            **options,
             **bound("map-group", mapping.group or "", set_group),
-        )  # fmt: skip
+        )
         right.selectbox(
-            "Order column within the group (numbers or dates)", disabled=mapping.group is None, **options,
+            "Order column within the group (numbers or dates)",
+            disabled=mapping.group is None,
+            **options,
             **bound("map-order", mapping.order or "", lambda name: _map(keep, order=name or None)),
-        )  # fmt: skip
+        )
 
 
 def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> str:
@@ -128,10 +136,11 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
         _by_column(draft, kind, codebook, keep)
     if draft.files:
         st.selectbox(
-            "Rater column, if each rater has rows of their own", ["", *_other_columns(draft)],
+            "Rater column, if each rater has rows of their own",
+            ["", *_other_columns(draft)],
             format_func=lambda name: name or "None",
             **bound("map-rater", draft.mapping.rater or "", lambda name: _map(keep, rater=name or None)),
-        )  # fmt: skip
+        )
     if not draft.mapping.gold:
         notice("warn", "No gold column is chosen", "Without one, no gold labels are read.")
 
@@ -151,10 +160,12 @@ def _by_column(draft: ImportDraft, kind: str, codebook: Codebook | None, keep: K
         _map(keep, gold=tuple(sources))
 
     st.multiselect(
-        "Label columns" if kind == "label" else "Column (several: one per rater)", _other_columns(draft),
-        placeholder="Choose columns", select_all=False,
+        "Label columns" if kind == "label" else "Column (several: one per rater)",
+        _other_columns(draft),
+        placeholder="Choose columns",
+        select_all=False,
         **bound(f"map-gold-{kind}", [source.column for source in draft.mapping.gold], change),
-    )  # fmt: skip
+    )
 
 
 def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
@@ -183,10 +194,12 @@ def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
                 cell.html(f'<div class="moot-fieldname">{swatch_html(label.colour)}{escape(label.name)}</div>')
                 column = columns.get((rater, label.name), "")
                 cell.selectbox(
-                    f"Gold of label {position}, rater {number + 1}", ["", *_other_columns(draft)],
-                    label_visibility="collapsed", format_func=lambda name: name or "No gold",
+                    f"Gold of label {position}, rater {number + 1}",
+                    ["", *_other_columns(draft)],
+                    label_visibility="collapsed",
+                    format_func=lambda name: name or "No gold",
                     **bound(f"map-gold-{number}-{label.id}", column, partial(change, rater, label.name)),
-                )  # fmt: skip
+                )
 
     def add_rater() -> None:
         name = " ".join(st.session_state[NEW_RATER].split())

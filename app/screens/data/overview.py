@@ -52,9 +52,15 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
     with left:
         with panel("Documents", key="documents") as head:
             search = head.text_input(
-                "Search", key="data_search", placeholder="Search text and id", icon=":material/search:",
-                label_visibility="collapsed", width=260, on_change=reset_widgets, args=(PAGE_NUMBER,),
-            )  # fmt: skip
+                "Search",
+                key="data_search",
+                placeholder="Search text and id",
+                icon=":material/search:",
+                label_visibility="collapsed",
+                width=260,
+                on_change=reset_widgets,
+                args=(PAGE_NUMBER,),
+            )
             _documents(session, codebook, search)
         _cooccurrence(session, codebook)
     with right:

@@ -131,18 +131,23 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
         dropped: list[str] = []
         if other_raters := importing.other_raters(session, draft):
             dropped = st.multiselect(
-                "Delete the gold of", other_raters, placeholder="no other rater", key="data-map-gold-drop",
+                "Delete the gold of",
+                other_raters,
+                placeholder="no other rater",
+                key="data-map-gold-drop",
                 help="Gold of raters outside this mapping stays, unless you choose them here.",
-            )  # fmt: skip
+            )
         if preview is not None:
             gold = gold_counts(preview.profile.gold, preview.codebook)
             overview.distribution_charts(gold, LengthSummary(), preview.built.with_gold)
     has_change, has_gold = bool(draft.mapping.gold or dropped), load_overview(session, codebook).with_gold > 0
     replace_now = actions.button(
-        "Replace the gold" if has_gold else "Add the gold", type="primary", key="data-map-gold-submit",
+        "Replace the gold" if has_gold else "Add the gold",
+        type="primary",
+        key="data-map-gold-submit",
         disabled=preview is None or not has_change,
         help=None if has_change else "Choose gold columns, or a rater whose gold is deleted",
-    )  # fmt: skip
+    )
     if replace_now and preview is not None:
         with error_boxes():
             replaced = importing.replace_gold(session, preview, dropped)
@@ -284,11 +289,12 @@ class ImportPage:
             value = getattr(draft.options, part)
             automatic = f"{DELIMITERS.get(detected, detected)} (detected)"
             next(cells).selectbox(
-                part.capitalize(), ["", *dict.fromkeys([*options, *filter(None, [value])])],
+                part.capitalize(),
+                ["", *dict.fromkeys([*options, *filter(None, [value])])],
                 format_func=lambda option: DELIMITERS.get(option, option) or automatic,
                 accept_new_options=part in ("encoding", "delimiter"),
                 **bound(f"read-{part}", value or "", partial(reread, part)),
-            )  # fmt: skip
+            )
 
         if table.encoding:
             choice("encoding", ENCODINGS, table.encoding)
@@ -394,14 +400,19 @@ def pending_import_notices(pending: Sequence[PendingImport]) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"pending-{pending_import.id}"):
             notice("info", f"{pending_import.draft.name} {status}", f"Read {format_date(pending_import.read_at)}.")
             st.button(
-                "Continue", key=f"pending-open-{pending_import.id}",
-                on_click=context.select_pending_import, args=(pending_import,),
-            )  # fmt: skip
+                "Continue",
+                key=f"pending-open-{pending_import.id}",
+                on_click=context.select_pending_import,
+                args=(pending_import,),
+            )
             if pending_import.job is None:
                 st.button(
-                    "Discard", key=f"pending-remove-{pending_import.id}", type="tertiary",
-                    on_click=context.pending_imports().remove, args=(pending_import.id,),
-                )  # fmt: skip
+                    "Discard",
+                    key=f"pending-remove-{pending_import.id}",
+                    type="tertiary",
+                    on_click=context.pending_imports().remove,
+                    args=(pending_import.id,),
+                )
 
 
 def show_job(pending: PendingImport, job: Job[Any]) -> None:

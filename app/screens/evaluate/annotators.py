@@ -42,10 +42,14 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         subtitle = "can the model replace human annotators?"
         with layout.panel("Alternative annotator test", subtitle, key="models-alt-test"):
             kind = st.selectbox(
-                "The annotators are", list(PEOPLE), index=1, format_func=PEOPLE.__getitem__, key="models-people-kind",
+                "The annotators are",
+                list(PEOPLE),
+                index=1,
+                format_func=PEOPLE.__getitem__,
+                key="models-people-kind",
                 help="The model may be worse than a person by this share of the documents, because it costs less: "
                 + ", ".join(f"{EPSILONS[kind]:g} for {name}" for kind, name in PEOPLE.items()),
-            )  # fmt: skip
+            )
             test = alt_test.may_replace(session, run, EPSILONS[kind])
             _alternative_test(test, alt_test.describe_coverage(session, run))
         _drift(session, run)

@@ -262,9 +262,15 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> charts.Spec:
     lane = {"y": charts.named_axis("group", names), "yOffset": offset}
     colour = charts.named_colours("style", styles, labelLimit=260, symbolOpacity=1)
     tip = charts.tooltip(
-        group="Group", style="Style", before=("Before", ".3f"), before_low=("Interval from", ".3f"),
-        before_high=("to", ".3f"), after=("After", ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"),
-    )  # fmt: skip
+        group="Group",
+        style="Style",
+        before=("Before", ".3f"),
+        before_low=("Interval from", ".3f"),
+        before_high=("to", ".3f"),
+        after=("After", ".3f"),
+        low=("Interval from", ".3f"),
+        high=("to", ".3f"),
+    )
     base = alt.Chart(frame).encode(**lane)
     marks = base.encode(color=colour, tooltip=tip)
     after = marks.transform_filter("isValid(datum.after)").mark_point(filled=True, size=85, opacity=1)

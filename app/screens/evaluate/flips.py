@@ -173,13 +173,21 @@ def _bars(flips: FlipTable, titles: Mapping[str, str], scale: float) -> Rows:
         low, wrong = TOP + right * scale + GAP, flips.cells - right
         rows.append(
             {
-                "name": titles.get(role, role), "fill": palette.role_colour(role, colours),
+                "name": titles.get(role, role),
+                "fill": palette.role_colour(role, colours),
                 "share": f"{format_percent(share.value, 1)} correct" if share.value is not None else "",
                 "interval": format_interval(share.interval, "percent", digits=1),
-                "right": f"{right:,}", "wrong": f"{wrong:,}", "align": align, "dx": dx, "x": index,
-                "y": TOP, "y2": TOP + max(right * scale, 0.5), "low": low, "low2": low + max(wrong * scale, THINNEST),
+                "right": f"{right:,}",
+                "wrong": f"{wrong:,}",
+                "align": align,
+                "dx": dx,
+                "x": index,
+                "y": TOP,
+                "y2": TOP + max(right * scale, 0.5),
+                "low": low,
+                "low2": low + max(wrong * scale, THINNEST),
             }
-        )  # fmt: skip
+        )
     return rows
 
 

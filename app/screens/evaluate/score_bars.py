@@ -95,29 +95,40 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
         right = f"width * {index + 1} / 3 - {_TEXT}"
         x_scale = alt.Scale(domain=[0, 1], nice=False, range=[alt.ExprRef(f"width * {index} / 3"), alt.ExprRef(right)])
         axis = alt.Axis(
-            orient="top", title=measure, titleAnchor="start", titleColor=shades["tx"], titleFontSize=12,
-            titleFontWeight=600, values=[0, 0.5, 1], format="~g", grid=True, domain=False, ticks=False,
+            orient="top",
+            title=measure,
+            titleAnchor="start",
+            titleColor=shades["tx"],
+            titleFontSize=12,
+            titleFontWeight=600,
+            values=[0, 0.5, 1],
+            format="~g",
+            grid=True,
+            domain=False,
+            ticks=False,
             labelColor=shades["tx3"],
-        )  # fmt: skip
+        )
         x = alt.X("from:Q", scale=x_scale, axis=axis)
         tip = tooltip(name="Label", who="Of", value=(measure, ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"))
         base = alt.Chart(inline_data(bars))
         fill = alt.Color("colour:N", scale=None)
-        panels.append(alt.layer(
-            base.mark_bar(size=12).encode(x=x, x2="low:Q", y=y, color=fill, tooltip=tip),
-            base.mark_bar(size=12, opacity=0.38).encode(
-                x=alt.X("low:Q", scale=x_scale), x2="high:Q", y=y, color=fill, tooltip=tip
-            ),
-            base.mark_tick(size=17, thickness=2, color=shades["tx"]).encode(
-                x=alt.X("value:Q", scale=x_scale), y=y, tooltip=tip
-            ),
-            base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=shades["tx"]).encode(
-                x=alt.value(alt.ExprRef(f"{right} + 7")), y=y, text="words:N"
-            ),
-            alt.Chart(inline_data(triangles))
-            .mark_point(shape="triangle-up", size=38, filled=True, opacity=1, yOffset=12)
-            .encode(x=alt.X("value:Q", scale=x_scale), y=y, color=fill, tooltip=tip),
-        ))  # fmt: skip
+        panels.append(
+            alt.layer(
+                base.mark_bar(size=12).encode(x=x, x2="low:Q", y=y, color=fill, tooltip=tip),
+                base.mark_bar(size=12, opacity=0.38).encode(
+                    x=alt.X("low:Q", scale=x_scale), x2="high:Q", y=y, color=fill, tooltip=tip
+                ),
+                base.mark_tick(size=17, thickness=2, color=shades["tx"]).encode(
+                    x=alt.X("value:Q", scale=x_scale), y=y, tooltip=tip
+                ),
+                base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=shades["tx"]).encode(
+                    x=alt.value(alt.ExprRef(f"{right} + 7")), y=y, text="words:N"
+                ),
+                alt.Chart(inline_data(triangles))
+                .mark_point(shape="triangle-up", size=38, filled=True, opacity=1, yOffset=12)
+                .encode(x=alt.X("value:Q", scale=x_scale), y=y, color=fill, tooltip=tip),
+            )
+        )
     own_axes = alt.Resolve(scale=alt.ScaleResolveMap(x="independent"), axis=alt.AxisResolveMap(x="independent"))
     return styled(alt.layer(*panels, resolve=own_axes), ROW * len(rows) + 46)
 
@@ -133,14 +144,26 @@ def _panel_rows(
         low, high = (score.interval.low, score.interval.high) if score.interval else (score.value, score.value)
         bars.append(
             {
-                "label": label, "name": row.name, "who": "the verdict", "from": 0, "value": score.value,
-                "low": low, "high": high, "words": format_number(score.value),
+                "label": label,
+                "name": row.name,
+                "who": "the verdict",
+                "from": 0,
+                "value": score.value,
+                "low": low,
+                "high": high,
+                "words": format_number(score.value),
                 "colour": shades[f"l{row.colour}"] if row.colour else shades["tx"],
             }
-        )  # fmt: skip
+        )
         triangles += [
-            {"label": label, "name": row.name, "who": titles.get(role, role), **estimate_data(estimates[index]),
-             "colour": palette.role_colour(role, shades)}
-            for role, estimates in row.roles.items() if estimates[index].value is not None
-        ]  # fmt: skip
+            {
+                "label": label,
+                "name": row.name,
+                "who": titles.get(role, role),
+                **estimate_data(estimates[index]),
+                "colour": palette.role_colour(role, shades),
+            }
+            for role, estimates in row.roles.items()
+            if estimates[index].value is not None
+        ]
     return bars, triangles

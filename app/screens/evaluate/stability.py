@@ -134,9 +134,14 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
         left, right = st.columns(2)
         prepass = left.selectbox("Vote", prepasses, format_func=session.run_name, key="apart-vote")
         theta = right.number_input(
-            "Ambiguity threshold", 0.0, 1.0, 0.5, 0.1, key="apart-theta",
+            "Ambiguity threshold",
+            0.0,
+            1.0,
+            0.5,
+            0.1,
+            key="apart-theta",
             help="A document is ambiguous if the shares of its two most common answers differ by at most this.",
-        )  # fmt: skip
+        )
         try:
             result = ambiguity.scores_by_ambiguity(session, run.run_id, str(prepass), float(theta), reference=reference)
         except UsageError as error:

@@ -47,10 +47,13 @@ def main() -> None:
 def _format() -> export.Format:
     with layout.panel("Format", key="export-formats"):
         name = st.radio(
-            "Format", list(export.FORMATS), format_func=lambda name: export.FORMATS[name].title,
-            captions=[format.description for format in export.FORMATS.values()], label_visibility="collapsed",
+            "Format",
+            list(export.FORMATS),
+            format_func=lambda name: export.FORMATS[name].title,
+            captions=[format.description for format in export.FORMATS.values()],
+            label_visibility="collapsed",
             key="export-format",
-        )  # fmt: skip
+        )
         return export.FORMATS[name]
 
 
@@ -64,10 +67,13 @@ def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
     if not titles:
         return []
     return st.multiselect(
-        "More runs in the same file", list(titles), format_func=titles.__getitem__, placeholder="None",
+        "More runs in the same file",
+        list(titles),
+        format_func=titles.__getitem__,
+        placeholder="None",
         help="Their rows are appended; the column run_id names the run of each row.",
         key=f"export-others-{run.run_id}",
-    )  # fmt: skip
+    )
 
 
 def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
@@ -96,14 +102,23 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
         with head:
             if format.guide is not None:
                 download(
-                    "README", lambda: export.guide(session, run.run_id, format_name, other_runs=others),
-                    f"{name.rpartition('.')[0]}.README.md", "text/markdown", type="tertiary", icon="description",
-                    help="Origin of the labels, and the meaning of each column", key="export-guide",
-                )  # fmt: skip
+                    "README",
+                    lambda: export.guide(session, run.run_id, format_name, other_runs=others),
+                    f"{name.rpartition('.')[0]}.README.md",
+                    "text/markdown",
+                    type="tertiary",
+                    icon="description",
+                    help="Origin of the labels, and the meaning of each column",
+                    key="export-guide",
+                )
             download(
-                "Download", lambda: export.export_bytes(session, run.run_id, format_name, other_runs=others), name,
-                format.download_type, type="primary", key="export-download",
-            )  # fmt: skip
+                "Download",
+                lambda: export.export_bytes(session, run.run_id, format_name, other_runs=others),
+                name,
+                format.download_type,
+                type="primary",
+                key="export-download",
+            )
         shown = export.preview(session, run.run_id, format_name, other_runs=others)
         if isinstance(shown, str):
             st.code(shown or "No turns yet.", language=None, height=460, wrap_lines=True)
@@ -130,9 +145,13 @@ def _bundle(session: ProjectSession) -> None:
     with layout.panel("Project bundle", key="export-bundle") as head:
         with head:
             download(
-                "Download bundle", lambda: bundle.bundle_bytes(session), f"{session.name}{bundle.SUFFIX}",
-                "application/zip", icon="archive", key="export-bundle-download",
-            )  # fmt: skip
+                "Download bundle",
+                lambda: bundle.bundle_bytes(session),
+                f"{session.name}{bundle.SUFFIX}",
+                "application/zip",
+                icon="archive",
+                key="export-bundle-download",
+            )
         st.caption(
             "One zip with data, codebook, prompts, settings, all turns and reviews, and the debates as web pages. Open "
             "it on Home to create a project from it. It contains no API keys."

@@ -180,8 +180,13 @@ HEADS = (
     ("", ""), ("", ""),
 )  # fmt: skip
 TONES: dict[str, Tone] = {
-    "running": "run", "queued": "run", "done": "right", "paused": "unres", "stopped": "stale", "failed": "wrong",
-}  # fmt: skip
+    "running": "run",
+    "queued": "run",
+    "done": "right",
+    "paused": "unres",
+    "stopped": "stale",
+    "failed": "wrong",
+}
 
 
 def project_list(workspace: Workspace, shown: Path | None) -> None:
@@ -261,9 +266,12 @@ def _manage(workspace: Workspace, row: projects.Recent, shown: Path | None, numb
         ("Delete", "delete", delete),
     ):
         st.button(
-            label, icon=f":material/{icon}:", key=f"{label.split()[0].lower()}-{number}", type="tertiary",
+            label,
+            icon=f":material/{icon}:",
+            key=f"{label.split()[0].lower()}-{number}",
+            type="tertiary",
             on_click=error_notices()(action),
-        )  # fmt: skip
+        )
 
 
 def _archived(workspace: Workspace) -> None:

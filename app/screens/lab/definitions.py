@@ -29,9 +29,11 @@ from core.services.runs.planning import Plan
 VIEWS = {"edit": "Edit", "diff": "Diff", "suggestions": "Suggestions"}
 LATEST = "Latest test or run"
 PARTS = {
-    "keywords": "add keyword", "include": "include as an example", "exclude": "exclude as an example",
+    "keywords": "add keyword",
+    "include": "include as an example",
+    "exclude": "exclude as an example",
     "less": "remove keyword",
-}  # fmt: skip
+}
 
 
 def definitions(session: ProjectSession, plan: Plan) -> None:
@@ -49,10 +51,16 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
         else:
             _editor(session, status)
         version_history(
-            history.codebook_history(session), kind=status.codebook.kind, opened="" if status.dirty else version,
-            key="lab-versions-definitions", run_name=session.run_name, on_open=partial(_open_version, session),
-            use="Restore", on_use=partial(_restore, session), drops_draft=("open", "use"),
-        )  # fmt: skip
+            history.codebook_history(session),
+            kind=status.codebook.kind,
+            opened="" if status.dirty else version,
+            key="lab-versions-definitions",
+            run_name=session.run_name,
+            on_open=partial(_open_version, session),
+            use="Restore",
+            on_use=partial(_restore, session),
+            drops_draft=("open", "use"),
+        )
         _foot(session, status)
 
 
@@ -86,9 +94,14 @@ def save_button(session: ProjectSession) -> None:
     """Draw the button that saves the draft as a version."""
     status = codebooks.codebook_status(session)
     st.button(
-        f"Save as v{status.next_version}", type="primary" if status.dirty else "secondary", disabled=not status.dirty,
-        key="lab-save-definitions", on_click=_save, args=(session,), help=SAVE_HELP,
-    )  # fmt: skip
+        f"Save as v{status.next_version}",
+        type="primary" if status.dirty else "secondary",
+        disabled=not status.dirty,
+        key="lab-save-definitions",
+        on_click=_save,
+        args=(session,),
+        help=SAVE_HELP,
+    )
 
 
 def _save(session: ProjectSession) -> None:
@@ -139,9 +152,13 @@ def _errors_of(session: ProjectSession) -> str | None:
     if state.lab.errors_run not in runs:
         LabState.errors_run.reset()
     return st.selectbox(
-        "Errors of", [None, *runs], key=with_default(LabState.errors_run.key, None), width=320,
-        placeholder=LATEST, format_func=lambda id: LATEST if id is None else run_words(runs[id]),
-    )  # fmt: skip
+        "Errors of",
+        [None, *runs],
+        key=with_default(LabState.errors_run.key, None),
+        width=320,
+        placeholder=LATEST,
+        format_func=lambda id: LATEST if id is None else run_words(runs[id]),
+    )
 
 
 def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: suggesting.Suggestion) -> None:
@@ -155,9 +172,12 @@ def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: sug
     with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
         st.button("Accept", key=f"lab-take-{suggestion.name}", on_click=_take, args=(session, suggestion))
         st.button(
-            "Dismiss", key=f"lab-leave-{suggestion.name}", type="tertiary", on_click=suggesting.dismiss,
+            "Dismiss",
+            key=f"lab-leave-{suggestion.name}",
+            type="tertiary",
+            on_click=suggesting.dismiss,
             args=(session, suggestion),
-        )  # fmt: skip
+        )
 
 
 def _take(session: ProjectSession, suggestion: suggesting.Suggestion) -> None:
@@ -207,13 +227,18 @@ def _proposal(session: ProjectSession, proposal: suggesting.Proposal, run_id: st
             words = f"<dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}{why}</dd>"
             st.html(f'<div class="moot-diff"><dl>{words}</dl></div>')
             st.button(
-                "Accept" if pays else "Accept anyway", type="secondary" if pays else "tertiary",
-                key=f"lab-take-{part}", on_click=_accept_field, args=(session, proposal, part),
-            )  # fmt: skip
+                "Accept" if pays else "Accept anyway",
+                type="secondary" if pays else "tertiary",
+                key=f"lab-take-{part}",
+                on_click=_accept_field,
+                args=(session, proposal, part),
+            )
             st.button(
-                "Dismiss", key=f"lab-leave-{part}", type="tertiary",
+                "Dismiss",
+                key=f"lab-leave-{part}",
+                type="tertiary",
                 on_click=lambda part=part: LabState.proposal.set(suggesting.dismiss_field(proposal, part)),
-            )  # fmt: skip
+            )
 
 
 def _accept_field(session: ProjectSession, proposal: suggesting.Proposal, part: str) -> None:

@@ -129,14 +129,22 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     with header("Lab", f"{protocols.find(plan.protocol).title}: {subject}", key="lab-head"):
         if len(names) > 1:
             st.selectbox(
-                "Protocol", names, format_func=lambda name: protocols.find(name).title, label_visibility="collapsed",
-                width=185, **bound("lab-protocol", plan.protocol, LabState.protocol.set),
-            )  # fmt: skip
+                "Protocol",
+                names,
+                format_func=lambda name: protocols.find(name).title,
+                label_visibility="collapsed",
+                width=185,
+                **bound("lab-protocol", plan.protocol, LabState.protocol.set),
+            )
         st.selectbox(
-            "Sample", list(SIZES), format_func=SIZES.__getitem__, label_visibility="collapsed",
-            width=190, **bound("lab-sample", state.lab.sample_size or results.USUAL, LabState.sample_size.set),
+            "Sample",
+            list(SIZES),
+            format_func=SIZES.__getitem__,
+            label_visibility="collapsed",
+            width=190,
+            **bound("lab-sample", state.lab.sample_size or results.USUAL, LabState.sample_size.set),
             help="A quarter each: wrong before, right before, disagreement, random. Fixed for a seed.",
-        )  # fmt: skip
+        )
         base = rerun.base_run(session, plan)
         models = configuration.model_names(plan.models)
         base_name = base.title if base is not None else ", ".join(models)
@@ -147,9 +155,13 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             single_document_test(session, plan, slot)
         st.button(
             "Test again" if trials.find_trial(session, trials.DEFINITIONS if slot is None else slot.slot) else "Test",
-            type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", key="lab-try",
-            on_click=run_test, args=(session, plan, slot),
-        )  # fmt: skip
+            type="primary",
+            icon=":material/play_arrow:",
+            shortcut="Ctrl+Enter",
+            key="lab-try",
+            on_click=run_test,
+            args=(session, plan, slot),
+        )
 
 
 def single_document_test(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
@@ -190,12 +202,20 @@ def choose_base(session: ProjectSession, base: RunRow | None) -> None:
         line("No runs yet. Tests use the models that are chosen on Models.", "q")
         return
     run_id = st.selectbox(
-        "Run", list(runs), format_func=lambda id: run_words(runs[id]), key="lab-run",
+        "Run",
+        list(runs),
+        format_func=lambda id: run_words(runs[id]),
+        key="lab-run",
         index=list(runs).index(base.run_id) if base is not None and base.run_id in runs else 0,
-    )  # fmt: skip
+    )
     run = runs[run_id]
-    facts([(heading, value) for heading, value in configuration.configuration(run.settings, run.documents).items()
-           if heading in (configuration.MODELS, configuration.PROMPTS, "Parameters", "Seed")])  # fmt: skip
+    facts(
+        [
+            (heading, value)
+            for heading, value in configuration.configuration(run.settings, run.documents).items()
+            if heading in (configuration.MODELS, configuration.PROMPTS, "Parameters", "Seed")
+        ]
+    )
     if st.button("Use this run", type="primary", key="lab-open-run"):
         use_run(session, run)
         st.rerun()
@@ -234,14 +254,24 @@ def subject_picker(slots: tuple[Slot, ...]) -> None:
     current = state.lab.subject
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-subjects"):
         subject = st.segmented_control(
-            "Edit", list(names), format_func=names.__getitem__, label_visibility="collapsed",
-            default=current if current in names else None, key=f"lab-subject-{current}", required=current in names,
-        )  # fmt: skip
+            "Edit",
+            list(names),
+            format_func=names.__getitem__,
+            label_visibility="collapsed",
+            default=current if current in names else None,
+            key=f"lab-subject-{current}",
+            required=current in names,
+        )
         other = st.selectbox(
-            "Shared prompt parts", list(shared), format_func=shared.__getitem__, label_visibility="collapsed",
-            index=list(shared).index(current) if current in shared else None, placeholder="Shared prompt parts",
-            key=f"lab-shared-{current}", width=250,
-        )  # fmt: skip
+            "Shared prompt parts",
+            list(shared),
+            format_func=shared.__getitem__,
+            label_visibility="collapsed",
+            index=list(shared).index(current) if current in shared else None,
+            placeholder="Shared prompt parts",
+            key=f"lab-shared-{current}",
+            width=250,
+        )
     for wanted in (subject, other):
         if wanted is not None and wanted != current:
             state.lab.select_subject(wanted)

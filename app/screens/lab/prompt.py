@@ -55,11 +55,16 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callabl
         _problems(status)
         rows = history.template_history(session, slot, plan.protocol)
         version_history(
-            rows, kind=codebooks.codebook_status(session).codebook.kind, opened=status.base.name,
-            key=f"lab-versions-{slot.slot}", run_name=session.run_name,
+            rows,
+            kind=codebooks.codebook_status(session).codebook.kind,
+            opened=status.base.name,
+            key=f"lab-versions-{slot.slot}",
+            run_name=session.run_name,
             on_open=lambda name: _reset(session, slot, by_name[name]),
-            use="Promote", on_use=lambda name: promote(session, plan, slot, by_name[name]), drops_draft=("open",),
-        )  # fmt: skip
+            use="Promote",
+            on_use=lambda name: promote(session, plan, slot, by_name[name]),
+            drops_draft=("open",),
+        )
         _foot(session, plan, status, versions)
 
 
@@ -108,10 +113,12 @@ def _editor(session: ProjectSession, plan: Plan, status: TemplateStatus, run_tes
 def _draw_difference(by_name: Mapping[str, PromptVersion], status: TemplateStatus) -> None:
     names = list(by_name)
     against = st.selectbox(
-        "Compare with", names, index=names.index(status.base.name),
+        "Compare with",
+        names,
+        index=names.index(status.base.name),
         key=f"lab-since-{status.slot.slot}-{status.base.name}",
         format_func=lambda name: f"{by_name[name].label}{f', {by_name[name].note}' if by_name[name].note else ''}",
-    )  # fmt: skip
+    )
     lines = [asdict(line) for line in diff.compare_lines(by_name[against].text, status.text)]
     _TEXT_DIFF(key="lab-diff", data={"lines": lines, "height": HEIGHT})
 
@@ -180,9 +187,11 @@ def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
 def note_field(number: int) -> None:
     """Draw the field for the note of the next version."""
     st.text_input(
-        f"Note for v{number}", key=LabState.note.key, label_visibility="collapsed",
+        f"Note for v{number}",
+        key=LabState.note.key,
+        label_visibility="collapsed",
         placeholder=f"Note for v{number}: what changed, in a few words",
-    )  # fmt: skip
+    )
 
 
 def save(session: ProjectSession, plan: Plan, slot: Slot) -> PromptVersion | None:

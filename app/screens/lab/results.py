@@ -50,8 +50,9 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
             empty(
                 "No tests yet",
                 "Edit the prompt or definition on the left and test it. The effect on each document is shown here.",
-                sign="lines", key="lab-untried",
-            )  # fmt: skip
+                sign="lines",
+                key="lab-untried",
+            )
         elif trials.is_trial_active(session, trial):
             _trial_progress(session, trial)
         else:
@@ -65,9 +66,15 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
         titles = {trial.before_run: f"Before: {trial.before}", trial.after_run: f"After: {trial.after}"}
         tested = list(trial.sample["strata"])
         document_drawer(
-            session, runs, runs[-1].settings.codebook, titles=titles, document=tested[0] if len(tested) == 1 else None,
-            request=str(trial.trial), actions=("review",), key="lab-drawer",
-        )  # fmt: skip
+            session,
+            runs,
+            runs[-1].settings.codebook,
+            titles=titles,
+            document=tested[0] if len(tested) == 1 else None,
+            request=str(trial.trial),
+            actions=("review",),
+            key="lab-drawer",
+        )
 
 
 def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
@@ -124,9 +131,10 @@ def _trial_results(session: ProjectSession, status: TrialStatus, slot: Slot | No
     codebook = status.after.settings.codebook
     if slot is not None and status.after.settings.is_builtin:
         notice(
-            "info", "The built-in model does not read prompts",
+            "info",
+            "The built-in model does not read prompts",
             "Only definitions affect its labels. Choose a language model on the Models page to test this prompt.",
-        )  # fmt: skip
+        )
     pair, kind, main = result.comparison, codebook.kind, main_metric(codebook.kind)
     of_labels = "the share off by less than a point" if kind == "rating" else "F1, points"
     changes = [(label.name, label.colour, label.difference, label.verdict) for label in pair.labels]
@@ -233,10 +241,14 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     version = "draft" if status.changed else status.base.label
     is_default = not status.changed and status.base.name == status.default.name
     st.button(
-        f"Promote {version}", type="primary", disabled=is_default or not status.usable, key="lab-promote",
+        f"Promote {version}",
+        type="primary",
+        disabled=is_default or not status.usable,
+        key="lab-promote",
         help="This is already the project's default" if is_default else "Use it in new runs of this project",
-        on_click=_promoted, args=(session, plan, slot),
-    )  # fmt: skip
+        on_click=_promoted,
+        args=(session, plan, slot),
+    )
 
 
 def _promoted(session: ProjectSession, plan: Plan, slot: Slot) -> None:

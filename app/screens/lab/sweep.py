@@ -51,9 +51,13 @@ def _choose(numbers: Sequence[int]) -> int:
     if len(numbers) == 1:
         return numbers[0]
     return st.selectbox(
-        "Sweep", numbers, format_func=lambda number: f"Sweep {number}", label_visibility="collapsed",
-        key=f"sweep-shown-{len(numbers)}", width=140,
-    )  # fmt: skip
+        "Sweep",
+        numbers,
+        format_func=lambda number: f"Sweep {number}",
+        label_visibility="collapsed",
+        key=f"sweep-shown-{len(numbers)}",
+        width=140,
+    )
 
 
 def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:
@@ -63,16 +67,23 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
         if len(slot_versions) > 1:
             labels = {version.name: version.label for version in slot_versions}
             selected = st.multiselect(
-                f"{literal(slot.title)}, versions", list(labels), default=list(labels), format_func=labels.__getitem__,
+                f"{literal(slot.title)}, versions",
+                list(labels),
+                default=list(labels),
+                format_func=labels.__getitem__,
                 key=f"sweep-{slot.slot}-{len(slot_versions)}",
-            )  # fmt: skip
+            )
             if selected:
                 versions[slot.slot] = selected
     specs = list(dict.fromkeys(role_model.spec for role_model in plan.models))
     typed = st.multiselect(
-        "Models for all roles", specs, default=specs[:1], accept_new_options=True, key="sweep-models",
+        "Models for all roles",
+        specs,
+        default=specs[:1],
+        accept_new_options=True,
+        key="sweep-models",
         help="connection/model. Type to add others.",
-    )  # fmt: skip
+    )
     params = _params(plan)
     size = st.select_slider("Final-round sample size", (8, 12, 20, 40, 80, 160), value=20, key="sweep-size")
     budget = st.number_input(
@@ -104,9 +115,11 @@ def _params(plan: Plan) -> dict[str, list[Any]]:
     with st.popover("Parameters", icon=":material/tune:"):
         for param in params:
             typed = st.text_input(
-                param.title, key=f"sweep-param-{spec.name}-{param.name}",
-                placeholder=f"{param.default}; several: a, b", help=param.help,
-            )  # fmt: skip
+                param.title,
+                key=f"sweep-param-{spec.name}-{param.name}",
+                placeholder=f"{param.default}; several: a, b",
+                help=param.help,
+            )
             values = [word.strip() for word in typed.split(",") if word.strip()]
             try:
                 if values:
@@ -142,10 +155,15 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
             budget = sweeps.sweep_budget(spec, row.progress)
             if row.progress.get("spent") and budget is not None:
                 st.number_input(
-                    "Budget of this sweep in dollars", min_value=budget, value=2 * budget, format="%.4f",
-                    label_visibility="collapsed", key=f"sweep-raise-{row.sweep}", width=130,
+                    "Budget of this sweep in dollars",
+                    min_value=budget,
+                    value=2 * budget,
+                    format="%.4f",
+                    label_visibility="collapsed",
+                    key=f"sweep-raise-{row.sweep}",
+                    width=130,
                     help="In total, including what is already spent",
-                )  # fmt: skip
+                )
             st.button("Resume", key="sweep-go", on_click=_resume, args=(session, row))
     _ranking(ranking, codebooks.codebook_status(session).codebook.kind, spec.size)
     if row.state == "failed":

@@ -36,8 +36,12 @@ def main() -> None:
     paper = manuscript.build(session, run, reference)
     with st.container(horizontal=True, gap="small", key="manuscript-downloads"):
         _downloads(session, run.run_id, paper)
-        if st.button("Regression", icon=":material/show_chart:", key="manuscript-regression",
-                     help="A mean, trend or regression on the labels, corrected by your reviews"):  # fmt: skip
+        if st.button(
+            "Regression",
+            icon=":material/show_chart:",
+            key="manuscript-regression",
+            help="A mean, trend or regression on the labels, corrected by your reviews",
+        ):
             _regression(session, run)
     with st.container(border=True, key="manuscript-text"):
         _preview(paper)
@@ -50,10 +54,13 @@ def _downloads(session: ProjectSession, run_id: str, paper: Manuscript) -> None:
         download(title, content, name, _MEDIA[form], key=f"manuscript-{form}")
     download("BibTeX", paper.bibtex, "moot.bib", "application/x-bibtex", key="manuscript-bibtex")
     download(
-        "Design file", lambda: manuscript.design_file(session, session.run(run_id)), f"{run_id}-design.csv", "text/csv",
+        "Design file",
+        lambda: manuscript.design_file(session, session.run(run_id)),
+        f"{run_id}-design.csv",
+        "text/csv",
         help="For R and Python: each document with its selection probability, weight, reviewed values and verdicts",
         key="manuscript-design",
-    )  # fmt: skip
+    )
 
 
 def _preview(paper: Manuscript) -> None:
@@ -82,15 +89,21 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
     left, right = st.columns(2)
     outcome = left.selectbox("Outcome", names, key="regression-outcome")
     family = right.segmented_control(
-        "Family", corrected_regression.FAMILIES, default="linear", format_func=str.capitalize,
-        required=True, key="regression-family",
+        "Family",
+        corrected_regression.FAMILIES,
+        default="linear",
+        format_func=str.capitalize,
+        required=True,
+        key="regression-family",
         help="Linear for differences in means or shares, logistic for log odds of a label",
-    )  # fmt: skip
+    )
     predictors = st.multiselect(
-        "Predictors", [name for name in names if name != outcome], key="regression-predictors",
+        "Predictors",
+        [name for name in names if name != outcome],
+        key="regression-predictors",
         placeholder="None: the mean",
         help="Labels, and columns of the file with numbers, dates or few different texts",
-    )  # fmt: skip
+    )
     formula = corrected_regression.Formula(outcome, tuple(predictors), family)
     saved = corrected_regression.saved_formulas(session, run)
     save = partial(corrected_regression.save_formulas, session, run)
@@ -102,14 +115,25 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
             f'<div class="moot-remark q">{escape(analysis.sentence)}. Errors of the model do not bias the estimates; '
             "those of the verdicts alone are shown for comparison.</div>"
         )
-        if st.button("Add to the paper", type="primary", key="regression-add", disabled=formula in saved,
-                     on_click=save, args=([*saved, formula],)):  # fmt: skip
+        if st.button(
+            "Add to the paper",
+            type="primary",
+            key="regression-add",
+            disabled=formula in saved,
+            on_click=save,
+            args=([*saved, formula],),
+        ):
             st.rerun()
     for index, saved_formula in enumerate(saved):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.text(f"In the paper: {saved_formula} ({saved_formula.family})")
-            if st.button("Remove", type="tertiary", key=f"regression-remove-{index}",
-                         on_click=save, args=([other for other in saved if other != saved_formula],)):  # fmt: skip
+            if st.button(
+                "Remove",
+                type="tertiary",
+                key=f"regression-remove-{index}",
+                on_click=save,
+                args=([other for other in saved if other != saved_formula],),
+            ):
                 st.rerun()
 
 

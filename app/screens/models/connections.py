@@ -24,8 +24,10 @@ from core.services.workspace import Workspace
 
 DIALECTS = {"openai": "OpenAI-compatible", "ollama": "Ollama"}
 LIMITS = {
-    "requests_per_minute": "Requests per minute", "tokens_per_minute": "Tokens per minute", "at_once": "Calls at once",
-}  # fmt: skip
+    "requests_per_minute": "Requests per minute",
+    "tokens_per_minute": "Tokens per minute",
+    "at_once": "Calls at once",
+}
 MAX_LISTED = 400
 
 
@@ -110,11 +112,16 @@ def _limits_form(workspace: Workspace, name: str, limits: Limits) -> None:
     with st.form(f"limitsform-{name}", border=False):
         values = {
             part: st.number_input(
-                title, min_value=1, value=getattr(limits, part), step=1, placeholder="no limit",
-                key=f"limit-{name}-{part}", width=220,
+                title,
+                min_value=1,
+                value=getattr(limits, part),
+                step=1,
+                placeholder="no limit",
+                key=f"limit-{name}-{part}",
+                width=220,
             )
             for part, title in LIMITS.items()
-        }  # fmt: skip
+        }
         if st.form_submit_button("Save limits", type="primary"):
             models.set_connection_limits(workspace, name, Limits(**values))
             st.rerun()
@@ -152,10 +159,12 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
 
     use = error_notices()(workspace.use_vectors)
     st.text_input(
-        "Text vectors", placeholder="none; for example ollama/nomic-embed-text", label_visibility="collapsed",
+        "Text vectors",
+        placeholder="none; for example ollama/nomic-embed-text",
+        label_visibility="collapsed",
         help="minilm, or connection/model for the embeddings endpoint of a connection; empty for none",
         **bound("text-vectors", vectors_spec, lambda spec: use(spec.strip())),
-    )  # fmt: skip
+    )
     if not advice.needed and not vectors_spec:
         line("Vectors would change little for this codebook.", "q")
     elif not vectors_spec:
@@ -203,15 +212,22 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
     names = list(listed.names if test.model in listed.names else filter(None, (test.model, *listed.names)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         model = st.selectbox(
-            f"Model at {name}", names, index=names.index(test.model) if test.model else None,
-            placeholder="Choose or type a model", accept_new_options=True, key=f"testmodel-{name}",
-            label_visibility="collapsed", width=230,
-        )  # fmt: skip
+            f"Model at {name}",
+            names,
+            index=names.index(test.model) if test.model else None,
+            placeholder="Choose or type a model",
+            accept_new_options=True,
+            key=f"testmodel-{name}",
+            label_visibility="collapsed",
+            width=230,
+        )
         simple = st.button("Test model", key=f"ask-{name}", disabled=not model)
         full = st.button(
-            "Detect capabilities", key=f"examine-{name}", disabled=not model,
+            "Detect capabilities",
+            key=f"examine-{name}",
+            disabled=not model,
             help="Five tiny requests: format, seed, log probabilities, a JSON schema, reasoning, context",
-        )  # fmt: skip
+        )
         if (simple or full) and model:
             with st.spinner(f"Testing {literal(model)} …"):
                 probe = _probe(workspace, name, model, capabilities=full)
@@ -243,11 +259,17 @@ def price_ceiling() -> float | None:
     ceiling = preferences.load().ceiling
     st.html('<div class="moot-line q xs">Price limit ($ per million output tokens)</div>', width="content")
     st.number_input(
-        "Price limit in dollars per million output tokens", min_value=0.0, value=None, step=1.0, format="%.2f",
-        placeholder="none", label_visibility="collapsed", width=135,
+        "Price limit in dollars per million output tokens",
+        min_value=0.0,
+        value=None,
+        step=1.0,
+        format="%.2f",
+        placeholder="none",
+        label_visibility="collapsed",
+        width=135,
         help="Offer only models up to this price. Models without a known price are left out, too.",
         **bound("price-ceiling", ceiling, lambda dollars: preferences.change(ceiling=dollars)),
-    )  # fmt: skip
+    )
     return ceiling
 
 

@@ -44,12 +44,15 @@ def main() -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             heading("Model per role")
             segments(
-                "Protocol", {name: protocols.find(name).title for name in protocols.PROTOCOLS}, width="content",
+                "Protocol",
+                {name: protocols.find(name).title for name in protocols.PROTOCOLS},
+                width="content",
                 **bound(
-                    "models-protocol", plan.protocol,
+                    "models-protocol",
+                    plan.protocol,
                     lambda name: save(lambda plan: replace(plan, protocol=name, params={})),
                 ),
-            )  # fmt: skip
+            )
         line(spec.summary, "q")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             ceiling = connections.price_ceiling()
@@ -98,11 +101,14 @@ def _side_cards(
             "runs on this machine and gives the same reply every time. A language model should score higher."
         )
         st.number_input(
-            "Pace (words per second)", min_value=0, max_value=1000, step=10,
+            "Pace (words per second)",
+            min_value=0,
+            max_value=1000,
+            step=10,
             help="Speed of the built-in model in the studio. 0 is instant, the default after your first run. "
             "A run that was paused continues at this speed.",
             **bound("pace", round(plan.pace), set_pace),
-        )  # fmt: skip
+        )
         line("Instant." if plan.pace == 0 else "Slow enough to follow. 0 is instant.", "q xs")
     vectors = st.container(border=True, key="vectors")
     with vectors:

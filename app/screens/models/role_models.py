@@ -122,9 +122,14 @@ class _RoleFields:
     ) -> None:
         """Draw a number field for a sampling setting."""
         column.number_input(
-            min_value=minimum, max_value=maximum, value=None, step=step, format=format, placeholder=AUTO,
+            min_value=minimum,
+            max_value=maximum,
+            value=None,
+            step=step,
+            format=format,
+            placeholder=AUTO,
             **self.sampled(part, label),
-        )  # fmt: skip
+        )
 
 
 def _row(
@@ -142,35 +147,45 @@ def _row(
     columns[1].selectbox(
         options=list(names),
         **fields.options(
-            "connection", "Connection", role_model.connection,
+            "connection",
+            "Connection",
+            role_model.connection,
             lambda name: fields.keep(lambda _: {"connection": name, "model": models.first_model(workspace, name)}),
         ),
-    )  # fmt: skip
+    )
     listed = models.listing(workspace, role_model.connection).names
     offered = models.affordable_models(workspace, role_model.connection, listed, ceiling)
     columns[2].selectbox(
         options=list(offered if role_model.model in offered else filter(None, (role_model.model, *offered))),
-        index=None, placeholder="Model name", accept_new_options=not role_model.is_builtin,
+        index=None,
+        placeholder="Model name",
+        accept_new_options=not role_model.is_builtin,
         **fields.options(
-            "model", "Model", role_model.model or None,
+            "model",
+            "Model",
+            role_model.model or None,
             lambda name: fields.keep(lambda _: {"model": (name or "").strip()}),
         ),
-    )  # fmt: skip
+    )
     fields.number(columns[3], "temperature", "Temperature", 0.0, 2.0, 0.1, "%.2g")
     fields.number(columns[4], "top_p", "Top p", 0.01, 1.0, 0.05, "%.2g")
     fields.number(columns[5], "max_tokens", "Max tokens", 1, None, 64, "%d")
     columns[6].selectbox(options=EFFORTS, **fields.sampled("reasoning_effort", "Reasoning effort", empty=AUTO))
     fields.number(columns[7], "seed", "Seed", 0, None, 1, "%d")
     columns[8].selectbox(
-        options=list(REPLIES), format_func=REPLIES.__getitem__, help=REPLIES_HELP,
+        options=list(REPLIES),
+        format_func=REPLIES.__getitem__,
+        help=REPLIES_HELP,
         **fields.sampled("json_schema", "Replies"),
-    )  # fmt: skip
+    )
     if not alone:
         columns[9].button(
-            "Use for all", key=f"role-{role.name}-everywhere", type="tertiary",
+            "Use for all",
+            key=f"role-{role.name}-everywhere",
+            type="tertiary",
             help=f"Use the model and sampling settings of {literal(role.title)} for all roles",
             on_click=lambda: fields.save(lambda plan: plan.with_same_model(plan.role_model(role.name))),
-        )  # fmt: skip
+        )
 
 
 def _note(workspace: Workspace, role_model: RoleModel, entries: Sequence[models.ConnectionEntry]) -> str:
@@ -277,9 +292,13 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
         applied = all(plan.role_model(role.name).spec == changed.role_model(role.name).spec for role in roles)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
-                "Use these models", key="use-recommendations", disabled=applied, on_click=save, args=(apply,),
+                "Use these models",
+                key="use-recommendations",
+                disabled=applied,
+                on_click=save,
+                args=(apply,),
                 help="Changes the models; the sampling settings stay",
-            )  # fmt: skip
+            )
             line("These models are in use." if applied else "Based on the gold labels of your own texts.", "q xs")
 
 

@@ -120,9 +120,12 @@ def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | Non
     stored = personas.sources(session)
     with panel("Sources", "statements of your stakeholders", key="persona-sources"):
         uploads = st.file_uploader(
-            "Documents", type=["txt", "md", "pdf"], accept_multiple_files=True, label_visibility="collapsed",
+            "Documents",
+            type=["txt", "md", "pdf"],
+            accept_multiple_files=True,
+            label_visibility="collapsed",
             key=state.data.uploader("persona-sources-files"),
-        )  # fmt: skip
+        )
         if uploads:
             with error_boxes():
                 personas.add_sources(session, [(upload.name, upload.getvalue()) for upload in uploads])
@@ -152,9 +155,12 @@ def _generation(session: ProjectSession) -> None:
     per_group = right.number_input("Personas per group", 1, 12, key=with_default(PER_GROUP, 3), help=help)
     specs = list(dict.fromkeys(role_model.spec for role_model in (*plan.models, planning.DEFAULT_ROLE_MODEL)))
     spec = st.selectbox(
-        "Model", specs, key="persona-maker", accept_new_options=True,
+        "Model",
+        specs,
+        key="persona-maker",
+        accept_new_options=True,
         help="connection/model. The built-in model copies sentences.",
-    )  # fmt: skip
+    )
     if codebook is None:
         notice("info", "No codebook yet", "Personas are generated for a codebook. Save one first.")
     elif st.button("Generate personas", type="primary", icon=":material/groups:", width="stretch"):
@@ -211,10 +217,13 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
             line(group.characteristics, "q xs")
             for persona in group.personas:
                 st.button(
-                    literal(persona.name), key=f"persona-select-{persona.name}", width="stretch",
+                    literal(persona.name),
+                    key=f"persona-select-{persona.name}",
+                    width="stretch",
                     type="secondary" if persona.name == edited else "tertiary",
-                    on_click=PersonasState.persona.set, args=(persona.name,),
-                )  # fmt: skip
+                    on_click=PersonasState.persona.set,
+                    args=(persona.name,),
+                )
                 line(persona.dimension or "No evaluation dimension yet", "q xs")
 
     def add_group() -> None:
@@ -235,9 +244,12 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
         with head, icon_popover("delete", "Delete the persona", key):
             line("Existing runs keep the persona.")
             st.button(
-                "Delete persona", key="persona-delete", type="primary",
-                on_click=_edit, args=(session, lambda draft: personas.change_persona(draft, name)),
-            )  # fmt: skip
+                "Delete persona",
+                key="persona-delete",
+                type="primary",
+                on_click=_edit,
+                args=(session, lambda draft: personas.change_persona(draft, name)),
+            )
         for part, title, help in FIELDS:
             stored = getattr(member.persona, part)
             options = bound(f"persona-{part}-of-{name}", stored, partial(_change, session, name, part))

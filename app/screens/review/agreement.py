@@ -176,8 +176,11 @@ def _choice(session: ProjectSession, run: RunRow, disagreement: Disagreement, ac
         for value in dict.fromkeys(disagreement.values.values()):
             who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)
             st.button(
-                literal(f"{codebook.value_name(value)} ({who})"), key=f"{key}-{value}",
-                type="primary" if value == disagreement.decided else "secondary", on_click=decide, args=(value,),
-            )  # fmt: skip
+                literal(f"{codebook.value_name(value)} ({who})"),
+                key=f"{key}-{value}",
+                type="primary" if value == disagreement.decided else "secondary",
+                on_click=decide,
+                args=(value,),
+            )
         if disagreement.decided is not None:
             st.button("Reopen", key=f"{key}-open", type="tertiary", on_click=decide, args=(None,))

@@ -137,13 +137,24 @@ def _controls_below(session: ProjectSession, run: RunRow, actor: str, page: queu
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
         range_line = st.container(width="stretch")
         st.selectbox(
-            "Order", list(queue.SORTS), format_func=lambda sort: queue.SORTS[sort], label_visibility="collapsed",
-            key=SORT, width=140, on_change=first_page,
-        )  # fmt: skip
+            "Order",
+            list(queue.SORTS),
+            format_func=lambda sort: queue.SORTS[sort],
+            label_visibility="collapsed",
+            key=SORT,
+            width=140,
+            on_change=first_page,
+        )
         size = st.selectbox(
-            "Rows per page", queue.PAGE_SIZES, index=1, format_func=lambda size: f"{size} per page",
-            label_visibility="collapsed", key=SIZE, width=120, on_change=first_page,
-        )  # fmt: skip
+            "Rows per page",
+            queue.PAGE_SIZES,
+            index=1,
+            format_func=lambda size: f"{size} per page",
+            label_visibility="collapsed",
+            key=SIZE,
+            width=120,
+            on_change=first_page,
+        )
         pagination(page.pages, key=PAGE, width=min(86 + 34 * page.pages, 330))
     first = (page.number - 1) * size + 1
     with range_line:
@@ -183,9 +194,13 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
     if codebook.kind == "rating":
         values = codebook.scale_of(label).points
     value = st.selectbox(
-        "Value", values, format_func=codebook.value_name, label_visibility="collapsed",
-        width=110, key="review-bulk-value",
-    )  # fmt: skip
+        "Value",
+        values,
+        format_func=codebook.value_name,
+        label_visibility="collapsed",
+        width=110,
+        key="review-bulk-value",
+    )
     return label, value
 
 
@@ -374,33 +389,50 @@ def _cell_options(js: Any) -> dict[str, Any]:
     """Return how cells of all columns are drawn, edited and selected."""
     return {
         "defaultColDef": {
-            "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
-            "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
+            "sortable": False,
+            "filter": False,
+            "suppressMovable": True,
+            "resizable": True,
+            "suppressHeaderMenuButton": True,
+            "suppressHeaderFilterButton": True,
             "suppressKeyboardEvent": js("moot.callback('handleKey')"),
         },
         "columnTypes": {
             "moot": {
-                "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')"),
-                "cellRenderer": "box", "editable": False, "resizable": False,
-                "cellClassRules": {"gold": js("moot.callback('isMarked', 'g')"),
-                                   "disputed": js("moot.callback('isMarked', 'd')"),
-                                   "edited": js("moot.callback('isMarked', 'e')")},
+                "valueGetter": js("moot.callback('getValue')"),
+                "valueSetter": js("moot.callback('setValue')"),
+                "cellRenderer": "box",
+                "editable": False,
+                "resizable": False,
+                "cellClassRules": {
+                    "gold": js("moot.callback('isMarked', 'g')"),
+                    "disputed": js("moot.callback('isMarked', 'd')"),
+                    "edited": js("moot.callback('isMarked', 'e')"),
+                },
             }
         },
         "components": {
-            "box": js("moot.renderer('drawDecision')"), "squares": js("moot.renderer('drawSquares')"),
-            "badge": js("moot.renderer('drawBadge')"), "head": js("moot.renderer('drawHeader')"),
+            "box": js("moot.renderer('drawDecision')"),
+            "squares": js("moot.renderer('drawSquares')"),
+            "badge": js("moot.renderer('drawBadge')"),
+            "head": js("moot.renderer('drawHeader')"),
         },
         "rowSelection": {
-            "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
+            "mode": "multiRow",
+            "checkboxes": True,
+            "headerCheckbox": True,
+            "enableClickSelection": False,
         },
         "selectionColumnDef": {"width": 32, "suppressHeaderMenuButton": True, "resizable": False, "pinned": "left"},
-    }  # fmt: skip
+    }
 
 
 _SQUARES: dict[str, Any] = {
-    "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
-}  # fmt: skip
+    "cellRenderer": "squares",
+    "cellClass": "centre line",
+    "headerClass": "centre line",
+    "resizable": False,
+}
 """Options of a column with a square for each label."""
 
 

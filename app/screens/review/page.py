@@ -137,17 +137,24 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
     """Draw the filters and return them with the container for the counters."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-filters"):
         search = st.text_input(
-            "Search", placeholder="Search in text", icon=":material/search:", label_visibility="collapsed", key=SEARCH,
-            width=190, on_change=grid.first_page,
-        )  # fmt: skip
+            "Search",
+            placeholder="Search in text",
+            icon=":material/search:",
+            label_visibility="collapsed",
+            key=SEARCH,
+            width=190,
+            on_change=grid.first_page,
+        )
         label = _choice("All labels", codebook.label_names, LABEL, 136)
         reason = _choice("Any reason", queue.REASON_NAMES, REASON, 156)
         status = _choice("Any status", {status: status for status in actions.STATUSES}, STATUS, 126)
         length = _choice("Any length", {name: name for name in queue.LENGTHS}, LENGTH, 136)
         by_others = st.checkbox(
-            "Reviewed by others", key=OTHERS, help="Only documents that another reviewer has submitted.",
+            "Reviewed by others",
+            key=OTHERS,
+            help="Only documents that another reviewer has submitted.",
             on_change=grid.first_page,
-        )  # fmt: skip
+        )
         counters = st.container(width="stretch")
     queue_filter = queue.QueueFilter(search or "", label, reason, status, length, by_others)
     return queue_filter, counters
@@ -155,9 +162,16 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
 
 def _choice(nothing: str, words: Mapping[Any, Any], key: str, width: int) -> Any:
     return st.selectbox(
-        nothing, list(words), index=None, placeholder=nothing, format_func=lambda id: words.get(id, id),
-        label_visibility="collapsed", key=key, width=width, on_change=grid.first_page,
-    )  # fmt: skip
+        nothing,
+        list(words),
+        index=None,
+        placeholder=nothing,
+        format_func=lambda id: words.get(id, id),
+        label_visibility="collapsed",
+        key=key,
+        width=width,
+        on_change=grid.first_page,
+    )
 
 
 def _show_all() -> None:
@@ -181,21 +195,28 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
 
     with st.popover("Settings", icon=":material/tune:", key="review-settings"):
         st.text_input(
-            "Reviewing as", key=with_default(ReviewState.reviewer.key, preferences.load().reviewer),
-            placeholder=actions.default_reviewer(), on_change=state.review.keep_reviewer, persist_state="session",
+            "Reviewing as",
+            key=with_default(ReviewState.reviewer.key, preferences.load().reviewer),
+            placeholder=actions.default_reviewer(),
+            on_change=state.review.keep_reviewer,
+            persist_state="session",
             help="Each reviewer has a separate queue and separate decisions. A second reviewer enters another name.",
-        )  # fmt: skip
+        )
         settings = queue.review_settings(session)
         st.slider(
-            "Uniform random draws, %", round(MIN_EVEN * 100), 100, step=5,
+            "Uniform random draws, %",
+            round(MIN_EVEN * 100),
+            100,
+            step=5,
             help="The queue draws documents at random. In this part of the draws every document has the same chance. "
             "The others favour documents with a review reason and rare labels. Estimates take both into account.",
             **bound(EVEN, round(settings.even * 100), lambda percent: change(even=percent / 100)),
-        )  # fmt: skip
+        )
         st.toggle(
-            "Blind review", help="Hides the verdict until you have decided.",
+            "Blind review",
+            help="Hides the verdict until you have decided.",
             **bound(BLIND, settings.blind, lambda blind: change(blind=blind)),
-        )  # fmt: skip
+        )
         _blind_report(session, run)
 
 

@@ -49,14 +49,30 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
             with st.container(width="stretch"):
                 _status(session, run)
         if count := len(agreement.agreement_report(session, run).open):
-            st.button(f"Resolve {format_count(count, 'disagreement')}", type="tertiary", icon=":material/balance:",
-                      key="review-resolve", on_click=ReviewState.view.set, args=("Agreement",),
-                      help="Decide the labels on which reviewers disagree.")  # fmt: skip
-        if st.button("Plan", type="tertiary", icon=":material/flag:", key="review-plan-open",
-                     help="State what you want to claim, and see how many reviews it takes."):  # fmt: skip
+            st.button(
+                f"Resolve {format_count(count, 'disagreement')}",
+                type="tertiary",
+                icon=":material/balance:",
+                key="review-resolve",
+                on_click=ReviewState.view.set,
+                args=("Agreement",),
+                help="Decide the labels on which reviewers disagree.",
+            )
+        if st.button(
+            "Plan",
+            type="tertiary",
+            icon=":material/flag:",
+            key="review-plan-open",
+            help="State what you want to claim, and see how many reviews it takes.",
+        ):
             _plan_dialog(session, run, actor)
-        if st.button("Accuracy and classifier", type="tertiary", icon=":material/monitoring:", key="review-proof-open",
-                     help="Accuracy of each label, and whether more review improves the classifier"):  # fmt: skip
+        if st.button(
+            "Accuracy and classifier",
+            type="tertiary",
+            icon=":material/monitoring:",
+            key="review-proof-open",
+            help="Accuracy of each label, and whether more review improves the classifier",
+        ):
             _accuracy_dialog(session, run)
     if not has_status:
         _status(session, run)
@@ -101,14 +117,20 @@ def _offer(
         words = example_sentence(example, effect, codebook, more=len(suggestions) - 1, elsewhere=elsewhere)
     st.html(f'<div class="moot-example">{words}</div>', width="stretch")
     st.button(
-        "Choose words" if effect is None else "Change words", type="secondary" if effect is None else "tertiary",
-        on_click=ReviewState.edited_example.set, args=(example,), key="review-teach-change",
-    )  # fmt: skip
+        "Choose words" if effect is None else "Change words",
+        type="secondary" if effect is None else "tertiary",
+        on_click=ReviewState.edited_example.set,
+        args=(example,),
+        key="review-teach-change",
+    )
     if effect is not None:
         st.button(
-            f"Add as {PART_NAMES[example.part]}", icon=":material/add:", on_click=_keep,
-            args=(session, run, example, actor), key="review-teach-add",
-        )  # fmt: skip
+            f"Add as {PART_NAMES[example.part]}",
+            icon=":material/add:",
+            on_click=_keep,
+            args=(session, run, example, actor),
+            key="review-teach-add",
+        )
 
 
 def _suggestions(
@@ -192,18 +214,32 @@ def imported_classifier(session: ProjectSession) -> None:
 
 def _classifier_buttons(session: ProjectSession) -> None:
     with st.container(horizontal=True, gap="small"):
-        if st.button("Annotate all documents", icon=":material/play_arrow:", key="classifier-annotate",
-                     help="Starts a free local run. Compare it on Evaluate."):  # fmt: skip
+        if st.button(
+            "Annotate all documents",
+            icon=":material/play_arrow:",
+            key="classifier-annotate",
+            help="Starts a free local run. Compare it on Evaluate.",
+        ):
             state.run_id = classifier.annotate(session).run_id
             open_page("run")
         download(
-            "Classifier file", lambda: classifier.body(session), f"{session.name}-classifier{classifier.SUFFIX}",
-            type="tertiary", key="classifier-file", help="A skops file: contains no code and no pickle",
-        )  # fmt: skip
+            "Classifier file",
+            lambda: classifier.body(session),
+            f"{session.name}-classifier{classifier.SUFFIX}",
+            type="tertiary",
+            key="classifier-file",
+            help="A skops file: contains no code and no pickle",
+        )
         download(
-            "Model card", lambda: classifier.card(session), f"{session.name}-classifier.md", "text/markdown",
-            type="tertiary", icon="description", key="classifier-card", help="Training data and performance",
-        )  # fmt: skip
+            "Model card",
+            lambda: classifier.card(session),
+            f"{session.name}-classifier.md",
+            "text/markdown",
+            type="tertiary",
+            icon="description",
+            key="classifier-card",
+            help="Training data and performance",
+        )
 
 
 _PART_WORDS: Mapping[Part, str] = {
@@ -368,9 +404,11 @@ def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
         return format_number(low + value * (high - low), 2) if kind == "rating" else format_percent(value, 1)
 
     bar = bar_html(  # from 0 to 1; along the scale for ratings
-        interval_html(label.sampled.interval, "wide"), interval_html(label.powered.interval),
-        mark_html(label.powered.value), mark_html(label.naive, "naive"),
-    )  # fmt: skip
+        interval_html(label.sampled.interval, "wide"),
+        interval_html(label.powered.interval),
+        mark_html(label.powered.value),
+        mark_html(label.naive, "naive"),
+    )
     return (
         f"<tr><td>{swatch_html(label.colour)}{escape(label.name)}</td><td>{text(label.naive)}</td>"
         f"<td>{_estimate_html(label.sampled, text)}</td><td><b>{_estimate_html(label.powered, text)}</b></td>"
@@ -391,8 +429,12 @@ def _estimate_html(estimate: Estimate, text: Callable[[float], str]) -> str:
 # -- plan of the review
 
 DEFAULTS: dict[Claim, tuple[int, int]] = {
-    "share": (5, 10), "correct": (3, 10), "f1": (10, 10), "better": (2, 0), "error": (10, 3),
-}  # fmt: skip
+    "share": (5, 10),
+    "correct": (3, 10),
+    "f1": (10, 10),
+    "better": (2, 0),
+    "error": (10, 3),
+}
 """Precision (or bound) and expected error of each claim in percent."""
 
 
@@ -456,9 +498,10 @@ def _claim_fields(session: ProjectSession, run: RunRow) -> ReviewPlan:
     """Draw the fields of a plan in two columns, and return the plan without its number of reviews."""
     codebook = run.settings.codebook
     other_runs = [
-        row for row in run_data.ranked_runs(session)
+        row
+        for row in run_data.ranked_runs(session)
         if row.run_id != run.run_id and row.verdicts and compare.are_comparable(codebook, row.settings.codebook)
-    ]  # fmt: skip
+    ]
     impossible = {"share", "f1"} if codebook.kind == "rating" else set()
     claims = [name for name in CLAIMS if name not in impossible and (name != "better" or other_runs)]
     left, right = st.columns(2)
@@ -480,11 +523,18 @@ def _claim_fields(session: ProjectSession, run: RunRow) -> ReviewPlan:
     }
     title = titles.get(claim, "Margin of error, points")
     points = left.number_input(title, 1, 40, points, key=f"plan-points-{claim}")
-    expected = 0 if claim == "better" else right.number_input(
-        f"Expected share of wrong {values}, %" if claim != "error" else "Expected share of wrong verdicts, %",
-        0, 45, expected, key=f"plan-expected-{claim}",
-        help="Your guess. It affects the planned number of reviews, not the validity of the result.",
-    )  # fmt: skip
+    expected = (
+        0
+        if claim == "better"
+        else right.number_input(
+            f"Expected share of wrong {values}, %" if claim != "error" else "Expected share of wrong verdicts, %",
+            0,
+            45,
+            expected,
+            key=f"plan-expected-{claim}",
+            help="Your guess. It affects the planned number of reviews, not the validity of the result.",
+        )
+    )
     return ReviewPlan(claim, label, points / 100, expected / 100, other=other)
 
 

@@ -76,9 +76,13 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
     layout.write_url(run=shown)
     options = [RunState.NEW, *by_id] if shown == RunState.NEW else list(by_id)
     st.selectbox(
-        "Run", options, format_func=title, label_visibility="collapsed", width=250,
+        "Run",
+        options,
+        format_func=title,
+        label_visibility="collapsed",
+        width=250,
         **bound("run-picker", shown, select),
-    )  # fmt: skip
+    )
 
 
 # -- one run
@@ -105,8 +109,14 @@ def _draw_run(session: ProjectSession, run_id: str, run_picker: Callable[[], Non
         overview.stop_code not in ("", "user") or (overview.state == "failed" and overview.error is not None)
     )
     word, tone = _badge(overview)
-    with layout.header(session.run_name(run_id), _subtitle(overview, source_name(session)), badge=word, tone=tone,
-                dot=overview.state == "running", key="run-header"):  # fmt: skip
+    with layout.header(
+        session.run_name(run_id),
+        _subtitle(overview, source_name(session)),
+        badge=word,
+        tone=tone,
+        dot=overview.state == "running",
+        key="run-header",
+    ):
         run_picker()
         _buttons(session, overview, act, explained=explained)
         st.button("New run", icon=":material/add:", key="new-run", on_click=state.run.show_setup, args=(True,))
@@ -176,13 +186,21 @@ def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explai
 
     if status == "running":
         button(
-            "Pause", "pause", control.pause, icon=":material/pause:", disabled=overview.pending_state is not None,
+            "Pause",
+            "pause",
+            control.pause,
+            icon=":material/pause:",
+            disabled=overview.pending_state is not None,
             help="Finish the calls in flight, then pause",
-        )  # fmt: skip
+        )
         button(
-            "Stop", "stop", control.stop, icon=":material/stop:", disabled=overview.pending_state == "stopped",
+            "Stop",
+            "stop",
+            control.stop,
+            icon=":material/stop:",
+            disabled=overview.pending_state == "stopped",
             help="Cancel the calls in flight; all replies so far are kept",
-        )  # fmt: skip
+        )
     elif status == "queued":
         button("Remove from queue", "unqueue", control.stop)
     elif not explained and overview.unfinished and status in ("paused", "stopped", "failed"):
@@ -197,21 +215,30 @@ def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explai
         state.run.show_setup(True)
 
     st.button(
-        "Run again", icon=":material/redo:", key="again", on_click=set_up_rerun,
+        "Run again",
+        icon=":material/redo:",
+        key="again",
+        on_click=set_up_rerun,
         help="Set up another run with these settings. Replies to unchanged requests are reused: if you change only "
         "the judge, only the judge is paid",
-    )  # fmt: skip
+    )
     if run.failed:
         button(
-            f"Retry {run.failed:,} failed", "retry-failed", control.resume, icon=":material/replay:",
+            f"Retry {run.failed:,} failed",
+            "retry-failed",
+            control.resume,
+            icon=":material/replay:",
             kwargs={"retry_failed": True},
-        )  # fmt: skip
+        )
     if run.unresolved:
         button(
-            f"Retry {run.unresolved:,} unresolved", "retry-unresolved", control.resume, icon=":material/replay:",
+            f"Retry {run.unresolved:,} unresolved",
+            "retry-unresolved",
+            control.resume,
+            icon=":material/replay:",
             kwargs={"retry_unresolved": True},
             help="Ask again for decisions that could not be read; the others are kept",
-        )  # fmt: skip
+        )
 
 
 def _stop_notice(overview: RunOverview, act: Act) -> None:
@@ -261,13 +288,21 @@ def _budget(run: RunRow, act: Act) -> None:
     offer = control.suggest_budget(run)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         other = st.number_input(
-            "New budget in dollars", min_value=0.01, value=offer, format="%.2f", width=150,
-            label_visibility="collapsed", key=f"box-ceiling-{run.run_id}-{run.budget_usd}",
-        )  # fmt: skip
+            "New budget in dollars",
+            min_value=0.01,
+            value=offer,
+            format="%.2f",
+            width=150,
+            label_visibility="collapsed",
+            key=f"box-ceiling-{run.run_id}-{run.budget_usd}",
+        )
         st.button(
-            f"Raise to {format_money(other)}", type="primary", key="box-raise", on_click=act,
+            f"Raise to {format_money(other)}",
+            type="primary",
+            key="box-raise",
+            on_click=act,
             args=(control.raise_budget, other),
-        )  # fmt: skip
+        )
         st.button("End run", key="box-stop", on_click=act, args=(control.stop,))
 
 
@@ -285,18 +320,25 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
         if active != run_id:
             st.html('<div class="moot-line q">Active:</div>', width="content")
             st.button(
-                literal(f"Watch {session.run_name(active)}"), icon=":material/visibility:", key="watch",
-                on_click=SessionState.run_id.set, args=(active,),
-            )  # fmt: skip
+                literal(f"Watch {session.run_name(active)}"),
+                icon=":material/visibility:",
+                key="watch",
+                on_click=SessionState.run_id.set,
+                args=(active,),
+            )
         if queued:
             st.html('<div class="moot-line q">Queue:</div>', width="content")
         for row in queued:
             iteration = row.settings.iteration + 1
             st.button(
                 literal(f"{row.title}, iteration {iteration}" if iteration > 1 else row.title),
-                icon=":material/close:", icon_position="right", key=f"unqueue-{row.run_id}",
-                help="Remove this run from the queue", on_click=session.stop, args=(row.run_id,),
-            )  # fmt: skip
+                icon=":material/close:",
+                icon_position="right",
+                key=f"unqueue-{row.run_id}",
+                help="Remove this run from the queue",
+                on_click=session.stop,
+                args=(row.run_id,),
+            )
         if on_hold:
             names = ", ".join(row.title for row in on_hold)
             st.html(f'<div class="moot-line q">On hold: {escape(names)}</div>', width="content")

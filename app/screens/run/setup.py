@@ -45,12 +45,18 @@ def draw(session: ProjectSession, *, first: bool) -> None:
     """Draw the setup of a run. ``first`` is True if the project has no runs."""
     version = codebooks.codebook_status(session).saved
     if not count_documents(session):
-        empty("No documents yet", "A run needs documents: import a file with one text per row.",
-              {"Open Data": "data"}, sign="lines", key="no-documents")  # fmt: skip
+        empty(
+            "No documents yet",
+            "A run needs documents: import a file with one text per row.",
+            {"Open Data": "data"},
+            sign="lines",
+            key="no-documents",
+        )
         return
     if version is None or not version.codebook.labels:
-        empty("No labels yet", "Add at least one label to the codebook.",
-              {"Open Codebook": "codebook"}, key="no-labels")  # fmt: skip
+        empty(
+            "No labels yet", "Add at least one label to the codebook.", {"Open Codebook": "codebook"}, key="no-labels"
+        )
         return
     plan = planning.load_plan(session)
 
@@ -131,10 +137,14 @@ def _start_buttons(
     if any(probe.stops for probe in state.run.probes):
         page_link("models", "No cost incurred. Fix it on the Models page.")
     st.button(
-        "Add to comparison", icon=":material/playlist_add:", key="compare-add", type="tertiary",
-        on_click=error_notices()(planned_comparison.add), args=(session, plan),
+        "Add to comparison",
+        icon=":material/playlist_add:",
+        key="compare-add",
+        type="tertiary",
+        on_click=error_notices()(planned_comparison.add),
+        args=(session, plan),
         help="Start several protocols or models on the same documents with one click",
-    )  # fmt: skip
+    )
 
 
 def _size_buttons(
@@ -286,12 +296,15 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     """
     field = partial(_field, plan, save)
     st.selectbox(
-        "Protocol", list(protocols.PROTOCOLS), format_func=lambda name: protocols.find(name).title,
+        "Protocol",
+        list(protocols.PROTOCOLS),
+        format_func=lambda name: protocols.find(name).title,
         **bound(
-            "run-protocol", plan.protocol,
+            "run-protocol",
+            plan.protocol,
             lambda name: save(lambda plan: replace(plan, protocol=name, params={})),
         ),
-    )  # fmt: skip
+    )
     spec = protocols.find(plan.protocol, plan.params)
     params = spec.parse_params(plan.for_protocol().params)
     summary = spec.summary
@@ -303,28 +316,45 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     _parameters(plan, spec, params, codebook, save)
     left, right = st.columns(2, wrap=False)
     left.number_input(
-        "Pilot", value=None, step=10, **field("limit", least=1, most=max(documents, 1)),
-        placeholder=str(planning.PILOT), help="Number of documents for a first small run.",
-    )  # fmt: skip
+        "Pilot",
+        value=None,
+        step=10,
+        **field("limit", least=1, most=max(documents, 1)),
+        placeholder=str(planning.PILOT),
+        help="Number of documents for a first small run.",
+    )
     right.number_input(
-        "Iterations", value=None, step=1, **field("iterations", empty=1, least=1, most=1000),
+        "Iterations",
+        value=None,
+        step=1,
+        **field("iterations", empty=1, least=1, most=1000),
         help="Repeat the run to measure how stable the verdicts are.",
-    )  # fmt: skip
+    )
     left.number_input(
-        "Calls at once", value=None, step=1, **field("concurrency", empty=8, least=1, most=4096),
+        "Calls at once",
+        value=None,
+        step=1,
+        **field("concurrency", empty=8, least=1, most=4096),
         help="Maximum number of calls in flight. About twice as many debates are open.",
-    )  # fmt: skip
+    )
     right.number_input(
-        "Budget per run ($)", value=None, step=0.5, **field("budget_usd", least=0.01), placeholder="none",
+        "Budget per run ($)",
+        value=None,
+        step=0.5,
+        **field("budget_usd", least=0.01),
+        placeholder="none",
         format="%.2f" if plan.budget_usd is None or plan.budget_usd == round(plan.budget_usd, 2) else "%g",
         help="The run pauses before it would exceed the budget. You can then raise it.",
-    )  # fmt: skip
+    )
     if prepasses:
         _ambiguous(plan, prepasses, save)
     left.number_input(
-        "Seed", value=None, step=1, **field("seed", empty=0, least=0),
+        "Seed",
+        value=None,
+        step=1,
+        **field("seed", empty=0, least=0),
         help="Seed of all random choices of the protocol.",
-    )  # fmt: skip
+    )
     _engine(plan, save)
     _error_handling(plan, save)
 
@@ -354,28 +384,35 @@ def _ambiguous(plan: Plan, prepasses: Mapping[str, str], save: Save) -> None:
     """Draw the choice between all documents and those that were ambiguous in a prepass run; names are by run id."""
     left, right = st.columns(2, wrap=False)
     left.selectbox(
-        "Documents", ["", *prepasses], format_func=lambda run: f"Ambiguous in {prepasses[run]}" if run else "All",
+        "Documents",
+        ["", *prepasses],
+        format_func=lambda run: f"Ambiguous in {prepasses[run]}" if run else "All",
         help="All documents, or only those with inconsistent answers of one model in a prepass run.",
         **_field(plan, save, "ambiguous"),
-    )  # fmt: skip
+    )
     right.number_input(
-        "Ambiguity threshold", step=0.1, disabled=not plan.ambiguous,
+        "Ambiguity threshold",
+        step=0.1,
+        disabled=not plan.ambiguous,
         help="A document is ambiguous if the shares of its two most common answers differ by at most this much.",
         **_field(plan, save, "theta", least=0.0, most=1.0),
-    )  # fmt: skip
+    )
 
 
 def _engine(plan: Plan, save: Save) -> None:
     """Draw the choice of the engine, and the folder for request files."""
     st.selectbox(
-        "Engine", list(ENGINES), format_func=ENGINES.__getitem__,
+        "Engine",
+        list(ENGINES),
+        format_func=ENGINES.__getitem__,
         help="Batch sends each stage of all debates through the provider's Batch API, at OpenAI for half the list "
         "price. You can close the studio meanwhile.",
         **bound(
-            "run-engine", plan.engine.name,
+            "run-engine",
+            plan.engine.name,
             lambda name: save(lambda plan: replace(plan, engine=EngineSettings(name=name))),
         ),
-    )  # fmt: skip
+    )
     if plan.engine.name == "batch":
 
         def set_folder(folder: str) -> None:
@@ -383,10 +420,11 @@ def _engine(plan: Plan, save: Save) -> None:
             save(lambda plan: replace(plan, engine=plan.engine.model_copy(update=update)))
 
         st.text_input(
-            "Folder for request files", placeholder="none: the provider's Batch API",
+            "Folder for request files",
+            placeholder="none: the provider's Batch API",
             help="Write requests there as JSONL. Answer each file, for example with vllm run-batch, then resume.",
             **bound("run-batch-dir", plan.engine.batch_dir, set_folder),
-        )  # fmt: skip
+        )
 
 
 def _error_handling(plan: Plan, save: Save) -> None:
@@ -404,21 +442,36 @@ def _error_handling(plan: Plan, save: Save) -> None:
         return bound(f"handling-{name}", getattr(plan.handling, name), keep)
 
     st.selectbox(
-        "Documents that are too long", list(ON_LONG), format_func=ON_LONG.__getitem__,
+        "Documents that are too long",
+        list(ON_LONG),
+        format_func=ON_LONG.__getitem__,
         help="For documents that exceed a model's context. A truncated document keeps its beginning, and its verdict "
-        "is marked.", **field("on_long"),
-    )  # fmt: skip
+        "is marked.",
+        **field("on_long"),
+    )
     left, right = st.columns(2, wrap=False)
     left.number_input(
-        "Timeout (s)", min_value=1.0, max_value=86_400.0, value=None, step=30.0, format="%.0f", placeholder="180",
+        "Timeout (s)",
+        min_value=1.0,
+        max_value=86_400.0,
+        value=None,
+        step=30.0,
+        format="%.0f",
+        placeholder="180",
         **field("silence"),
         help="Maximum seconds without data from the server, before and during a reply. Large models may need more.",
-    )  # fmt: skip
+    )
     right.number_input(
-        "Deadline (s)", min_value=1.0, max_value=86_400.0, value=None, step=60.0, format="%.0f", placeholder="780",
+        "Deadline (s)",
+        min_value=1.0,
+        max_value=86_400.0,
+        value=None,
+        step=60.0,
+        format="%.0f",
+        placeholder="780",
         **field("deadline"),
         help="Maximum seconds for a whole reply. The default grows with the timeout and the output limit of the role.",
-    )  # fmt: skip
+    )
 
 
 # -- parameters of the protocol
@@ -442,14 +495,16 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
     with st.container(key="protocol-params", gap="small"):
         if spec.presets:
             st.selectbox(
-                "Preset", ["", *spec.presets],
+                "Preset",
+                ["", *spec.presets],
                 format_func=lambda name: spec.presets[name].title if name else "Custom",
                 help="Rounds, repetitions and temperatures as published. A role's own temperature takes precedence.",
                 **bound(
-                    f"param-{spec.name}-{PRESET}", plan.params.get(PRESET, ""),
+                    f"param-{spec.name}-{PRESET}",
+                    plan.params.get(PRESET, ""),
                     lambda name: save_params(lambda _: {PRESET: name} if name else {}),
                 ),
-            )  # fmt: skip
+            )
         shown = [param for param in spec.params if not param.hidden and param.has_effect(params, codebook.kind)]
         for start in range(0, len(shown), 2):
             for column, param in zip(st.columns(2, wrap=False), shown[start : start + 2], strict=False):
@@ -477,10 +532,13 @@ def _parameter(
     else:
         number = type(param.default)
         column.number_input(
-            param.title, value=None, step=number(1) if number is int else 0.05,
+            param.title,
+            value=None,
+            step=number(1) if number is int else 0.05,
             min_value=None if param.minimum is None else number(param.minimum),
-            max_value=None if param.maximum is None else number(param.maximum), **options,
-        )  # fmt: skip
+            max_value=None if param.maximum is None else number(param.maximum),
+            **options,
+        )
 
 
 def _protocol_file(plan: Plan, save: Save) -> None:
@@ -515,10 +573,14 @@ def _estimate_table(estimate: cost_estimate.CostEstimate, budget_usd: float | No
     rows = [
         row(
             f'<span class="who">{tile_html(role.role, role.title, small=True)}{escape(role.title)}</span>',
-            role.role_model.spec, role.calls, role.prompt_tokens, role.completion_tokens, role.cost_usd,
+            role.role_model.spec,
+            role.calls,
+            role.prompt_tokens,
+            role.completion_tokens,
+            role.cost_usd,
         )
         for role in estimate.roles
-    ]  # fmt: skip
+    ]
     if len(rows) > 1:
         prompt = sum(role.prompt_tokens for role in estimate.roles)
         completion = sum(role.completion_tokens for role in estimate.roles)

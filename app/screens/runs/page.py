@@ -69,16 +69,23 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
     with layout.panel("All runs", "highlighted: differs from most runs", key="runs-panel") as head:
         with head:
             words = st.text_input(
-                "Filter", placeholder="Filter by name, tag or setting", label_visibility="collapsed",
-                key="runs_filter", width=240,
-            )  # fmt: skip
+                "Filter",
+                placeholder="Filter by name, tag or setting",
+                label_visibility="collapsed",
+                key="runs_filter",
+                width=240,
+            )
             extents = {"differences": "Only differences", "all": "All settings"}
             extent = segments("Settings", extents, default="differences", key="runs_extent")
             with st.popover("Columns", icon=":material/view_column:"):
                 figures = st.pills(
-                    "Figures", list(table.FIGURES), selection_mode="multi", default=usual,
-                    format_func=lambda figure: table.FIGURES[figure][0], key="runs_figures",
-                )  # fmt: skip
+                    "Figures",
+                    list(table.FIGURES),
+                    selection_mode="multi",
+                    default=usual,
+                    format_func=lambda figure: table.FIGURES[figure][0],
+                    key="runs_figures",
+                )
                 show = f"Show archived runs ({archived})"
                 with_archived = bool(archived) and st.toggle(show, key="runs_show_archived")
         shown = [row for row in rows if with_archived or row.run.details.status != "archived"]
@@ -146,23 +153,33 @@ def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> Non
             st.html(f'<div class="moot-line"><b>{len(runs)} selected</b></div>', width="content")
             comparable = _comparable(runs)
             st.button(
-                "Compare", type="primary", disabled=not 2 <= len(runs) <= compare.MAX_COMPARED or not comparable,
-                on_click=_compare, args=(runs,), key="runs-compare",
+                "Compare",
+                type="primary",
+                disabled=not 2 <= len(runs) <= compare.MAX_COMPARED or not comparable,
+                on_click=_compare,
+                args=(runs,),
+                key="runs-compare",
                 help=f"Two to {compare.MAX_COMPARED} runs with the same labels, against the pinned or the first "
                 "selected one",
-            )  # fmt: skip
+            )
             st.button("Open in Evaluate", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "evaluate"))
             st.button("Open in Review", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "review"))
             st.button(
-                "Open in Lab", disabled=len(runs) != 1, on_click=_open_in_lab, args=(session, runs[0]),
+                "Open in Lab",
+                disabled=len(runs) != 1,
+                on_click=_open_in_lab,
+                args=(session, runs[0]),
                 help="Test changes with the models, parameters and prompts of this run",
-            )  # fmt: skip
+            )
             archived = all(run.details.status == "archived" for run in runs)
             st.button(
-                "Restore" if archived else "Archive", type="tertiary", key="runs-archive",
-                on_click=_set_status, args=(session, runs, "" if archived else "archived"),
+                "Restore" if archived else "Archive",
+                type="tertiary",
+                key="runs-archive",
+                on_click=_set_status,
+                args=(session, runs, "" if archived else "archived"),
                 help=None if archived else "Archived runs are hidden on all other pages. Nothing is deleted.",
-            )  # fmt: skip
+            )
             st.button("Delete", type="tertiary", on_click=_set_status, args=(session, runs, "deleted"))
         _undo_bar(session)
 
@@ -263,14 +280,18 @@ def _one_run(session: ProjectSession, row: LeaderboardRow) -> None:
         parts = table.parts_that_differ(row.configuration)
         facts([*table.results(row).items(), *((heading, row.configuration[heading]) for heading in parts)])
         st.multiselect(
-            "Tags", sorted({tag for run in session.runs() for tag in run.details.tags}), accept_new_options=True,
+            "Tags",
+            sorted({tag for run in session.runs() for tag in run.details.tags}),
+            accept_new_options=True,
             placeholder="Add a tag",
             **bound(f"runs-tags-{run.run_id}", list(details.tags), lambda tags: change(tags=tuple(tags))),
-        )  # fmt: skip
+        )
         st.text_area(
-            "Note", max_chars=4000, height=80,
+            "Note",
+            max_chars=4000,
+            height=80,
             **bound(f"runs-note-{run.run_id}", details.note, lambda note: change(note=note)),
-        )  # fmt: skip
+        )
 
 
 main()

@@ -33,8 +33,10 @@ FIGURES = {
 def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures: Sequence[str]) -> dict[str, Any]:
     """Return the data of the component: columns, and for each run its texts and the numbers to sort by."""
     metric = rows[0].metric.name
-    most_common = {heading: Counter(row.configuration.get(heading, "") for row in rows).most_common(1)[0][0]
-             for heading in headings}  # fmt: skip
+    most_common = {
+        heading: Counter(row.configuration.get(heading, "") for row in rows).most_common(1)[0][0]
+        for heading in headings
+    }
     columns = [
         {"key": "main", "title": metric, "numeric": True},
         {"key": "interval", "title": "95% interval", "numeric": False, "interval": True},

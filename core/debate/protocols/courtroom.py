@@ -298,39 +298,65 @@ SPEC = ProtocolSpec(
     breakdown="1 or 2 for the hearing, then for each disputed label one each for prosecutor, defender, every precedent "
     "and every judge",
     kinds={
-        "multilabel": DecisionRule("each contested label", "the majority of the judges, or the last judge",
-                                "that label is unresolved"),
+        "multilabel": DecisionRule(
+            "each contested label", "the majority of the judges, or the last judge", "that label is unresolved"
+        ),
         "choice": replace(VOTE_RULES["choice"], vote="the majority of the judges, or the last judge"),
     },
     unsupported={"rating": "a trial decides between two answers, and a scale has more"},
     params=(
         Param("judges", "Judges", 3, "Number of judges.", minimum=1, maximum=5),
-        Param("bench", "Judges deliberate", SEQUENCE, "In sequence each judge sees the rulings before and the last "
-              "decides; in parallel the majority counts.", {SEQUENCE: "In sequence", PARALLEL: "In parallel"}),
-        Param("shots", "Precedents per answer", 1, "Similar labelled documents for each answer.",
-              minimum=0, maximum=3),
-        Param("precedents_for", "Precedents for", ANSWERS, "Answers whose precedents a judge sees, with one "
-              "label per document.", {ANSWERS: "The two answers in dispute", LABELS: "Every label"},
-              kinds=("choice",), is_relevant=lambda params: params["shots"] > 0),
-        Param("sentences", "Sentences per argument", 1, "Length limit for prosecutor and defender.", minimum=1,
-              maximum=10),
-        Param("trials", "Trials", DISPUTED, "Labels of a multilabel codebook that have a trial.",
-              {DISPUTED: "Disputed labels", ALL: "Every label"}, kinds=("multilabel",)),
+        Param(
+            "bench",
+            "Judges deliberate",
+            SEQUENCE,
+            "In sequence each judge sees the rulings before and the last decides; in parallel the majority counts.",
+            {SEQUENCE: "In sequence", PARALLEL: "In parallel"},
+        ),
+        Param("shots", "Precedents per answer", 1, "Similar labelled documents for each answer.", minimum=0, maximum=3),
+        Param(
+            "precedents_for",
+            "Precedents for",
+            ANSWERS,
+            "Answers whose precedents a judge sees, with one label per document.",
+            {ANSWERS: "The two answers in dispute", LABELS: "Every label"},
+            kinds=("choice",),
+            is_relevant=lambda params: params["shots"] > 0,
+        ),
+        Param(
+            "sentences", "Sentences per argument", 1, "Length limit for prosecutor and defender.", minimum=1, maximum=10
+        ),
+        Param(
+            "trials",
+            "Trials",
+            DISPUTED,
+            "Labels of a multilabel codebook that have a trial.",
+            {DISPUTED: "Disputed labels", ALL: "Every label"},
+            kinds=("multilabel",),
+        ),
         similarity_param(lambda params: params["shots"] > 0),
     ),
     presets={
-        "paper": Preset("Five judges in sequence, one precedent, T = 0.5",
-                        {"judges": 5, "bench": SEQUENCE, "shots": 1, "precedents_for": LABELS}, {"": 0.5}, "paper"),
-        "parallel-5": Preset("Five judges in parallel, one precedent, T = 0.5",
-                             {"judges": 5, "bench": PARALLEL, "shots": 1, "precedents_for": LABELS}, {"": 0.5},
-                             "paper"),
-        "one-judge": Preset("One judge, one precedent, T = 0.5",
-                            {"judges": 1, "shots": 1, "precedents_for": LABELS}, {"": 0.5}, "paper"),
+        "paper": Preset(
+            "Five judges in sequence, one precedent, T = 0.5",
+            {"judges": 5, "bench": SEQUENCE, "shots": 1, "precedents_for": LABELS},
+            {"": 0.5},
+            "paper",
+        ),
+        "parallel-5": Preset(
+            "Five judges in parallel, one precedent, T = 0.5",
+            {"judges": 5, "bench": PARALLEL, "shots": 1, "precedents_for": LABELS},
+            {"": 0.5},
+            "paper",
+        ),
+        "one-judge": Preset(
+            "One judge, one precedent, T = 0.5", {"judges": 1, "shots": 1, "precedents_for": LABELS}, {"": 0.5}, "paper"
+        ),
     },
     temperature=lambda _params: {"": 0.5},
     shots=lambda params: params["shots"],
     debate=debate,
-)  # fmt: skip
+)
 
 
 WORDS_A_SENTENCE = 60

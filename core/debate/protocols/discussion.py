@@ -128,21 +128,31 @@ SPEC = ProtocolSpec(
     params=(
         Param("annotators", "Annotators", 3, "Number of annotators, each with its own model.", minimum=2, maximum=9),
         Param("rounds", "Maximum rounds", 2, "Rounds of discussion after the first annotation.", minimum=0, maximum=10),
-        Param("within", "Ratings agree within", 1.0, "Points of the scale by which ratings may differ in a consensus.",
-              minimum=0, maximum=10, kinds=("rating",)),
-        Param("weights", "Weights of votes", "equal", "equal, reviewed (from the accuracy of each model on reviewed "
-              "documents), or a number for each annotator.", kinds=("multilabel", "choice")),
+        Param(
+            "within",
+            "Ratings agree within",
+            1.0,
+            "Points of the scale by which ratings may differ in a consensus.",
+            minimum=0,
+            maximum=10,
+            kinds=("rating",),
+        ),
+        Param(
+            "weights",
+            "Weights of votes",
+            "equal",
+            "equal, reviewed (from the accuracy of each model on reviewed documents), or a number for each annotator.",
+            kinds=("multilabel", "choice"),
+        ),
     ),
     check=_check,
     presets={
         "paper": Preset(
             "Tseng et al.: 3 annotators, 2 rounds, T = 0", {"annotators": 3, "rounds": 2}, {"": 0.0}, "paper"
         ),
-        "chateval-pair": Preset(
-            "Pair as in ChatEval: 2 agents, 2 rounds", {"annotators": 2, "rounds": 2}, {"": 0.0}
-        ),
+        "chateval-pair": Preset("Pair as in ChatEval: 2 agents, 2 rounds", {"annotators": 2, "rounds": 2}, {"": 0.0}),
     },
     temperature=lambda _params: {"annotator": 0.0},
     output_limits={"annotator": 2048},
     debate=debate,
-)  # fmt: skip
+)

@@ -32,15 +32,26 @@ from core.documents import VERDICT
 SECOND_EXTRACTOR = "extractor_b"
 
 _ADAPTIVE_PARAMS = (
-    Param("adaptive", "Adaptive", False,
-          "Skip critic and judge if the extractor is sure and its quotes are in the text."),
-    Param("second", "Two extractors", False,
-          "Skip a debate only if two extractors, perhaps cheap ones, agree.",
-          is_relevant=lambda params: bool(params["adaptive"])),
-    Param("audit", "Audited share", 0.1,
-          "Random share of the skipped documents that is debated in full, to measure what skipping loses.",
-          minimum=0.0, maximum=1.0, is_relevant=lambda params: bool(params["adaptive"])),
-)  # fmt: skip
+    Param(
+        "adaptive", "Adaptive", False, "Skip critic and judge if the extractor is sure and its quotes are in the text."
+    ),
+    Param(
+        "second",
+        "Two extractors",
+        False,
+        "Skip a debate only if two extractors, perhaps cheap ones, agree.",
+        is_relevant=lambda params: bool(params["adaptive"]),
+    ),
+    Param(
+        "audit",
+        "Audited share",
+        0.1,
+        "Random share of the skipped documents that is debated in full, to measure what skipping loses.",
+        minimum=0.0,
+        maximum=1.0,
+        is_relevant=lambda params: bool(params["adaptive"]),
+    ),
+)
 
 
 def _adaptive_roles(params: Params) -> tuple[Role, ...]:
@@ -193,13 +204,24 @@ SPEC = ProtocolSpec(
         "paper": Preset("ECJ-LLM, with its instructions", {"extra_rounds": 0, "scope": "all"}, templates="paper"),
     },
     params=(
-        Param("extra_rounds", "Extra rounds", 0, "Additional rounds of extractor and critic before the judge.",
-              minimum=0, maximum=5),
-        Param("scope", "Labels per debate", "all", "One debate about all labels, or one debate for each label.",
-              {"all": "All at once", EACH: "One each"}),
+        Param(
+            "extra_rounds",
+            "Extra rounds",
+            0,
+            "Additional rounds of extractor and critic before the judge.",
+            minimum=0,
+            maximum=5,
+        ),
+        Param(
+            "scope",
+            "Labels per debate",
+            "all",
+            "One debate about all labels, or one debate for each label.",
+            {"all": "All at once", EACH: "One each"},
+        ),
         *_ADAPTIVE_PARAMS,
     ),
     check=_check,
     output_limits={"extractor": 2048, "critic": 2048, "judge": 2048},
     debate=debate,
-)  # fmt: skip
+)

@@ -259,21 +259,55 @@ def _check(params: Params, _codebook: Codebook) -> str:
 
 
 _PARAMS = (
-    Param("personas", "Personas", "", "The personas as YAML. On the command line a file; empty: two simple roles, "
-          "general public and critic.", hidden=True),
-    Param("sources", "Sources", "", "Files (txt, md, pdf), separated by commas, that personas are created from "
-          "before the run.", hidden=True),
-    Param("groups", "Maximum groups", GROUPS, "Limit for personas created from sources.", minimum=1, maximum=MOST,
-          hidden=True),
-    Param("dimensions", "Maximum personas per group", DIMENSIONS, "Limit for personas created from sources.",
-          minimum=1, maximum=MOST, hidden=True),
+    Param(
+        "personas",
+        "Personas",
+        "",
+        "The personas as YAML. On the command line a file; empty: two simple roles, general public and critic.",
+        hidden=True,
+    ),
+    Param(
+        "sources",
+        "Sources",
+        "",
+        "Files (txt, md, pdf), separated by commas, that personas are created from before the run.",
+        hidden=True,
+    ),
+    Param(
+        "groups",
+        "Maximum groups",
+        GROUPS,
+        "Limit for personas created from sources.",
+        minimum=1,
+        maximum=MOST,
+        hidden=True,
+    ),
+    Param(
+        "dimensions",
+        "Maximum personas per group",
+        DIMENSIONS,
+        "Limit for personas created from sources.",
+        minimum=1,
+        maximum=MOST,
+        hidden=True,
+    ),
     Param("turns", "Maximum turns", 6, "Limit for each group; 0 means no debate.", minimum=0, maximum=60),
-    Param("coordinator", "Next speaker", "model", "Chosen by a coordinator, or by code in the order of disagreement.",
-          choices={"model": "Coordinator", "order": "Order of disagreement"},
-          is_relevant=lambda params: int(params["turns"]) > 0),
-    Param("style", "Persona style", "full", "All five attributes, or a simple role for comparison.",
-          choices={"full": "Full personas", "simple": "Simple roles"}),
-)  # fmt: skip
+    Param(
+        "coordinator",
+        "Next speaker",
+        "model",
+        "Chosen by a coordinator, or by code in the order of disagreement.",
+        choices={"model": "Coordinator", "order": "Order of disagreement"},
+        is_relevant=lambda params: int(params["turns"]) > 0,
+    ),
+    Param(
+        "style",
+        "Persona style",
+        "full",
+        "All five attributes, or a simple role for comparison.",
+        choices={"full": "Full personas", "simple": "Simple roles"},
+    ),
+)
 
 _NO_LIMITS = {"groups": MOST, "dimensions": MOST}
 """The paper limits neither the groups nor the personas in each."""

@@ -141,13 +141,31 @@ SPEC = ProtocolSpec(
     breakdown="one for each sample, three for self-refine",
     kinds=VOTE_RULES,
     params=(
-        Param("method", "Method", "vanilla", "How the model decides.",
-              {name: method.title for name, method in METHODS.items()}),
-        Param("k", "Samples", 5, "Number of samples, of which the majority counts (ratings: the median; `form`: "
-              "the mean).", minimum=1, maximum=50, is_relevant=lambda params: _method(params).is_sampled),
-        Param("shots", "Examples per label", 0, "Similar labelled documents shown for each label, in few-shot (at "
-              "least one) and in a vote.", minimum=0, maximum=3,
-              is_relevant=lambda params: _method(params).least_shots is not None),
+        Param(
+            "method",
+            "Method",
+            "vanilla",
+            "How the model decides.",
+            {name: method.title for name, method in METHODS.items()},
+        ),
+        Param(
+            "k",
+            "Samples",
+            5,
+            "Number of samples, of which the majority counts (ratings: the median; `form`: the mean).",
+            minimum=1,
+            maximum=50,
+            is_relevant=lambda params: _method(params).is_sampled,
+        ),
+        Param(
+            "shots",
+            "Examples per label",
+            0,
+            "Similar labelled documents shown for each label, in few-shot (at least one) and in a vote.",
+            minimum=0,
+            maximum=3,
+            is_relevant=lambda params: _method(params).least_shots is not None,
+        ),
         similarity_param(lambda params: _shots(params) > 0),
     ),
     presets={
@@ -168,4 +186,4 @@ SPEC = ProtocolSpec(
     average=_average,
     output_limits={"annotator": 2048},
     debate=debate,
-)  # fmt: skip
+)

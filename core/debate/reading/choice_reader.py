@@ -188,8 +188,11 @@ class ChoiceReader(Reader):
 
     def _read_json_choice(self, values: list[Any], end: int) -> Reading:
         entry_names = [entry_name(value) for value in values]
-        if unknown := [str(value if name is None else name) for value, name in zip(values, entry_names, strict=True)
-                       if label_named(name, self.names) is None]:  # fmt: skip
+        if unknown := [
+            str(value if name is None else name)
+            for value, name in zip(values, entry_names, strict=True)
+            if label_named(name, self.names) is None
+        ]:
             raise residue(unknown[0], unknown)
         return self._choice_reading(
             *dict.fromkeys(item for name in entry_names if (item := label_named(name, self.names))), end=end

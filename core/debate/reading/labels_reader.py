@@ -111,9 +111,10 @@ class LabelsReader(Reader):
 
     def _read_unmarked(self) -> Reading | None:
         headings = [
-            marker for marker in self.marked.weak
+            marker
+            for marker in self.marked.weak
             if marker.kind == "heading" and not self._is_name(marker) and not is_reported(self.marked, marker.start)
-        ]  # fmt: skip
+        ]
         if len(headings) == 1 and (reading := self._read_marked_labels(headings[0], headings[0].end)) is not None:
             return reading
         lines = self._statement_lines()

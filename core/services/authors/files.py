@@ -52,9 +52,12 @@ from core.services.sample_data import Sample
 from core.services.workspace import Workspace
 
 SAMPLE = Sample(
-    "author-chats", "What authors mean", "short chats with their authors' answers", "author_chats.jsonl",
+    "author-chats",
+    "What authors mean",
+    "short chats with their authors' answers",
+    "author_chats.jsonl",
     "author_chats.yaml",
-)  # fmt: skip
+)
 SAMPLE_CATALOGUE = "author_catalogue.yaml"
 COLUMNS = (
     "question_id", "document_id", "conversation", "author", "text", "label", "question", "options", "predicted",
@@ -174,16 +177,31 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
         if "" in names_of_options or len({*names_of_options}) < len(names_of_options):
             raise ValueError(f"'{question_row.question}' has an empty or repeated option")
         question = Question(
-            f"{id}/{feature.item}", id, feature.item, question_row.question, question_row.options,
+            f"{id}/{feature.item}",
+            id,
+            feature.item,
+            question_row.question,
+            question_row.options,
             question_row.predicted,
-        )  # fmt: skip
+        )
         questions.append(question)
         predictions[feature.item] = Prediction(question_row.predicted, question_row.certainty)
         answers += [_author_answer(question, question_row, row), *_annotator_answers(question, question_row, row.at)]
     submission = Submission(
-        id, row.author, row.at, "" if rule else text, row.conversation, before, rule, tuple(predictions), predictions,
-        tuple(predictions), tuple(questions), counts, codebook_version=current.version,
-    )  # fmt: skip
+        id,
+        row.author,
+        row.at,
+        "" if rule else text,
+        row.conversation,
+        before,
+        rule,
+        tuple(predictions),
+        predictions,
+        tuple(predictions),
+        tuple(questions),
+        counts,
+        codebook_version=current.version,
+    )
     entries: list[Entry] = [submission, *answers]
     if row.recommended and not rule:
         if row.arm not in (SELECTOR, KEYWORDS):
@@ -217,9 +235,14 @@ def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow) -> Ans
     if choice is not None and question.options and question.position(choice) is None:
         raise ValueError(f"'{choice}' is not an option of '{question.text}'")
     return Answer(
-        question.id, chat.author, chat.at, choice=choice, abstention=abstention, declined=not row.answer,
+        question.id,
+        chat.author,
+        chat.at,
+        choice=choice,
+        abstention=abstention,
+        declined=not row.answer,
         seconds=row.seconds,
-    )  # fmt: skip
+    )
 
 
 def _annotator_answers(question: Question, row: _QuestionRow, at: float) -> Iterator[Answer]:
@@ -231,10 +254,13 @@ def _annotator_answers(question: Question, row: _QuestionRow, at: float) -> Iter
             if letter != "-" and letter not in letters:
                 raise ValueError(f"'{letter}' is not an option of '{question.text}'")
             yield Answer(
-                question.id, f"{group} {number}", at, group,
+                question.id,
+                f"{group} {number}",
+                at,
+                group,
                 choice=None if letter == "-" else question.options[letters.index(letter)],
                 abstention="not sure" if letter == "-" else None,
-            )  # fmt: skip
+            )
 
 
 def _gold(current: AuthorLabelling, entries: list[Entry]) -> Mapping[tuple[str, str], Value]:
@@ -288,12 +314,28 @@ def label_rows(session: ProjectSession) -> list[dict[str, Any]]:
         answers += [answer for group in asked_question.annotators.values() for answer in group.values()]
         for answer in answers:
             values = (
-                question.id, submission.document_id, submission.conversation, submission.author, submission.text,
-                feature.name if feature else question.item, question.text, list(question.options),
-                question.predicted, answer.by, answer.group, answer.choice, question.position(answer.choice),
-                answer.abstention, answer.declined, answer.seconds, answer.cost_usd, answer.at, submission.model,
-                submission.codebook_version, dict(submission.masked),
-            )  # fmt: skip
+                question.id,
+                submission.document_id,
+                submission.conversation,
+                submission.author,
+                submission.text,
+                feature.name if feature else question.item,
+                question.text,
+                list(question.options),
+                question.predicted,
+                answer.by,
+                answer.group,
+                answer.choice,
+                question.position(answer.choice),
+                answer.abstention,
+                answer.declined,
+                answer.seconds,
+                answer.cost_usd,
+                answer.at,
+                submission.model,
+                submission.codebook_version,
+                dict(submission.masked),
+            )
             rows.append(dict(zip(COLUMNS, values, strict=True)))
     return rows
 

@@ -198,14 +198,26 @@ def submit(
     id = f"author-{digest([author, at, masked.text], size=6)}"  # another author may submit while the model answers
     rule = exclusion(masked.text, [other.text for other in earlier])
     submission = Submission(
-        id, author, at, "" if rule else masked.text, conversation or f"chat-{id}", tuple(before), rule,
-        masked=masked.counts, model=settings.model, codebook_version=current.version,
-    )  # fmt: skip
+        id,
+        author,
+        at,
+        "" if rule else masked.text,
+        conversation or f"chat-{id}",
+        tuple(before),
+        rule,
+        masked=masked.counts,
+        model=settings.model,
+        codebook_version=current.version,
+    )
     if not rule:
         step = requests.prepare_questions(
-            submission, current.features, current.learned, requests.load_templates(), seed=len(current.log),
+            submission,
+            current.features,
+            current.learned,
+            requests.load_templates(),
+            seed=len(current.log),
             **settings.model_dump(include={"k", "m", "min_relevant", "predictors_first"}),
-        )  # fmt: skip
+        )
         submission = run_step(session, step, current.codebook, settings.model)
         if not submission.predictions:
             submission = replace(submission, excluded="nothing relevant")

@@ -61,9 +61,13 @@ def author_report(session: ProjectSession) -> AuthorReport:
     current = load_labelling(session)
     spec, results = _stored_predictivity(session)
     return AuthorReport(
-        comparison.collection(current.log), _feature_reports(current),
-        comparison.group_reports(current.questions.values()), results, spec, click_rates(current.log),
-    )  # fmt: skip
+        comparison.collection(current.log),
+        _feature_reports(current),
+        comparison.group_reports(current.questions.values()),
+        results,
+        spec,
+        click_rates(current.log),
+    )
 
 
 def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
@@ -78,11 +82,15 @@ def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
         doubt = current.learned.selector.score(feature.item, Prediction("", 0.5)).uncertainty
         reports.append(
             FeatureReport(
-                feature.name, asked, len(answered), sum(bool(effect.answer.abstention) for effect in effects),
-                comparison.hit_share(posed, right), doubt,
+                feature.name,
+                asked,
+                len(answered),
+                sum(bool(effect.answer.abstention) for effect in effects),
+                comparison.hit_share(posed, right),
+                doubt,
                 keywords(current.learned.examples.get(feature.item, ())),
             )
-        )  # fmt: skip
+        )
     return tuple(reports)
 
 
@@ -126,12 +134,17 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
         replies = run_step(session, step, asked_question.question.codebook, spec, replied=UNANSWERABLE)
         answers = [
             Answer(
-                asked_question.question.id, name, time.time(), group, option, seconds=round(reply.seconds, 3),
+                asked_question.question.id,
+                name,
+                time.time(),
+                group,
+                option,
+                seconds=round(reply.seconds, 3),
                 cost_usd=reply.cost_usd,
             )
             for name, (option, reply) in zip(names, replies, strict=True)
             if name not in done
-        ]  # fmt: skip
+        ]
         session.store.author_log.append(answers)
         added += len(answers)
     return added
@@ -184,7 +197,8 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
     return {
         "collection": {
             **_fields(collection, "seconds"),
-            "completion": collection.completion.to_json(), "abstention": collection.abstention.to_json(),
+            "completion": collection.completion.to_json(),
+            "abstention": collection.abstention.to_json(),
             "seconds_per_answer": collection.seconds,
         },
         "labels": {
@@ -207,7 +221,7 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
             "sources": {result.source: _fields(result, "source") for result in report.predictivity},
         },
         "clicks": [{**asdict(click_rate), "rate": click_rate.rate} for click_rate in report.clicks],
-    }  # fmt: skip
+    }
 
 
 def _value(name: str, estimate: Estimate) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
     try:
         result = regression(
             formula.family, used[0], used[1].take(reviewed), used[2], reviewed, loaded.sample, groups=row_groups
-        )  # fmt: skip
+        )
     except ValueError as error:
         raise UsageError(f"{formula} cannot be estimated: {error}.", _remedy(str(error))) from error
     return Analysis(

@@ -150,8 +150,9 @@ def sampling_design(
     row_of = {document: row for row, document in enumerate(run_documents)}
     rows = np.array([row_of[document] for document in documents], dtype=np.int64)
     left_out = [
-        *session.store.annotations.example_documents(run.run_id), *session.store.classifiers.discarded_documents()
-    ]  # fmt: skip
+        *session.store.annotations.example_documents(run.run_id),
+        *session.store.classifiers.discarded_documents(),
+    ]
     represented = np.zeros(len(row_of), dtype=np.bool_)
     represented[rows] = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
     represented[[row_of[document] for document in left_out if document in row_of]] = False

@@ -271,8 +271,11 @@ def _overlap_json(overlap: FieldOverlap) -> dict[str, Any]:
         for label, correlation in overlap.labels.items()
     }
     return {
-        "n": overlap.n, "mean": overlap.mean.value, "mean_interval": ends(overlap.mean.interval), "labels": labels,
-    }  # fmt: skip
+        "n": overlap.n,
+        "mean": overlap.mean.value,
+        "mean_interval": ends(overlap.mean.interval),
+        "labels": labels,
+    }
 
 
 def json_data(value: Any) -> Any:
@@ -328,7 +331,7 @@ def _several_raters(
             for name, answers in zip(codebook.item_names, stack.swapaxes(0, 1), strict=True)
         },
         "median": against(median) if codebook.kind == "rating" else None,
-    }  # fmt: skip
+    }
 
 
 def _overlap(session: ProjectSession, run: RunRow, design: Design) -> dict[str, FieldOverlap]:

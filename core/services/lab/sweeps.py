@@ -167,12 +167,15 @@ def _ranked_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, .
         rung = max(ended, default=-1)
         ranked.append(
             RankedCell(
-                cell, rung, runs[rung].documents if rung >= 0 else 0,
+                cell,
+                rung,
+                runs[rung].documents if rung >= 0 else 0,
                 history.score_run(session, runs[rung]) if rung >= 0 else None,
                 total_cost(run.cost_usd for run in runs.values()),
-                problems.get(str(cell.number), ""), cell.number in remaining,
+                problems.get(str(cell.number), ""),
+                cell.number in remaining,
             )
-        )  # fmt: skip
+        )
     ranked.sort(key=lambda ranked_cell: (-ranked_cell.rung, -_sort_value(ranked_cell.score), ranked_cell.cell.number))
     return tuple(ranked)
 

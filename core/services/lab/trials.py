@@ -308,10 +308,13 @@ def trial_result(session: ProjectSession, trial: Trial) -> results.TrialResult:
     groups = run_data.group_codes(session, after)
     groups = None if groups is None else groups[rows]
     result = results.trial_result(
-        ids, reference,
-        Side(before.run_id, trial.before, was.verdicts[rows]), Side(after.run_id, trial.after, now.verdicts[rows]),
-        codebook, groups,
-    )  # fmt: skip
+        ids,
+        reference,
+        Side(before.run_id, trial.before, was.verdicts[rows]),
+        Side(after.run_id, trial.after, now.verdicts[rows]),
+        codebook,
+        groups,
+    )
     texts = session.store.documents.texts([document.document_id for document in result.documents])
     excerpts = {id: " ".join(text[: 2 * EXCERPT].split())[:EXCERPT] for id, text in texts.items()}
     documents = tuple(

@@ -102,9 +102,13 @@ def load_record(
 
 
 def edit(
-    session: ProjectSession, run_id: str, document_ids: Sequence[str], item: str, value: Value | None,
+    session: ProjectSession,
+    run_id: str,
+    document_ids: Sequence[str],
+    item: str,
+    value: Value | None,
     by: Attribution = DEFAULT_REVIEWER,
-) -> SavedAction:  # fmt: skip
+) -> SavedAction:
     """Set one item of documents as one action, which one undo reverts; None withdraws the reviewer's values.
 
     Committed on return. A Pending document becomes a Draft; others keep their status. UsageError for a value that the
@@ -122,9 +126,13 @@ def edit(
 
 
 def submit(
-    session: ProjectSession, run_id: str, document_ids: Sequence[str], by: Attribution = DEFAULT_REVIEWER,
-    *, sampling: SamplingRecord | None = None,
-) -> SavedAction:  # fmt: skip
+    session: ProjectSession,
+    run_id: str,
+    document_ids: Sequence[str],
+    by: Attribution = DEFAULT_REVIEWER,
+    *,
+    sampling: SamplingRecord | None = None,
+) -> SavedAction:
     """Mark documents as Submitted, as one action.
 
     Labels that the reviewer left unchanged are confirmed, and so are those decided under a definition that has changed

@@ -81,8 +81,14 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "flagged": bool(marks.get("flag")),
         "skipped": bool(marks.get("skip")),
         "ended": "hidden" if is_hidden else record.status or "open",
-        "verdict": {}, "unresolved": {}, "roles": {}, "evidence": [], "gold": {}, "reasons": [], "error": "",
-    }  # fmt: skip
+        "verdict": {},
+        "unresolved": {},
+        "roles": {},
+        "evidence": [],
+        "gold": {},
+        "reasons": [],
+        "error": "",
+    }
     if is_hidden:
         return data
     return data | {

@@ -387,9 +387,14 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
         order = np.argsort(rng.exponential(size=len(apart)) / sizes)[: min(len(apart) - 1, MAX_REVIEWS)]
         sample = Sample.of_draws(order, [sizes] * len(order), len(apart))
         intervals = sequential_tests.confidence_sequence(
-            sample, gained[order], np.zeros(len(order)), 0.0, planned=100, low=-1.0,
+            sample,
+            gained[order],
+            np.zeros(len(order)),
+            0.0,
+            planned=100,
+            low=-1.0,
             unsure=np.any(apart[order], axis=1),
-        )  # fmt: skip
+        )
         clear = next((index for index, interval in enumerate(intervals) if interval.low > 0), None)
         needs.append(len(apart) if clear is None else clear + sequential_tests.FIRST)
     needed = sorted(needs)[_STUDIES // 2]

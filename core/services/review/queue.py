@@ -188,9 +188,13 @@ def list_queue(session: ProjectSession, run: RunRow, filters: QueueFilter, *, ac
         listed = session.store.review_pages.lines(view, filter=ids, sort="given", limit=filters.size)
         return QueuePage(listed.rows, {draw.document_id: draw for draw in draws}, total)
     listed = session.store.review_pages.lines(
-        view, offset=offset, limit=filters.size, search=filters.search.strip() or None,
-        filter=_filter(run.settings.codebook, filters), sort="reasons" if filters.sort == "queue" else filters.sort,
-    )  # fmt: skip
+        view,
+        offset=offset,
+        limit=filters.size,
+        search=filters.search.strip() or None,
+        filter=_filter(run.settings.codebook, filters),
+        sort="reasons" if filters.sort == "queue" else filters.sort,
+    )
     return QueuePage(listed.rows, {}, listed.total)
 
 

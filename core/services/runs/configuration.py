@@ -16,8 +16,11 @@ SUMMARY = (PROTOCOL, MODELS, PROMPTS, CODEBOOK, "Parameters", DOCUMENTS, "Seed",
 """Headings of a configuration that summarise it; the others are about one role each."""
 SHIPPED = "default"
 _SAMPLING = {
-    "top_p": "top p {:g}", "max_tokens": "at most {:,} tokens", "reasoning_effort": "{} effort", "seed": "seed {}",
-}  # fmt: skip
+    "top_p": "top p {:g}",
+    "max_tokens": "at most {:,} tokens",
+    "reasoning_effort": "{} effort",
+    "seed": "seed {}",
+}
 """Words for settings of a model's sampling, by name."""
 _ACRONYMS = {"ecj": "ECJ"}
 _MAX_MODELS = 3  # named one by one in a name

@@ -116,10 +116,15 @@ def impression(n: int, at: float, arm: str = SELECTOR, author: str = "ada") -> I
 def test_impressions_in_quick_succession_are_merged_and_every_click_counts() -> None:
     day = 86_400.0
     log: list[Entry] = [
-        impression(1, day), Reaction("d1", "ada", day + 1), Reaction("d1", "ada", day + 2),
-        Reaction("d1", "ada", day + 3, helpful=True), impression(2, day + 5), impression(3, day + 60, KEYWORDS),
-        impression(4, 2 * day), impression(4, 2 * day + 100),
-    ]  # fmt: skip
+        impression(1, day),
+        Reaction("d1", "ada", day + 1),
+        Reaction("d1", "ada", day + 2),
+        Reaction("d1", "ada", day + 3, helpful=True),
+        impression(2, day + 5),
+        impression(3, day + 60, KEYWORDS),
+        impression(4, 2 * day),
+        impression(4, 2 * day + 100),
+    ]
     rates = {(rate.day, rate.arm): (rate.impressions, rate.clicks) for rate in click_rates(log)}
     assert rates["", SELECTOR] == (2, 2)
     assert rates["1970-01-02", SELECTOR] == (1, 2)

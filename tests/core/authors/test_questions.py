@@ -132,8 +132,13 @@ def test_context_is_the_last_five_messages_with_cut_replies() -> None:
 
 def test_entries_survive_a_round_trip() -> None:
     entry = Submission(
-        "d", "ada", 1.0, "A text.", before=(Message("author", "Hi"),), predictions={"f": Prediction("calm", 0.5)},
+        "d",
+        "ada",
+        1.0,
+        "A text.",
+        before=(Message("author", "Hi"),),
+        predictions={"f": Prediction("calm", 0.5)},
         questions=(question("a", "b"),),
-    )  # fmt: skip
+    )
     assert ENTRY.validate_json(ENTRY.dump_json(entry)) == entry
     assert ENTRY.validate_python(ENTRY.dump_python(answer("a"), mode="json")) == answer("a")

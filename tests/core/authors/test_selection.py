@@ -65,10 +65,13 @@ def submission(n: int, *, predicted: str = "Yes") -> Submission:
 
 def test_abstentions_are_counted_and_have_no_value() -> None:
     log = [
-        submission(1), Answer("d1/a", "ada", 1.0, abstention="not sure"),
-        submission(2), Answer("d2/a", "ada", 2.0, declined=True),
-        submission(3), Answer("d3/a", "ada", 3.0, choice="No"),
-    ]  # fmt: skip
+        submission(1),
+        Answer("d1/a", "ada", 1.0, abstention="not sure"),
+        submission(2),
+        Answer("d2/a", "ada", 2.0, declined=True),
+        submission(3),
+        Answer("d3/a", "ada", 3.0, choice="No"),
+    ]
     learned = replay(log)
     assert [example.value for example in learned.examples["a"]] == ["No"]
     assert [effect.loss for effect in learned.effects.values()] == [None, None, 1.0]

@@ -540,8 +540,9 @@ class TestRoles:
     """Roles with any name are answered according to their inputs."""
 
     def test_last_reply_of_each_role_counts(self) -> None:
-        food, bar = (Reply(reading=Reading(values=dict.fromkeys(HOTEL.items, False) | {HOTEL.items[n]: True}))
-                     for n in (2, 3))  # fmt: skip
+        food, bar = (
+            Reply(reading=Reading(values=dict.fromkeys(HOTEL.items, False) | {HOTEL.items[n]: True})) for n in (2, 3)
+        )
         history = (
             AttributedReply("annotator_a", "A", bar),
             AttributedReply("annotator_b", "B", food),
@@ -598,8 +599,11 @@ class TestHits:
 
     def test_phrase_replaces_its_words_within_a_label_only(self) -> None:
         assert self.spans("the wine  lists at the front desk, $5") == {
-            "Cleanliness": [], "Service": ["front desk"], "Food": ["wine"], "Bar": ["wine  lists", "$"],
-        }  # fmt: skip
+            "Cleanliness": [],
+            "Service": ["front desk"],
+            "Food": ["wine"],
+            "Bar": ["wine  lists", "$"],
+        }
 
     def test_only_keywords_are_counted(self) -> None:
         assert self.spans("bathrooms and a bedding, cleanliness food")["Cleanliness"] == ["cleanliness"]
@@ -613,10 +617,31 @@ HOSTILE = st.text(
     alphabet=st.one_of(st.characters(), st.sampled_from("\n\"'“”#*{}[]<>:,.- \u2028\x85\x00")), max_size=300
 ) | st.lists(
     st.sampled_from(
-        ["wine list", "clean", "a clean break", "dirty", "$", '"', "\n", "“", ". ", ", ", "#Food", "none", "Undecided:",
-         "Final Decision:", "the aspects present in this text are: #Bar", "staff", "can't wait", "{", "\ud800", "食物"]
-    ), max_size=25
-).map(" ".join)  # fmt: skip
+        [
+            "wine list",
+            "clean",
+            "a clean break",
+            "dirty",
+            "$",
+            '"',
+            "\n",
+            "“",
+            ". ",
+            ", ",
+            "#Food",
+            "none",
+            "Undecided:",
+            "Final Decision:",
+            "the aspects present in this text are: #Bar",
+            "staff",
+            "can't wait",
+            "{",
+            "\ud800",
+            "食物",
+        ]
+    ),
+    max_size=25,
+).map(" ".join)
 
 
 @settings(max_examples=150, deadline=None)

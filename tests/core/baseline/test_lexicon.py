@@ -49,11 +49,26 @@ def test_inflected_forms_match(word: str, found: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "other"),
-    [("menu", "men"), ("men", "menu"), ("wine", "win"), ("win", "wine"), ("wait", "waiter"), ("serve", "server"),
-     ("friend", "friendly"), ("bar", "bare"), ("new", "news"), ("busy", "business"), ("evening", "even"),
-     ("building", "build"), ("bed", "b"), ("look", "overlooked"), ("glass", "glas"),
-     ("close", "closed"), ("fee", "feed")],
-)  # fmt: skip
+    [
+        ("menu", "men"),
+        ("men", "menu"),
+        ("wine", "win"),
+        ("win", "wine"),
+        ("wait", "waiter"),
+        ("serve", "server"),
+        ("friend", "friendly"),
+        ("bar", "bare"),
+        ("new", "news"),
+        ("busy", "business"),
+        ("evening", "even"),
+        ("building", "build"),
+        ("bed", "b"),
+        ("look", "overlooked"),
+        ("glass", "glas"),
+        ("close", "closed"),
+        ("fee", "feed"),
+    ],
+)
 def test_other_words_do_not_match(word: str, other: str) -> None:
     assert other not in forms(word)
 
@@ -131,8 +146,12 @@ def test_derived_word_only_supports_a_list_of_keywords() -> None:
     }
     words = ("lamps", "wick", "doors", "hinge", "candle")
     assert {term.text: term.carries for term in terms if term.text in words} == {
-        "lamps": False, "wick": False, "doors": True, "hinge": False, "candle": True,
-    }  # fmt: skip
+        "lamps": False,
+        "wick": False,
+        "doors": True,
+        "hinge": False,
+        "candle": True,
+    }
 
 
 def test_example_words_carry_a_label_with_few_other_words() -> None:

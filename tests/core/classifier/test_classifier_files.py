@@ -81,12 +81,20 @@ def test_objects_in_a_file_are_refused() -> None:
     [
         {"task": {"kind": "rating", "labels": 1, "scales": [[0, 10**9]]}},
         {"task": {"kind": "choice", "labels": 10**9, "scales": []}},
-        {"models": [np.full((8, 2), np.nan)]}, {"models": [None]}, {"models": [np.ones((3, 2))]}, {"models": []},
-        {"facts": 3}, {"words": 5}, {"centre": "x"}, {"centre": np.ones(1)},
-        {"vocabulary": "words"}, {"vocabulary": ["a", "a"]}, {"idf": None},
+        {"models": [np.full((8, 2), np.nan)]},
+        {"models": [None]},
+        {"models": [np.ones((3, 2))]},
+        {"models": []},
+        {"facts": 3},
+        {"words": 5},
+        {"centre": "x"},
+        {"centre": np.ones(1)},
+        {"vocabulary": "words"},
+        {"vocabulary": ["a", "a"]},
+        {"idf": None},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_refuses_impossible_contents(changes: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         classifier.loads(_held(**changes))

@@ -55,9 +55,19 @@ def write(folder: Path, *texts: str) -> None:
 def arguments(folder: Path, *more: object, project: str = "p.duckdb") -> list[object]:
     """Return the arguments of ``annotate`` for the files of ``write``."""
     return [
-        "annotate", folder / "texts.jsonl", "--text", "text", "--id", "id", "--codebook", folder / "codebook.yaml",
-        "--project", folder / project, "--json", *more,
-    ]  # fmt: skip
+        "annotate",
+        folder / "texts.jsonl",
+        "--text",
+        "text",
+        "--id",
+        "id",
+        "--codebook",
+        folder / "codebook.yaml",
+        "--project",
+        folder / project,
+        "--json",
+        *more,
+    ]
 
 
 def annotate(folder: Path, *more: object, project: str = "p.duckdb", code: int | None = 0) -> CommandResult:

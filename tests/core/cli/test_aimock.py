@@ -68,8 +68,10 @@ def test_run_survives_rate_limits_cut_streams_and_faults(tmp_path: Path, program
     assert result["seconds"] >= 1, "the server requests a wait of one second"
     attempts = rows(tmp_path, "SELECT document_id, role, kind FROM attempts ORDER BY ALL")
     assert attempts == [
-        ("d1", "extractor", "rate limited"), ("d2", "extractor", "cut stream"), ("d3", "critic", "server fault"),
-    ]  # fmt: skip
+        ("d1", "extractor", "rate limited"),
+        ("d2", "extractor", "cut stream"),
+        ("d3", "critic", "server fault"),
+    ]
     ((partial,),) = rows(tmp_path, "SELECT text FROM attempts WHERE document_id = 'd2'")
     assert partial, "the text before the cut is stored, as it may be billed"
     assert SERVICE.startswith(partial)

@@ -66,8 +66,17 @@ def test_llama_cpp_reports_certainties(tmp_path: Path) -> None:
     with llama_cpp(tmp_path, "--ctx", "8192") as url:
         moot("models", "--connection", f"probed={url}", "--probe", "--json")
         annotate(
-            tmp_path, "--connection", f"probed={url}", "--model", "probed/tiny-random", "--protocol", "single",
-            "--param", "schema=on", "--param", "max_tokens=2048",
-        )  # fmt: skip
+            tmp_path,
+            "--connection",
+            f"probed={url}",
+            "--model",
+            "probed/tiny-random",
+            "--protocol",
+            "single",
+            "--param",
+            "schema=on",
+            "--param",
+            "max_tokens=2048",
+        )
     readable = [json.loads(reading) for _, reading in rows(tmp_path, KEPT)]
     assert [bool(one["certainty"]) for one in readable] == [any(one["values"].values()) for one in readable]

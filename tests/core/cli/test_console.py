@@ -82,8 +82,9 @@ def test_progress_that_is_not_on_a_terminal_is_printed_when_it_changes(monkeypat
     for ended in (0, 0, 0, 1):
         lines(RunStatus("r0001", "running", 100, ended, 0, 0, 0, 0, 0, 0, 0, None, 0.0, 0.0, None))
     assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == [
-        "r0001 running: 0 of 100", "r0001 running: 1 of 100",
-    ]  # fmt: skip
+        "r0001 running: 0 of 100",
+        "r0001 running: 1 of 100",
+    ]
 
 
 CODEBOOK = r"""

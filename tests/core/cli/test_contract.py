@@ -48,9 +48,19 @@ def command(*arguments: object) -> list[str]:
 
 def arguments(folder: Path, *more: object) -> list[object]:
     return [
-        "annotate", folder / "reviews.csv", "--text", "text", "--id", "id", "--codebook", folder / "codebook.yaml",
-        "--project", folder / "p.duckdb", "--json", *more,
-    ]  # fmt: skip
+        "annotate",
+        folder / "reviews.csv",
+        "--text",
+        "text",
+        "--id",
+        "id",
+        "--codebook",
+        folder / "codebook.yaml",
+        "--project",
+        folder / "p.duckdb",
+        "--json",
+        *more,
+    ]
 
 
 def annotate(folder: Path, *more: object, code: int = 0) -> CommandResult:
@@ -79,8 +89,13 @@ def test_demo_scores_higher_than_predicting_every_label() -> None:
 def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
     summary = annotate(folder, "--gold-same-names").json
     assert {key: summary[key] for key in ("run_id", "documents", "verdicts", "unresolved", "failed", "status")} == {
-        "run_id": "r0001", "documents": 4, "verdicts": 4, "unresolved": 0, "failed": 0, "status": "done"
-    }  # fmt: skip
+        "run_id": "r0001",
+        "documents": 4,
+        "verdicts": 4,
+        "unresolved": 0,
+        "failed": 0,
+        "status": "done",
+    }
     assert (summary["calls"], summary["cached_calls"], summary["rejected"]) == (12, 0, 0)
     report = moot("evaluate", "--project", folder / "p.duckdb", "--json").json["runs"][0]
     assert (report["n"], report["excluded"], report["protocol"]) == (4, 0, "ecj")
@@ -91,8 +106,16 @@ def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
     f1, (low, high) = report["labels"]["Service"]["f1"], report["intervals"]["labels"]["Service"]["f1"]
     assert f"{f1:.3f} ({low:.3f} to {high:.3f})" in next(line for line in shown.splitlines() if line.startswith("Serv"))
     assert set(report["labels"]["Food"]) == {
-        "n", "tp", "fp", "fn", "tn", "accuracy", "precision", "recall", "f1",
-    }  # fmt: skip
+        "n",
+        "tp",
+        "fp",
+        "fn",
+        "tn",
+        "accuracy",
+        "precision",
+        "recall",
+        "f1",
+    }
     listed = moot("runs", "--project", folder / "p.duckdb", "--json").json["runs"]
     assert [(row["run_id"], row["turns"], row["verdicts"]) for row in listed] == [("r0001", 12, 4)]
     for form in ("csv", "jsonl", "parquet", "transcript"):
@@ -201,8 +224,10 @@ def test_project_open_in_another_process_is_reported_with_its_owner(folder: Path
     )
     holder = subprocess.Popen(
         [sys.executable, "-c", script, str(folder / "p.duckdb")],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert holder.stdout is not None
     assert holder.stdout.readline().strip() == "open"
     done = moot("runs", "--project", folder / "p.duckdb", code=2)

@@ -52,8 +52,12 @@ def test_later_gold_is_added_to_existing_documents(tmp_path: Path) -> None:
 def test_rater_with_missing_values_is_scored_on_shared_cells(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     # Service: ann 1 1 0 -, bob 1 0 - 1. Food: ann 0 - - -, bob 0 1 1 -.
-    for column, cells in (("s1", (1, 1, 0, None)), ("s2", (1, 0, None, 1)), ("f1", (0, None, None, None)),
-                          ("f2", (0, 1, 1, None))):  # fmt: skip
+    for column, cells in (
+        ("s1", (1, 1, 0, None)),
+        ("s2", (1, 0, None, 1)),
+        ("f1", (0, None, None, None)),
+        ("f2", (0, 1, 1, None)),
+    ):
         with_gold(tmp_path, column, *cells)
     gold = ("Service=s1@ann", "Service=s2@bob", "Food=f1@ann", "Food=f2@bob")
     annotate_single(tmp_path, *(word for one in gold for word in ("--gold", one)))
@@ -87,9 +91,22 @@ def test_rows_by_several_raters_are_one_document_on_page_and_command_line(tmp_pa
     file = tmp_path / "rated.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     command = (
-        "annotate", file, "--text", "text", "--id", "doc_id", "--gold-same-names", "--protocol", "single",
-        "--codebook", tmp_path / "codebook.yaml", "--limit", 3, "--json", "--project",
-    )  # fmt: skip
+        "annotate",
+        file,
+        "--text",
+        "text",
+        "--id",
+        "doc_id",
+        "--gold-same-names",
+        "--protocol",
+        "single",
+        "--codebook",
+        tmp_path / "codebook.yaml",
+        "--limit",
+        3,
+        "--json",
+        "--project",
+    )
     assert moot(*command, tmp_path / "p.duckdb", "--rater", "annotator").json["documents"] == 3
     assert "Add --rater annotator" in moot(*command, tmp_path / "first_rows.duckdb").stderr
     report = evaluate(tmp_path, "--reference", "gold@ann", "--annotator", "gold@bo")

@@ -11,9 +11,16 @@ import pytest
 from tests.core.cli.invoking import moot, rows
 
 HOSTILE = (
-    "=cmd|' C calc'!A0.csv", "@SUM(A1).csv", "a\x1b[2J.csv", "a\nmoot: done.csv", "\u202evsc.exe.csv",
-    os.fsdecode(b"a\xff.csv"), "**b** [x](http:owned.example).csv", "--project=.csv", "x" * 251 + ".csv",
-)  # fmt: skip
+    "=cmd|' C calc'!A0.csv",
+    "@SUM(A1).csv",
+    "a\x1b[2J.csv",
+    "a\nmoot: done.csv",
+    "\u202evsc.exe.csv",
+    os.fsdecode(b"a\xff.csv"),
+    "**b** [x](http:owned.example).csv",
+    "--project=.csv",
+    "x" * 251 + ".csv",
+)
 CODEBOOK = '{"name": "x", "unit": "review", "labels": [{"name": "Staff", "keywords": ["staff"]}]}'
 
 
@@ -27,9 +34,20 @@ def write(folder: Path, number: int, name: str, text: str, id: int = 1) -> Path:
 def annotate(folder: Path, *files: Path, code: int = 0):
     (folder / "c.yaml").write_text(CODEBOOK)
     result = moot(
-        "annotate", *files, "--id", "id", "--text", "text", "--codebook", folder / "c.yaml", "--gold-same-names",
-        "--json", "--project", folder / "p.duckdb", code=code,
-    )  # fmt: skip
+        "annotate",
+        *files,
+        "--id",
+        "id",
+        "--text",
+        "text",
+        "--codebook",
+        folder / "c.yaml",
+        "--gold-same-names",
+        "--json",
+        "--project",
+        folder / "p.duckdb",
+        code=code,
+    )
     assert "\x1b" not in result.stderr
     assert "\u202e" not in result.stderr
     assert "\nmoot: done" not in result.stderr

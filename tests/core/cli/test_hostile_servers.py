@@ -214,8 +214,11 @@ def test_repeated_faults_pause_the_run_until_it_is_resumed(folder: Path, fault: 
         server.behave = debating()
         done = annotate(folder, *toy(server, "--resume", "r0001"))
         assert (done.json["status"], done.json["verdicts"], done.json["failed"], done.json["calls"]) == (
-            "done", 10, 0, 30,
-        )  # fmt: skip
+            "done",
+            10,
+            0,
+            30,
+        )
         assert len(server.requests) == paused_after + 31  # with one probe
         again = annotate(folder, *toy(server, "--resume", "r0001"))
         assert len(server.requests) == paused_after + 31

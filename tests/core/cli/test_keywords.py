@@ -30,8 +30,9 @@ def test_keywords_are_proposed_and_labels_without_words_named(files: tuple[Path,
     result = moot("keywords", texts, "--text", "text", "--codebook", codebook, "--json").json
     assert result["documents"] == 5
     assert [(one["label"], one["keyword"], one["documents"]) for one in result["keywords"]] == [
-        ("Birds", "finches", 2), ("Birds", "sparrows", 2),
-    ]  # fmt: skip
+        ("Birds", "finches", 2),
+        ("Birds", "sparrows", 2),
+    ]
     assert result["labels_without_keywords"] == ["Engines"]
     without_header = moot("keywords", texts, "--no-header", "--text", "text", "--codebook", codebook, "--json").json
     assert without_header["documents"] == 6, "the first line is a text, too"

@@ -74,8 +74,9 @@ def test_models_lists_sizes_families_and_probed_capabilities(server: Scripted) -
     place = ("--connection", f"ollama={server.url.removesuffix('/v1')}")
     (one,) = moot("models", *place, "--probe", "--json").json["connections"]
     assert [(model["name"], model["family"], model["size_bytes"]) for model in one["models"]] == [
-        (PLAIN, "llama", 800_000_000), (THINKER, "llama", 4_900_000_000),
-    ]  # fmt: skip
+        (PLAIN, "llama", 800_000_000),
+        (THINKER, "llama", 4_900_000_000),
+    ]
     assert [model["loaded"] for model in one["models"]] == [False, True]
     able = one["probe"]["capabilities"]
     assert (able["context"], able["seed"], able["schema"], able["reasoning"]) == (2048, True, "full", False)

@@ -20,11 +20,33 @@ RATERS = ("ann", "ben", "cara")
 def rate(folder: Path, *more: object, code: int = 0):
     gold = [part for rater in RATERS for part in ("--gold", f"Child fit=Child fit_{rater}@{rater}")]
     return moot(
-        "annotate", SAMPLES / "story_questions.csv", "--id", "id", "--text", "answer", "--context", "question",
-        "--context", "story", "--codebook", SAMPLES / "story_questions.yaml", "--group", "story_id", "--order",
-        "number", "--limit", "4", "--project", folder / "p.duckdb", "--json", "--protocol", "panel", *gold, *more,
+        "annotate",
+        SAMPLES / "story_questions.csv",
+        "--id",
+        "id",
+        "--text",
+        "answer",
+        "--context",
+        "question",
+        "--context",
+        "story",
+        "--codebook",
+        SAMPLES / "story_questions.yaml",
+        "--group",
+        "story_id",
+        "--order",
+        "number",
+        "--limit",
+        "4",
+        "--project",
+        folder / "p.duckdb",
+        "--json",
+        "--protocol",
+        "panel",
+        *gold,
+        *more,
         code=code,
-    )  # fmt: skip
+    )
 
 
 def test_personas_from_a_file_are_evaluated_against_three_raters(tmp_path: Path) -> None:

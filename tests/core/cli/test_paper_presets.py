@@ -61,10 +61,27 @@ def test_free_form_choice_is_read_without_a_retry(folder: Path) -> None:
 
     with Scripted(behave) as server:
         moot(
-            "annotate", folder / "texts.csv", "--text", "text", "--id", "id", "--gold", "label=label", "--codebook",
-            folder / "codebook.yaml", "--connection", f"kept={server.url}", "--model", "kept/m", "--protocol",
-            "single", "--limit", 3, "--project", folder / "p.duckdb",
-        )  # fmt: skip
+            "annotate",
+            folder / "texts.csv",
+            "--text",
+            "text",
+            "--id",
+            "id",
+            "--gold",
+            "label=label",
+            "--codebook",
+            folder / "codebook.yaml",
+            "--connection",
+            f"kept={server.url}",
+            "--model",
+            "kept/m",
+            "--protocol",
+            "single",
+            "--limit",
+            3,
+            "--project",
+            folder / "p.duckdb",
+        )
         requests = [body for body in server.requests if "sentence" in str(body)]
     (run,) = moot("evaluate", "--project", folder / "p.duckdb", "--json").json["runs"]
     assert (len(requests), run["n"], run["coverage"], run["accuracy"]) == (3, 3, 1.0, 1.0)
@@ -74,9 +91,22 @@ def prompts(folder: Path, server: Scripted, protocol: str, *more: object) -> lis
     """Run the preset on one document and return the requests of the debate, without the preflight."""
     options = ("--text", "text", "--id", "id", "--gold", "label=label", "--codebook", folder / "codebook.yaml")
     result = moot(
-        "annotate", folder / "texts.csv", *options, "--connection", f"kept={server.url}", "--model", "kept/m",
-        "--protocol", protocol, "--param", "preset=paper", "--json", "--project", folder / "p.duckdb", *more,
-    ).json  # fmt: skip
+        "annotate",
+        folder / "texts.csv",
+        *options,
+        "--connection",
+        f"kept={server.url}",
+        "--model",
+        "kept/m",
+        "--protocol",
+        protocol,
+        "--param",
+        "preset=paper",
+        "--json",
+        "--project",
+        folder / "p.duckdb",
+        *more,
+    ).json
     assert result["verdicts"] == result["documents"]
     return [body for body in server.requests if "finance" in str(body) or "sentence" in str(body)]
 
@@ -151,10 +181,21 @@ def test_panel_preset_has_all_groups_and_the_temperature_of_the_paper(folder: Pa
     (folder / "wishes.txt").write_text("Traders want clear words.", encoding="utf-8")
     options = ("--text", "text", "--id", "id", "--codebook", folder / "codebook.yaml", "--model", "kept/m")
     refused = moot(
-        "annotate", folder / "texts.csv", *options, "--connection", f"kept={server.url}", "--protocol", "panel",
-        "--param", "preset=paper", "--param", f"sources={folder / 'wishes.txt'}", "--project", folder / "q.duckdb",
+        "annotate",
+        folder / "texts.csv",
+        *options,
+        "--connection",
+        f"kept={server.url}",
+        "--protocol",
+        "panel",
+        "--param",
+        "preset=paper",
+        "--param",
+        f"sources={folder / 'wishes.txt'}",
+        "--project",
+        folder / "q.duckdb",
         code=None,
-    )  # fmt: skip
+    )
     assert "No stakeholder was found" in refused.stderr, "the scripted replies contain no stakeholders"
     scouts = [body for body in server.requests if "Traders want clear words." in str(body)]
     assert {body["temperature"] for body in scouts} == {1.0}

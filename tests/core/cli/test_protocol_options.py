@@ -10,8 +10,19 @@ from core.files import shipped_folder
 from tests.core.cli.invoking import moot
 
 SAMPLES = shipped_folder("sample_data")
-BANK = ("annotate", str(SAMPLES / "central_bank.csv"), "--text", "text", "--id", "id", "--gold", "label=label",
-        "--codebook", str(SAMPLES / "central_bank.yaml"), "--json")  # fmt: skip
+BANK = (
+    "annotate",
+    str(SAMPLES / "central_bank.csv"),
+    "--text",
+    "text",
+    "--id",
+    "id",
+    "--gold",
+    "label=label",
+    "--codebook",
+    str(SAMPLES / "central_bank.yaml"),
+    "--json",
+)
 
 
 def test_protocol_from_a_file_is_frozen_into_the_run(tmp_path: Path) -> None:

@@ -64,8 +64,12 @@ def test_unchanged_rerun_is_free_and_invalid_changes_are_refused(tmp_path: Path)
     write(tmp_path, *TEXTS)
     annotate(tmp_path)
     assert rerun(tmp_path, "--limit", 2)["cached_calls"] == 6
-    for more in (["--role", "pope=builtin/lexical"], ["--prompt", f"pope={prompt(tmp_path, 'judge')}"],
-                 ["--prompt", "judge=/nowhere.md"], ["--param", "extra=1"]):  # fmt: skip
+    for more in (
+        ["--role", "pope=builtin/lexical"],
+        ["--prompt", f"pope={prompt(tmp_path, 'judge')}"],
+        ["--prompt", "judge=/nowhere.md"],
+        ["--param", "extra=1"],
+    ):
         rerun(tmp_path, *more, code=2)
     for text in ("no part of a template", "## user\n{{ extraction }} {{ nobody_knows }}", "## user\n{% if %}"):
         (tmp_path / "judge.md").write_text(text, encoding="utf-8")

@@ -169,8 +169,10 @@ def test_ctrl_c_before_the_run_leaves_no_project(folder: Path) -> None:
         chosen = arguments(folder, "--connection", f"a={url}/v1", "--model", "a/m")
         process = subprocess.Popen(
             [sys.executable, "-c", f"{RESTORE_SIGINT}; from core.cli import main; main()", *map(str, chosen)],
-            stderr=subprocess.PIPE, text=True, env=dict(os.environ),
-        )  # fmt: skip
+            stderr=subprocess.PIPE,
+            text=True,
+            env=dict(os.environ),
+        )
         until(lambda: bool(stats(url)["active"]))
         process.send_signal(signal.SIGINT)
         try:

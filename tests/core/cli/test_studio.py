@@ -91,9 +91,11 @@ def start_studio(tmp_path: Path, *options: object, folder: Path = ROOT) -> tuple
     folders = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     process = subprocess.Popen(
         [sys.executable, "-m", "core.cli", *map(str, options)],
-        env=os.environ | folders | {"BROWSER": f"{browser} %s"}, cwd=folder, stdout=subprocess.DEVNULL,
+        env=os.environ | folders | {"BROWSER": f"{browser} %s"},
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-    )  # fmt: skip
+    )
     while not saved_page.exists():
         assert process.poll() is None
         time.sleep(0.01)
@@ -232,11 +234,21 @@ def start_window(tmp_path: Path, webview: str) -> subprocess.CompletedProcess[st
     folders = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     return subprocess.run(
         [
-            sys.executable, "-m", "core.cli", "--window", "--port", str(free_port()),
-            "--project", str(tmp_path / "p.duckdb"),
+            sys.executable,
+            "-m",
+            "core.cli",
+            "--window",
+            "--port",
+            str(free_port()),
+            "--project",
+            str(tmp_path / "p.duckdb"),
         ],
-        env=os.environ | folders | {"PYTHONPATH": str(tmp_path)}, cwd=ROOT, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        env=os.environ | folders | {"PYTHONPATH": str(tmp_path)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_closing_the_window_stops_the_studio(tmp_path: Path) -> None:

@@ -63,8 +63,16 @@ def roles(requests: list[Request]) -> list[str]:
 def test_trial_has_its_stages_in_order() -> None:
     verdict, requests = run_debate(SPEC, context_of(SPEC, "choice", precedents=SHOWN), court_replies())
     assert roles(requests) == [
-        "magistrate", "magistrate", "prosecutor", "defender", "clerk", "clerk", "judge_1", "judge_2", "judge_3",
-    ]  # fmt: skip
+        "magistrate",
+        "magistrate",
+        "prosecutor",
+        "defender",
+        "clerk",
+        "clerk",
+        "judge_1",
+        "judge_2",
+        "judge_3",
+    ]
     assert verdict.values == {"label": SERVICE}
     prosecutor, defender = requests[2:4]
     assert "You argue that the label is Service." in prosecutor.messages[1].content
@@ -262,16 +270,19 @@ def test_number_of_requests_for_multiple_labels(judges: int, every: bool, second
     assert len(requests) == (1 if every else 2) + contested * (2 + judges)
 
 
-@given(judges=st.integers(1, 5), shots=st.integers(0, 3), available=st.integers(0, 4), binary=st.booleans(),
-       bench=st.sampled_from(["sequence", "parallel"]))  # fmt: skip
+@given(
+    judges=st.integers(1, 5),
+    shots=st.integers(0, 3),
+    available=st.integers(0, 4),
+    binary=st.booleans(),
+    bench=st.sampled_from(["sequence", "parallel"]),
+)
 def test_number_of_requests_for_a_choice(judges: int, shots: int, available: int, binary: bool, bench: str) -> None:
     shown = {
         ("label", label): tuple(Precedent(f"{label}{n}", f"Text {n}", {"label": label}) for n in range(available))
         for label in (SERVICE, PRICE)
     }
-    context = context_of(
-        SPEC, "choice", shown, BINARY if binary else None, judges=judges, shots=shots, bench=bench
-    )  # fmt: skip
+    context = context_of(SPEC, "choice", shown, BINARY if binary else None, judges=judges, shots=shots, bench=bench)
     _, requests = run_debate(SPEC, context, court_replies("S" * judges))
     assert len(requests) == (1 if binary else 2) + 2 + 2 * min(shots, available) + judges  # h + 2 + q + J
 

@@ -105,7 +105,7 @@ def test_spec_has_counts_title_and_kinds() -> None:
         (("decides: last", "decides: {vote: [one]}"), 13, "at least two"),
         (("decides: last", "decides: {vote: [one, one, two]}"), 13, "each once"),
     ],
-)  # fmt: skip
+)
 def test_error_names_line(change: tuple[str, str], line: int, message: str) -> None:
     wrong = TALK.replace(*change)
     assert wrong != TALK

@@ -219,10 +219,19 @@ def test_quote_is_located_exactly_or_approximately(quote: str, field: str, found
 @pytest.mark.parametrize(
     "quote",
     [
-        "", "   ", "…", "\u200b", "not there", "dirty bath", "bagels ... Breakfast", "kind ... and so on for ever",
-        "stuff was kind", "The rooms were spotless and the view was good", "a" * 5000,
+        "",
+        "   ",
+        "…",
+        "\u200b",
+        "not there",
+        "dirty bath",
+        "bagels ... Breakfast",
+        "kind ... and so on for ever",
+        "stuff was kind",
+        "The rooms were spotless and the view was good",
+        "a" * 5000,
     ],
-)  # fmt: skip
+)
 def test_absent_quote_is_missing(quote: str) -> None:
     assert Haystack(REVIEW).locate(quote) == ("", -1, -1, "missing")
 

@@ -315,10 +315,11 @@ def test_manual_rows_may_be_repeated_reordered_and_reformatted(tmp_path: Path, m
     requests = [json.loads(line) for line in source.read_text().splitlines()]
     replies = {
         request["custom_id"]: {
-            "custom_id": request["custom_id"], "response": {"status_code": 200, "body": answer(request["body"])},
+            "custom_id": request["custom_id"],
+            "response": {"status_code": 200, "body": answer(request["body"])},
         }
         for request in requests
-    }  # fmt: skip
+    }
     keys = list(replies)
     half = json.dumps(replies[keys[2]]).replace('"content": "', '"content": "\\ud83d ')  # half of a surrogate pair
     failed = {"custom_id": keys[0], "response": {"status_code": 500, "body": {"error": {"message": "no"}}}}

@@ -21,13 +21,22 @@ LONG = "The staff were kind. " * 200  # 4,200 characters, 1,050 tokens in the fa
 @pytest.mark.parametrize(
     ("message", "share"),
     [
-        ("toy answered 400 for m-70000: request (6018 tokens) exceeds the available context size (1280 tokens), try", 1280 / 6018),
-        ("x answered 400 for m: This model's maximum context length is 4096 tokens. However, you requested 5120 tokens (4096 in the "
-         "messages, 1024 in the completion).", 4096 / 5120),
+        (
+            "toy answered 400 for m-70000: request (6018 tokens) exceeds the available context size (1280 tokens), try",
+            1280 / 6018,
+        ),
+        (
+            "x answered 400 for m: This model's maximum context length is 4096 tokens. However, you requested 5120 tokens (4096 in the "
+            "messages, 1024 in the completion).",
+            4096 / 5120,
+        ),
         ("x answered 400 for m: prompt is too long: 210000 tokens > 200000 maximum.", 200000 / 210000),
-        ("x answered 400 for m: The input token count (40000) exceeds the maximum number of tokens allowed (32768).", 32768 / 40000),
+        (
+            "x answered 400 for m: The input token count (40000) exceeds the maximum number of tokens allowed (32768).",
+            32768 / 40000,
+        ),
     ],
-)  # fmt: skip
+)
 def test_share_that_fits_is_read_from_the_error_message(message: str, share: float) -> None:
     assert share_that_fits(message) == pytest.approx(share * 0.92)
 

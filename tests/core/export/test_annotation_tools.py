@@ -209,8 +209,11 @@ def test_choices_and_ratings_are_exported_for_each_tool() -> None:
     rated = row(values={fluency: 2}, models=(AnnotatorValues("verdict", {fluency: 2}),), reviewers=())
     assert lines(write_label_studio, [rated], FACETS)[0]["predictions"][0]["result"][0]["value"] == {"number": 2}
     assert lines(write_argilla, [rated], FACETS)[0]["suggestions"][0] == {
-        "question_name": "fluency", "value": 2, "score": None, "agent": "r1/verdict",
-    }  # fmt: skip
+        "question_name": "fluency",
+        "value": 2,
+        "score": None,
+        "agent": "r1/verdict",
+    }
     task = lines(write_prodigy, [rated], FACETS)[0]
     assert task["accept"] == ["fluency:2"]
     assert [option["id"] for option in task["options"]] == ["fluency:1", "fluency:2", "fluency:3"]

@@ -90,12 +90,29 @@ def test_csv_has_the_documented_layout() -> None:
     first, second = rows
     assert json.loads(first.pop("evidence_Price")) == quotes()
     assert first == {
-        "id": "a", "text": "is cheap", "n": "-5", "document_id": "1", "gold_Price": "", "pred_Price": "1",
-        "reviewed_Price": "1", "judge_Price": "1", "gold_Room": "", "pred_Room": "0", "reviewed_Room": "",
-        "judge_Room": "0", "evidence_Room": "", "run_id": "r1", "protocol": "ecj",
-        "codebook_version": "3", "status": "verdict", "review_status": "Pending", "review_note": "",
-        "review_flag": "0", "review_error_types": "", "reviewers": "",
-    }  # fmt: skip
+        "id": "a",
+        "text": "is cheap",
+        "n": "-5",
+        "document_id": "1",
+        "gold_Price": "",
+        "pred_Price": "1",
+        "reviewed_Price": "1",
+        "judge_Price": "1",
+        "gold_Room": "",
+        "pred_Room": "0",
+        "reviewed_Room": "",
+        "judge_Room": "0",
+        "evidence_Room": "",
+        "run_id": "r1",
+        "protocol": "ecj",
+        "codebook_version": "3",
+        "status": "verdict",
+        "review_status": "Pending",
+        "review_note": "",
+        "review_flag": "0",
+        "review_error_types": "",
+        "reviewers": "",
+    }
     assert (second["pred_Price"], second["pred_Room"], second["reviewed_Price"], second["n"]) == ("", "", "", "")
 
 
@@ -121,8 +138,14 @@ def test_csv_formulas_are_escaped_and_numbers_are_not() -> None:
     assert only["text"] == "'-5"  # text columns are always escaped
     assert only["'=n"] == "-5"
     assert [only[name] for name in ("phone", "f", "cmd", "tab", "list", "ok", "id")] == [
-        "+4915", "'=A1", "'-2+3", "'\t=1", '["=x"]', "true", "1",
-    ]  # fmt: skip
+        "+4915",
+        "'=A1",
+        "'-2+3",
+        "'\t=1",
+        '["=x"]',
+        "true",
+        "1",
+    ]
     back = read_table(data, name="out.csv")
     assert back.row(0)["text"] == "-5"
     assert back.row(0)["=n"] == "-5"
@@ -155,8 +178,9 @@ def test_tables_have_the_source_columns_that_the_rows_name(tmp_path: Path) -> No
     assert [(line["x"], line["y"]) for line in csv_rows(rows)[1]] == [("", "2"), ("1", "")]
     write("parquet", rows, ASPECTS, tmp_path / "out.parquet")
     assert pq.read_table(tmp_path / "out.parquet").select(["x", "y"]).to_pylist() == [
-        {"x": None, "y": 2}, {"x": 1, "y": None},
-    ]  # fmt: skip
+        {"x": None, "y": 2},
+        {"x": 1, "y": None},
+    ]
 
 
 def test_rows_with_columns_that_the_table_lacks_are_refused(tmp_path: Path) -> None:
@@ -174,15 +198,24 @@ def test_jsonl_has_the_documented_layout(tmp_path: Path) -> None:
     assert write("jsonl", [row({"text": "is cheap", "n": [1]}), open_], ASPECTS, path) == 2
     first, second = (json.loads(line) for line in path.read_text().splitlines())
     assert first == {
-        "text": "is cheap", "n": [1], "document_id": "1",
+        "text": "is cheap",
+        "n": [1],
+        "document_id": "1",
         "labels": {
             "Price": {"value": True, "source": "review", "evidence": quotes()},
             "Room": {"value": False, "source": "verdict", "evidence": []},
         },
-        "roles": {"judge": "builtin/lexical"}, "run_id": "r1", "protocol": "ecj", "codebook_version": 3,
+        "roles": {"judge": "builtin/lexical"},
+        "run_id": "r1",
+        "protocol": "ecj",
+        "codebook_version": 3,
         "status": "verdict",
-        "review_status": "Pending", "review_note": "", "review_flag": False, "review_error_types": [], "reviewers": [],
-    }  # fmt: skip
+        "review_status": "Pending",
+        "review_note": "",
+        "review_flag": False,
+        "review_error_types": [],
+        "reviewers": [],
+    }
     assert (second["text"], second["labels"]) == ("b\ufffd", ["mine"])
     assert second["labels_2"]["Price"] == {"value": None, "source": "review", "evidence": [], "reason": "no decision"}
     back = read_table(path, name=path.name)
@@ -200,8 +233,12 @@ def test_parquet_has_the_documented_layout(tmp_path: Path) -> None:
     assert write("parquet", rows, ASPECTS, path) == 2
     table = pq.read_table(path)
     assert {name: str(table.schema.field(name).type) for name in ("text", "n", "x", "tags", "pred_Price")} == {
-        "text": "string", "n": "int64", "x": "null", "tags": "string", "pred_Price": "bool",
-    }  # fmt: skip
+        "text": "string",
+        "n": "int64",
+        "x": "null",
+        "tags": "string",
+        "pred_Price": "bool",
+    }
     assert table.column("evidence_Price").to_pylist()[0] == quotes()
     assert read_table(path, name=path.name).row(0)["evidence_Price"] == quotes()
     assert table.column("tags").to_pylist() == ['["a"]', None]

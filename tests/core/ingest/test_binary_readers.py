@@ -125,9 +125,17 @@ def test_values_of_parquet_files_are_read() -> None:
     )
     table = read_table(data, name="data.parquet")
     assert table.row(0) == {
-        "id": 1, "text": "ab", "tags": ["x"], "nested": {"a": 1}, "when": "2026-01-02T03:04:00", "price": 1.5,
-        "x": None, "raw": "café", "kind": "p", "big": "18446744073709551615",
-    }  # fmt: skip
+        "id": 1,
+        "text": "ab",
+        "tags": ["x"],
+        "nested": {"a": 1},
+        "when": "2026-01-02T03:04:00",
+        "price": 1.5,
+        "x": None,
+        "raw": "café",
+        "kind": "p",
+        "big": "18446744073709551615",
+    }
     assert table.row(1)["text"] is None
     assert (table.read, table.line_numbers) == (2, (1, 2))
 

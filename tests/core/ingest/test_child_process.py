@@ -116,9 +116,11 @@ def repeated(count: int) -> str:
     return TEXT_CELL.format(text="x", more=f' table:number-columns-repeated="{count}"')
 
 
-ENTITIES = '<!DOCTYPE a [<!ENTITY a "ha">' + "".join(
-    f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9)
-) + "]>"  # fmt: skip
+ENTITIES = (
+    '<!DOCTYPE a [<!ENTITY a "ha">'
+    + "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9))
+    + "]>"
+)
 FILE_ENTITY = '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 ODS_ATTACKS: dict[str, Callable[[], bytes]] = {
     "a row of 16,384 cells, a million times": lambda: ods(repeated(16384), rows="1048576"),

@@ -175,8 +175,9 @@ def test_several_files_of_labels_are_raters() -> None:
     data = files(texts="id,text|1,soup|2,tea", ann="id,Food|1,1|2,0", bo="id,Food|1,0|1,1")
     result = build_documents(data, ColumnMapping("text", id="id", gold=(GoldSource("Food"),)))
     assert [document.gold for document in result.documents] == [
-        {"ann": {"Food": True}, "bo": {"Food": False}}, {"ann": {"Food": False}},
-    ]  # fmt: skip
+        {"ann": {"Food": True}, "bo": {"Food": False}},
+        {"ann": {"Food": False}},
+    ]
     assert [str(row) for row in result.rejected] == ["row 3: bo.csv: the id '1' is repeated in bo.csv"]
     own = files(a="id,text,Food|1,soup,1|2,tea,0", b="id,Food|1,0")
     result = build_documents(own, ColumnMapping("text", id="id", gold=(GoldSource("Food"),)))
@@ -368,8 +369,11 @@ def test_booleans_and_numbers_are_gold_values() -> None:
     data = '[{"text":"a","Price":true},{"text":"b","Price":0},{"text":"c","Price":1.0},{"text":"d","Price":null}]'
     result = build(data, ASPECTS, name="d.json", gold=(GoldSource("Price"),))
     assert [document.gold for document in result.documents] == [
-        {GOLD_RATER: {PRICE: True}}, {GOLD_RATER: {PRICE: False}}, {GOLD_RATER: {PRICE: True}}, {},
-    ]  # fmt: skip
+        {GOLD_RATER: {PRICE: True}},
+        {GOLD_RATER: {PRICE: False}},
+        {GOLD_RATER: {PRICE: True}},
+        {},
+    ]
     assert result.with_gold == 3
 
 
@@ -378,8 +382,11 @@ def test_unknown_gold_values_are_reported_and_can_be_mapped() -> None:
     gold = (GoldSource("Price"), GoldSource("Room"))
     result = build(data, ASPECTS, gold=gold)
     assert [dict(document.gold.get(GOLD_RATER, {})) for document in result.documents] == [
-        {PRICE: True, ROOM: False}, {ROOM: True}, {}, {},
-    ]  # fmt: skip
+        {PRICE: True, ROOM: False},
+        {ROOM: True},
+        {},
+        {},
+    ]
     assert result.rejected == ()
     assert list(map(str, result.unknown_gold)) == [
         "row 3: 'maybe' in Price is not a gold value (2 times)",
@@ -401,8 +408,10 @@ def test_crosses_and_empty_cells_are_reported_once_and_can_be_mapped() -> None:
     ]
     mapped = build(data, ASPECTS, gold=gold, value_map=parse_value_option(["x=present", "=absent"], ASPECTS))
     assert [document.gold[GOLD_RATER] for document in mapped.documents] == [
-        {PRICE: True, ROOM: False}, {PRICE: False, ROOM: True}, {PRICE: False, ROOM: False},
-    ]  # fmt: skip
+        {PRICE: True, ROOM: False},
+        {PRICE: False, ROOM: True},
+        {PRICE: False, ROOM: False},
+    ]
     assert mapped.unknown_gold == ()
 
 
@@ -480,8 +489,12 @@ def test_list_with_an_unknown_name_leaves_other_labels_undecided() -> None:
 
 
 def test_gold_from_json_lists() -> None:
-    result = build('{"text":"a","labels":["Room"]}\n{"text":"b","labels":[]}\n{"text":"c"}', ASPECTS, "d.jsonl",
-                   gold=(GoldSource("labels", "list"),))  # fmt: skip
+    result = build(
+        '{"text":"a","labels":["Room"]}\n{"text":"b","labels":[]}\n{"text":"c"}',
+        ASPECTS,
+        "d.jsonl",
+        gold=(GoldSource("labels", "list"),),
+    )
     none = {PRICE: False, STAFF: False, ROOM: False}
     assert [document.gold for document in result.documents] == [
         {GOLD_RATER: none | {ROOM: True}},
@@ -575,9 +588,11 @@ def test_value_map_turns_words_into_ratings_and_names() -> None:
     )
     choice = Codebook(kind="choice", labels=(Label(name="Yes", id="y", code=1), Label(name="No", id="n", code=0)))
     mapped_choice = build(
-        "text,g\nt1,aye\nt2,nay\nt3,1\nt4,?\n", choice, gold=(GoldSource("g", "choice"),),
+        "text,g\nt1,aye\nt2,nay\nt3,1\nt4,?\n",
+        choice,
+        gold=(GoldSource("g", "choice"),),
         value_map={"aye": "Yes", "nay": 0, "?": None},
-    )  # fmt: skip
+    )
     assert [document.gold.get("gold", {}).get("label") for document in mapped_choice.documents] == ["y", "n", "y", None]
     assert not mapped_choice.unknown_gold
 
@@ -586,8 +601,12 @@ def test_documents_of_a_group_are_kept_together_in_order() -> None:
     data = "id,text,chat,turn\n1,b,x,2\n2,alone,,7\n3,c,y,1\n4,a,x,1.5\n5,z,x,late\n"
     documents = build(data, None, id="id", group="chat", order="turn").documents
     assert [(document.id, document.group, document.order, document.position) for document in documents] == [
-        ("4", "x", 1.5, 0), ("1", "x", 2.0, 1), ("5", "x", None, 2), ("2", "", None, 3), ("3", "y", 1.0, 4),
-    ]  # fmt: skip
+        ("4", "x", 1.5, 0),
+        ("1", "x", 2.0, 1),
+        ("5", "x", None, 2),
+        ("2", "", None, 3),
+        ("3", "y", 1.0, 4),
+    ]
     with pytest.raises(UsageError, match="needs a group"):
         build(data, None, order="turn")
     turns = ("2024-05-01T10:00Z", "2024-05-01 09:30", "2024-04-30", "01/05/2024", "")
@@ -604,9 +623,13 @@ def test_documents_show_their_neighbours_in_the_group() -> None:
     data = "id,text,abstract,n\n1,aim,x,1\n2,method,x,2\n3,finding,x,3\n4,other,x,4\n5,alone,,\n6,aim too,y,1\n"
     documents = build(data, None, id="id", group="abstract", order="n", neighbours=1).documents
     assert [document.fields.get("neighbours") for document in documents] == [
-        "[the text to label]\nmethod", "aim\n[the text to label]\nfinding", "method\n[the text to label]\nother",
-        "finding\n[the text to label]", None, None,
-    ]  # fmt: skip
+        "[the text to label]\nmethod",
+        "aim\n[the text to label]\nfinding",
+        "method\n[the text to label]\nother",
+        "finding\n[the text to label]",
+        None,
+        None,
+    ]
     assert [document.text for document in documents] == ["aim", "method", "finding", "other", "alone", "aim too"]
     assert "neighbours" not in build(data, None, id="id", group="abstract", order="n").documents[1].fields
     renamed = data.replace("abstract", "neighbours")
@@ -909,10 +932,15 @@ def test_text_in_parts_is_joined() -> None:
 
 def test_parse_trees_are_no_texts_and_labels_of_annotators_no_gold() -> None:
     rows = [
-        {"annotator_labels": [["x", "y"][n % 2], "x"], "gold_label": ["x", "y"][n % 2], "sentence1": f"Some words {n}",
-         "sentence1_parse": f"(ROOT (S Some words {n}))", "sentence1_binary_parse": f"( Some ( words {n} ) )"}
+        {
+            "annotator_labels": [["x", "y"][n % 2], "x"],
+            "gold_label": ["x", "y"][n % 2],
+            "sentence1": f"Some words {n}",
+            "sentence1_parse": f"(ROOT (S Some words {n}))",
+            "sentence1_binary_parse": f"( Some ( words {n} ) )",
+        }
         for n in range(6)
-    ]  # fmt: skip
+    ]
     mapping = suggest_mapping(table(json.dumps(rows), "nli.json"))
     assert (mapping.text, mapping.gold) == ("sentence1", (GoldSource("gold_label", "choice"),))
 
@@ -948,10 +976,15 @@ def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None
     mapping = suggest_mapping(table(header + unreviewed))
     assert mapping.gold == (GoldSource("Food"),)  # of the file, not of the run
     lines = [
-        {"text": f"Some words {n}", "document_id": f"d{n}", "run_id": "r1", "review_status": "Submitted",
-         "labels": {"Food": {"value": True, "source": ["verdict", "review"][n % 2], "evidence": []}}}
+        {
+            "text": f"Some words {n}",
+            "document_id": f"d{n}",
+            "run_id": "r1",
+            "review_status": "Submitted",
+            "labels": {"Food": {"value": True, "source": ["verdict", "review"][n % 2], "evidence": []}},
+        }
         for n in range(6)
-    ]  # fmt: skip
+    ]
     reviewed = GoldSource("reviewed_Food", "label", "Food", "reviewed")
     assert suggest_mapping(data := table(json.dumps(lines), "run.json")).gold == (reviewed,)
     assert data.column("reviewed_Food") == (None, True) * 3
@@ -959,10 +992,16 @@ def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None
     assert suggest_mapping(data, parse_codebook({"labels": [{"name": "Food"}]})).gold == (reviewed,)
     assert suggest_mapping(data, other).gold == ()
     face = [
-        {"text": f"Some words {n}", "run_id": "r1", "review_status": "Draft", "labels": ["x", "y"][n % 2 :],
-         "reviewed": ["x", "y"][: n % 2], "codebook_version": 1}
+        {
+            "text": f"Some words {n}",
+            "run_id": "r1",
+            "review_status": "Draft",
+            "labels": ["x", "y"][n % 2 :],
+            "reviewed": ["x", "y"][: n % 2],
+            "codebook_version": 1,
+        }
         for n in range(6)
-    ]  # fmt: skip
+    ]
     assert suggest_mapping(table(json.dumps(face), "train.json")).gold == ()
 
 

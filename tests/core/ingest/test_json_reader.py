@@ -242,11 +242,14 @@ def test_other_encodings_are_read() -> None:
 
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1), inner, max_size=3),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 @given(st.lists(st.fixed_dictionaries({"text": st.text("ab é"), "x": values}), min_size=1, max_size=5), st.booleans())

@@ -15,10 +15,19 @@ from core.ingest.read import read_table
 def task(number: int, *annotations: dict[str, Any]) -> dict[str, Any]:
     data = {"text": f"The room was cold on day {number}, and nobody came.", "document_id": f"h{number:03}"}
     return {
-        "id": number, "annotations": list(annotations), "drafts": [], "predictions": [1], "data": data, "meta": {},
-        "created_at": "2026-11-23T08:55:27.610833Z", "inner_id": number, "total_annotations": len(annotations),
-        "cancelled_annotations": 0, "project": 1, "updated_by": 1,
-    }  # fmt: skip
+        "id": number,
+        "annotations": list(annotations),
+        "drafts": [],
+        "predictions": [1],
+        "data": data,
+        "meta": {},
+        "created_at": "2026-11-23T08:55:27.610833Z",
+        "inner_id": number,
+        "total_annotations": len(annotations),
+        "cancelled_annotations": 0,
+        "project": 1,
+        "updated_by": 1,
+    }
 
 
 def choice_annotation(*choices: str, person: int = 1, cancelled: bool = False) -> dict[str, Any]:
@@ -114,11 +123,18 @@ CHOICES = {"from_name": "a", "type": "choices"}
 
 @pytest.mark.parametrize(
     "result",
-    ["words", 5, {"a": 1}, [None, "a", 5], [{**CHOICES, "value": {"choices": [{"b": 1}, ["c"]]}}],
-     [{**CHOICES, "value": {"choices": {"b": 1}}}], [{**CHOICES, "value": {"choices": None}}],
-     [{**CHOICES, "value": 3}]],
+    [
+        "words",
+        5,
+        {"a": 1},
+        [None, "a", 5],
+        [{**CHOICES, "value": {"choices": [{"b": 1}, ["c"]]}}],
+        [{**CHOICES, "value": {"choices": {"b": 1}}}],
+        [{**CHOICES, "value": {"choices": None}}],
+        [{**CHOICES, "value": 3}],
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_malformed_annotations_do_not_stop_the_import(result: Any) -> None:
     table = read(task(1, {"result": result}), task(2, choice_annotation("Room")))
     assert len(table) == 2

@@ -19,10 +19,31 @@ from core.ingest.read import SUFFIXES, parse_table, read_table, read_text_file
 from core.ingest.table import TableSource, join_tables
 
 PIECES = st.sampled_from(
-    [b"id,text\n", b'"', b'""', b"1,a\n", b"\r", b"\x00", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b"=1+1", b"{",
-     b'{"text": ', b"[", b"]", b"}", b"\\ud800", b"1e999", b"\t;|,", b"sep=;\n", b"NaN", b"\xf0\x9f\x98\x80",
-     b"\\u0000"]
-)  # fmt: skip
+    [
+        b"id,text\n",
+        b'"',
+        b'""',
+        b"1,a\n",
+        b"\r",
+        b"\x00",
+        b"\xef\xbb\xbf",
+        b"\xff\xfe",
+        b"\xed\xa0\x80",
+        b"=1+1",
+        b"{",
+        b'{"text": ',
+        b"[",
+        b"]",
+        b"}",
+        b"\\ud800",
+        b"1e999",
+        b"\t;|,",
+        b"sep=;\n",
+        b"NaN",
+        b"\xf0\x9f\x98\x80",
+        b"\\u0000",
+    ]
+)
 FILES = st.lists(PIECES | st.binary(max_size=8), max_size=40).map(b"".join)
 TEXTS = sorted(suffix for suffix, format in SUFFIXES.items() if format in ("csv", "tsv", "json", "jsonl"))
 

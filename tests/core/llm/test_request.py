@@ -63,8 +63,10 @@ def test_schema_of_an_answer_alone_has_no_place_for_reasons() -> None:
         for form, book in forms.items()
     }
     assert {form: schema["required"] for form, schema in schemas.items()} == {
-        "labels": ["labels"], "choice": ["label"], "ratings": ["ratings"],
-    }  # fmt: skip
+        "labels": ["labels"],
+        "choice": ["label"],
+        "ratings": ["ratings"],
+    }
     assert schemas["labels"]["properties"]["labels"]["items"]["required"] == ["label"]
     assert read('{"labels": [{"label": "Service"}]}', BOOK).present == (BOOK.labels[0].id,)
     assert read('{"label": "Bad"}', CHOICE).values == {"label": CHOICE.labels[1].id}

@@ -110,7 +110,7 @@ def test_complete_reply_without_a_finish_reason_is_read() -> None:
 @pytest.mark.parametrize(
     ("body", "expected", "message"),
     [
-        (event(EVENTS[0]) + b"error: {\"code\": 500, \"message\": \"slot gone\"}\n\n", errors.ServerFault, "slot gone"),
+        (event(EVENTS[0]) + b'error: {"code": 500, "message": "slot gone"}\n\n', errors.ServerFault, "slot gone"),
         (event(EVENTS[0]) + b'{"error": {"message": "out of memory"}}\n', errors.ServerFault, "out of memory"),
         (event(EVENTS[0]) + b'data: {"choi\n\n' + DONE, errors.MalformedStream, "not JSON"),
         (event(EVENTS[0]) + b'data: {"choi\n' + DONE, errors.MalformedStream, "not JSON"),
@@ -118,7 +118,7 @@ def test_complete_reply_without_a_finish_reason_is_read() -> None:
         (event(EVENTS[0]) + b'data: {"choi', errors.MalformedStream, "not JSON"),
         (event(EVENTS[0]) + b'data: {"choi \n', errors.MalformedStream, r'not JSON: {"choi\. Check'),
     ],
-)  # fmt: skip
+)
 def test_error_within_a_stream_keeps_the_partial_text(
     body: bytes, expected: type[errors.ModelError], message: str
 ) -> None:
@@ -228,10 +228,16 @@ def test_client_does_not_wait_for_a_finished_stream_that_stays_open(
 @pytest.mark.parametrize(
     ("reason", "expected"),
     [
-        ("stop", "stop"), ("STOP", "stop"), ("end_turn", "stop"), ("tool_calls", "stop"), ("eos", "stop"),
-        ("length", "length"), ("MAX_TOKENS", "length"), ("model_length", "length"),
+        ("stop", "stop"),
+        ("STOP", "stop"),
+        ("end_turn", "stop"),
+        ("tool_calls", "stop"),
+        ("eos", "stop"),
+        ("length", "length"),
+        ("MAX_TOKENS", "length"),
+        ("model_length", "length"),
     ],
-)  # fmt: skip
+)
 def test_finish_reason_is_normalised(reason: str, expected: str) -> None:
     assert ask(sending(event(EVENTS[0]) + event(piece(finish=reason)) + DONE)).reply.finish_reason == expected
 
@@ -273,7 +279,9 @@ STREAMS = {
     "Azure": [
         event({"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}),
         event({**piece(content=None, refusal=None), "usage": None}),
-        event(piece(REPLY)), event(piece(finish="stop")), event(USAGE),
+        event(piece(REPLY)),
+        event(piece(finish="stop")),
+        event(USAGE),
     ],
     "DeepSeek": [
         b": keep-alive\n\n",
@@ -285,12 +293,16 @@ STREAMS = {
     "vLLM": [
         event({**piece(""), "usage": {"prompt_tokens": 11, "completion_tokens": 0}}),
         event({**piece(REPLY), "usage": {"prompt_tokens": 11, "completion_tokens": 6}}),
-        event(piece(finish="stop")), event(USAGE),
+        event(piece(finish="stop")),
+        event(USAGE),
     ],
     "Anthropic": [
-        b'event: ping\ndata: {"type": "ping"}\n\n', event(piece(REPLY)), event(piece(finish="end_turn")), event(USAGE),
+        b'event: ping\ndata: {"type": "ping"}\n\n',
+        event(piece(REPLY)),
+        event(piece(finish="end_turn")),
+        event(USAGE),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", STREAMS)

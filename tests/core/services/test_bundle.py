@@ -101,9 +101,13 @@ def test_debate_pages_escape_documents_and_replies(run_id):
     hostile = '</div><script>alert(1)</script><img src="https://example.org/x">'
     text = SimpleNamespace(spec=hostile, text=hostile)
     debate = {
-        "document_id": hostile, "fields": {"text": hostile, hostile: "b"}, "status": hostile, "decided": [hostile],
-        "corrected": [hostile], "turns": [SimpleNamespace(role=hostile, role_model=text, reply=text)],
-    }  # fmt: skip
+        "document_id": hostile,
+        "fields": {"text": hostile, hostile: "b"},
+        "status": hostile,
+        "decided": [hostile],
+        "corrected": [hostile],
+        "turns": [SimpleNamespace(role=hostile, role_model=text, reply=text)],
+    }
     page = debates_html(hostile, [('"><script>', hostile)], [debate]).decode()
     assert "<script" not in page
     assert "<img" not in page

@@ -93,16 +93,22 @@ def test_tables_contain_notes_flags_error_types_and_reviewers(session, run_id, t
     names = ("review_note", "review_flag", "review_error_types", "reviewers")
     assert list(result["d0"])[-4:] == list(names)
     assert [result["d0"][name] for name in names] == [
-        "ann: =irony?\nbob: I agree", "1", "edge case, model error", "ann, bob",
-    ]  # fmt: skip
+        "ann: =irony?\nbob: I agree",
+        "1",
+        "edge case, model error",
+        "ann, bob",
+    ]
     assert [result["d1"][name] for name in names] == ["'=irony?", "0", "edge case, model error", ""]
     assert [result["d2"][name] for name in names] == ["", "0", "", ""]
     rows = pq.read_table(export.export(session, run_id, "parquet", tmp_path / "out.parquet")).to_pylist()
     assert [rows[1][name] for name in names] == ["=irony?", False, "edge case, model error", None]
     line = json.loads(export.export_bytes(session, run_id, "jsonl").splitlines()[0])
     assert [line[name] for name in names] == [
-        "ann: =irony?\nbob: I agree", True, ["edge case", "model error"], ["ann", "bob"],
-    ]  # fmt: skip
+        "ann: =irony?\nbob: I agree",
+        True,
+        ["edge case", "model error"],
+        ["ann", "bob"],
+    ]
 
 
 def test_reviewer_who_resolves_a_disagreement_is_exported_with_their_own_labels(session, run_id, tmp_path):
@@ -169,8 +175,11 @@ def test_transcript_has_one_line_per_turn(session, run_id):
     assert len(lines) == 18 == session.run(run_id).turns  # six debates of three turns
     first = lines[0]
     assert (first["document"], first["turn"], first["role"], first["model"]) == (
-        "d0", 0, "extractor", "builtin/lexical",
-    )  # fmt: skip
+        "d0",
+        0,
+        "extractor",
+        "builtin/lexical",
+    )
     assert first["messages"][1] == {"role": "user", "content": "read d0"}
     assert first["text"] == "extractor on d0"
     assert first["tokens"] == {"prompt": 10, "completion": 5}

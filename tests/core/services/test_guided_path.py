@@ -39,8 +39,10 @@ def test_next_step_of_a_project(workspace: Workspace) -> None:
     then = guided_path.overview(session)
     assert [step.state for step in then.steps] == ["done", "done", "done", "now", "later", "later", "later"]
     assert [step.words for step in then.steps][:3] == [
-        "1 document", "1 label, v1", "3 roles, builtin/lexical (word-list baseline)",
-    ]  # fmt: skip
+        "1 document",
+        "1 label, v1",
+        "3 roles, builtin/lexical (word-list baseline)",
+    ]
     assert then.done == 3
     planning.save_plan(session, planning.Plan().with_role_model("critic", RoleModel(connection="ollama", model="")))
     step = guided_path.overview(session).steps[2]

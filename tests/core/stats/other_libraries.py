@@ -51,9 +51,10 @@ def main() -> None:
         everything = (*labelled, X, model)
         print("mean", tuning, ppi_py.ppi_mean_pointestimate(human[order], model[order], model, lam=tuning, w=w))
         print(
-            "logistic", tuning,
+            "logistic",
+            tuning,
             ppi_py.ppi_logistic_pointestimate(*everything, lam=tuning, w=w, optimizer_options=exact),
-        )  # fmt: skip
+        )
     split = (*labelled, X[rest], model[rest])
     print("mean interval", ppi_py.ppi_mean_ci(human[order], model[order], model[rest], alpha=0.05))
     print("linear interval", ppi_py.ppi_ols_ci(*split, alpha=0.05))

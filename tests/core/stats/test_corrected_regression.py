@@ -82,9 +82,11 @@ def test_regression_on_all_reviewed_documents_equals_that_on_human_labels(family
     options = {"disp": False} if family == "logistic" else {}
     for codes in (None, groups):
         fitted = regression(family, rows[0], rows[1].take(order), rows[2], order, sample, groups=codes)
-        kinds = {"cov_type": "HC0"} if codes is None else {
-            "cov_type": "cluster", "cov_kwds": {"groups": groups, "use_correction": False}
-        }  # fmt: skip
+        kinds = (
+            {"cov_type": "HC0"}
+            if codes is None
+            else {"cov_type": "cluster", "cov_kwds": {"groups": groups, "use_correction": False}}
+        )
         robust = known.fit(**options, **kinds)
         assert values(fitted) == pytest.approx(robust.params, abs=1e-6)
         assert [coefficient.error for coefficient in fitted.coefficients] == pytest.approx(robust.bse, rel=1e-5)

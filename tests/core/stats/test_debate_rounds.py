@@ -78,10 +78,15 @@ def test_intervals_of_rounds_and_bound_cover_the_true_shares() -> None:
         either = 1 - (0.35**2 + 0.05**2) / 2
         alike = (0.35**2 + 0.65**2 + 0.05**2 + 0.95**2) / 2
         truth = [
-            (round_row.mean, 0.8), (round_row.agents[0].accuracy, 0.8), (round_row.upper_bound, either),
-            (limit.at_first, either), (limit.reached, 0.84), (limit.gap, either - 0.84),
-            (round_row.consecutive[0][2], alike), (round_row.with_majority, (1 + alike) / 2),
-        ]  # fmt: skip
+            (round_row.mean, 0.8),
+            (round_row.agents[0].accuracy, 0.8),
+            (round_row.upper_bound, either),
+            (limit.at_first, either),
+            (limit.reached, 0.84),
+            (limit.gap, either - 0.84),
+            (round_row.consecutive[0][2], alike),
+            (round_row.with_majority, (1 + alike) / 2),
+        ]
         hits.append([value in estimate.interval for estimate, value in truth])
     assert np.mean(hits, axis=0).min() > 0.9
 
@@ -90,9 +95,10 @@ def test_agreement_in_a_round_has_an_interval_over_documents() -> None:
     rng = np.random.default_rng(1)
     one_label = {name: rng.integers(0, 2, (40, 1)).astype(float) for name in "ABC"}
     (once,) = rounds(one_label["A"], [("r", one_label)])
-    (repeated,) = rounds(np.repeat(one_label["A"], 4, axis=1), [
-        ("r", {name: np.repeat(answers, 4, axis=1) for name, answers in one_label.items()})
-    ])  # fmt: skip
+    (repeated,) = rounds(
+        np.repeat(one_label["A"], 4, axis=1),
+        [("r", {name: np.repeat(answers, 4, axis=1) for name, answers in one_label.items()})],
+    )
     assert repeated.agreement.value == pytest.approx(once.agreement.value)
     for end in ("low", "high"):  # four copies of a label are no more documents
         ours, copied = (getattr(scores.agreement.interval, end) for scores in (once, repeated))
@@ -157,8 +163,11 @@ def test_early_agreement_is_carried_over_to_later_rounds() -> None:
 
 
 def test_agent_without_a_value_in_a_round_keeps_its_last_value() -> None:
-    steps = [("turn 1", {"A": [[3.0]], "B": [[5.0]], "C": [[4.0]]}), ("other", {"X": [[1.0]], "Y": [[1.0]]}),
-             ("turn 2", {"B": [[4.0]], "C": [[4.0]]})]  # fmt: skip
+    steps = [
+        ("turn 1", {"A": [[3.0]], "B": [[5.0]], "C": [[4.0]]}),
+        ("other", {"X": [[1.0]], "Y": [[1.0]]}),
+        ("turn 2", {"B": [[4.0]], "C": [[4.0]]}),
+    ]
     last = rounds([[4.0]], steps, measured=True)[2]
     assert [(agent.agent, agent.accuracy.value) for agent in last.agents] == [("A", 0.0), ("B", 1.0), ("C", 1.0)]
     assert (last.vote.value, last.mean.value) == (1.0, pytest.approx(2 / 3))

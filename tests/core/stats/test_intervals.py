@@ -152,8 +152,9 @@ def test_repeated_documents_in_groups_do_not_change_the_interval() -> None:
     assert ends(grouped.interval) == pytest.approx(ends(single.interval), abs=0.01)
     assert width(naive.interval) < 0.55 * width(grouped.interval)
     change = hits.astype(int) - (rng.random(60) < 0.1)
-    assert ends(ratio(np.repeat(change, 4), np.ones(240), Design(groups=np.repeat(np.arange(60), 4)), signed=True)
-                .interval) == pytest.approx(ends(gain(change, np.ones(60))), abs=1e-9)  # fmt: skip
+    assert ends(
+        ratio(np.repeat(change, 4), np.ones(240), Design(groups=np.repeat(np.arange(60), 4)), signed=True).interval
+    ) == pytest.approx(ends(gain(change, np.ones(60))), abs=1e-9)
 
 
 def test_mean_of_ratios_has_the_interval_of_the_means_of_documents() -> None:

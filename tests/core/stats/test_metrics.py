@@ -79,8 +79,16 @@ def test_json_has_the_keys_of_the_contract() -> None:
     assert {"n", "excluded", "macro", "micro", "labels", "coverage"} <= set(result)
     assert {"precision": 0.75, "recall": 0.75, "f1": 0.75}.items() <= result["macro"].items()
     assert result["labels"]["Pool"] == {
-        "n": 4, "tp": 0, "fp": 1, "fn": 0, "tn": 3, "accuracy": 0.75, "precision": 0.0, "recall": None, "f1": None
-    }  # fmt: skip
+        "n": 4,
+        "tp": 0,
+        "fp": 1,
+        "fn": 0,
+        "tn": 3,
+        "accuracy": 0.75,
+        "precision": 0.0,
+        "recall": None,
+        "f1": None,
+    }
     assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 

@@ -47,8 +47,12 @@ def test_stability_by_hand() -> None:
     result = stability(reference, [first, second], ["a", "b"])
     # d0 is right twice, d1 wrong twice, d2 right and then wrong on b; d3 is right with gold on a only; d4 has no gold.
     assert [CONSISTENCIES[document] if document >= 0 else None for document in result.documents] == [
-        "right", "wrong", "inconsistent", "right", None,
-    ]  # fmt: skip
+        "right",
+        "wrong",
+        "inconsistent",
+        "right",
+        None,
+    ]
     assert result.counts == {"right": 2, "inconsistent": 1, "wrong": 1, "unresolved": 0}
     assert result.labels["a"] == {"right": 3, "inconsistent": 0, "wrong": 1, "unresolved": 0}
     assert result.labels["b"] == {"right": 1, "inconsistent": 2, "wrong": 0, "unresolved": 0}

@@ -132,8 +132,10 @@ def test_sign_flip_of_single_cases_is_the_exact_mcnemar_test(gains: list[int]) -
 
 @given(st.lists(st.integers(-9, 9), max_size=12))
 def test_sign_flip_equals_the_share_of_all_signs(gains: list[int]) -> None:
-    signed = [abs(sum(sign * gain for sign, gain in zip(signs, gains, strict=True)))
-              for signs in itertools.product((1, -1), repeat=len(gains))]  # fmt: skip
+    signed = [
+        abs(sum(sign * gain for sign, gain in zip(signs, gains, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(gains))
+    ]
     share = sum(size >= abs(sum(gains)) for size in signed) / len(signed)
     assert sign_flip(np.array(gains, dtype=np.int64)) == pytest.approx(share)
 

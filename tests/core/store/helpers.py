@@ -49,9 +49,17 @@ def make_reply(
 ) -> Reply:
     usage = Usage(10, 5, 2, 1)
     return Reply(
-        text, "thought", usage=usage, cost_usd=cost, refused_params=("seed",), served_model=served_model, key=key,
-        run_id=run_id, seconds=0.25, unix_time=time.time(),
-    )  # fmt: skip
+        text,
+        "thought",
+        usage=usage,
+        cost_usd=cost,
+        refused_params=("seed",),
+        served_model=served_model,
+        key=key,
+        run_id=run_id,
+        seconds=0.25,
+        unix_time=time.time(),
+    )
 
 
 def make_turn(

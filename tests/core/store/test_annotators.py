@@ -90,8 +90,12 @@ def test_values_of_every_source_are_read(project):
     assert values("reviewed@lee") == [False, None, None]
     sources = read.sources(runs[0])
     assert {name: sources[name] for name in ("gold", "gold@ann", "gold@bob", "reviewed", f"run:{runs[1]}")} == {
-        "gold": 3, "gold@ann": 3, "gold@bob": 2, "reviewed": 1, f"run:{runs[1]}": 3,
-    }  # fmt: skip
+        "gold": 3,
+        "gold@ann": 3,
+        "gold@bob": 2,
+        "reviewed": 1,
+        f"run:{runs[1]}": 3,
+    }
 
 
 def test_values_outside_the_codebook_are_left_out(project):

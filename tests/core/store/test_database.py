@@ -337,12 +337,21 @@ def test_closing_stops_queries(path):
 @pytest.mark.parametrize(
     "statement",
     [
-        "SET enable_external_access = true", "SET lock_configuration = false", "SET max_execution_time = 0",
-        "SET memory_limit = '900GB'", "COPY settings TO '/tmp/moot-attack.csv'", "ATTACH '/tmp/moot-attack.duckdb'",
-        "SELECT * FROM read_text('/etc/passwd')", "SELECT * FROM '/etc/passwd'", "INSTALL httpfs", "LOAD httpfs",
-        "EXPORT DATABASE '/tmp/moot-attack'", "IMPORT DATABASE '/tmp'", "SELECT * FROM glob('/*')",
+        "SET enable_external_access = true",
+        "SET lock_configuration = false",
+        "SET max_execution_time = 0",
+        "SET memory_limit = '900GB'",
+        "COPY settings TO '/tmp/moot-attack.csv'",
+        "ATTACH '/tmp/moot-attack.duckdb'",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT * FROM '/etc/passwd'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "EXPORT DATABASE '/tmp/moot-attack'",
+        "IMPORT DATABASE '/tmp'",
+        "SELECT * FROM glob('/*')",
     ],
-)  # fmt: skip
+)
 def test_sql_cannot_access_anything_outside_the_project(path, statement):
     opened = open_file(path)
     with pytest.raises((duckdb.Error, ProjectError)):
@@ -470,9 +479,16 @@ def test_foreign_reply_log_is_skipped(path, content):
 
 @pytest.mark.parametrize(
     "note",
-    ["[" * 900, "[" * 200_000, '{"pid": 1, "url": "\\u001b[2Jhttp://127.0.0.1:8501"}', '{"pid": 1, "url": ["x"]}',
-     '{"pid": 1, "url": "http://127.0.0.1:8501@evil.example"}', '{"pid": "x", "url": null}', '{"pid": 1e999}'],
-)  # fmt: skip
+    [
+        "[" * 900,
+        "[" * 200_000,
+        '{"pid": 1, "url": "\\u001b[2Jhttp://127.0.0.1:8501"}',
+        '{"pid": 1, "url": ["x"]}',
+        '{"pid": 1, "url": "http://127.0.0.1:8501@evil.example"}',
+        '{"pid": "x", "url": null}',
+        '{"pid": 1e999}',
+    ],
+)
 def test_address_in_a_forged_lock_note_is_ignored(path, note):
     with FileLock(f"{path}.lock"):
         path.with_name(path.name + ".lock.json").write_text(note)

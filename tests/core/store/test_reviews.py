@@ -94,8 +94,10 @@ def test_selection_of_a_document_is_stored_with_its_status_only(reviews):
         [Decision("d0", (change,), "Submitted", (Mark("flag", None, True),), selection)], actor="me", seconds=2.0
     )
     assert {event.kind: event.payload for event in recorded} == {
-        "review": {"seconds": 2.0}, "mark": {"seconds": 2.0}, "review_status": {"seconds": 2.0} | selection
-    }  # fmt: skip
+        "review": {"seconds": 2.0},
+        "mark": {"seconds": 2.0},
+        "review_status": {"seconds": 2.0} | selection,
+    }
 
 
 def test_undo_and_redo_step_through_the_history(reviews):

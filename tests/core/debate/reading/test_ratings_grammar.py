@@ -179,8 +179,9 @@ def test_dash_before_a_rating_is_no_sign_on_a_scale_without_negative_points() ->
     assert read("Clarity -4\nTone -5\nQuality of facts -3", THREE).values == {"cl": 4, "to": 5, "qu": 3}
 
 
-@pytest.mark.parametrize("text", ["**Clarity**\n4\n\n**Tone**\n5\n\n**Quality of facts**\n3", "Clarity:\n4\nTone:\n5\n"
-                                  "Quality of facts:\n3"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text", ["**Clarity**\n4\n\n**Tone**\n5\n\n**Quality of facts**\n3", "Clarity:\n4\nTone:\n5\nQuality of facts:\n3"]
+)
 def test_number_below_a_title_is_its_rating(text: str) -> None:
     assert read(text, THREE).values == {"cl": 4, "to": 5, "qu": 3}
 

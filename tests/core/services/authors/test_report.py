@@ -111,7 +111,7 @@ def test_export_names_the_source_of_each_label(session: ProjectSession, tmp_path
             "'Maybe' is not an option",
         ),
     ],
-)  # fmt: skip
+)
 def test_error_names_the_bad_line_and_nothing_is_stored(
     session: ProjectSession, tmp_path: Path, line: str, message: str
 ) -> None:

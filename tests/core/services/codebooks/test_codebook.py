@@ -251,10 +251,13 @@ def test_ratings_are_outdated_by_another_scale_of_their_dimension(session: Proje
     wider = codebooks.change(book, scale={"min": 1, "max": 7})
     assert codebooks.count_stale_reviews(session, wider, saved) == 1
     one_wider = book.model_copy(
-        update={"labels": tuple(label.model_copy(update={
-            "scale": Scale(min=1, max=7) if label.id == PRICE else Scale(min=1, max=5)
-        }) for label in book.labels)}
-    )  # fmt: skip
+        update={
+            "labels": tuple(
+                label.model_copy(update={"scale": Scale(min=1, max=7) if label.id == PRICE else Scale(min=1, max=5)})
+                for label in book.labels
+            )
+        }
+    )
     codebooks.save(session, one_wider)
     assert codebooks.outdated(session) == ((PRICE, 1),), "the other dimension has the same scale as before"
 
@@ -287,7 +290,7 @@ def test_diff_tells_long_codes_apart() -> None:
     (change,) = compare(first, second)
     assert [(field.field, field.pieces) for field in change.fields] == [
         ("code", (("removed", "1000001"), ("added", "1000002")))
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("text", ["a ", "a b ", "a\n"])
@@ -310,8 +313,11 @@ def test_codebook_diff_lists_each_changed_label() -> None:
     after = codebooks.change(codebooks.delete_label(after, FOOD), guideline="Be fair.")
     result = compare(BOOK, after)
     assert [(change.name, change.kind) for change in result] == [
-        ("Hotels", "changed"), ("Price", "changed"), ("Staff", "added"), ("Food", "removed"),
-    ]  # fmt: skip
+        ("Hotels", "changed"),
+        ("Price", "changed"),
+        ("Staff", "added"),
+        ("Food", "removed"),
+    ]
     keywords = result[1].fields[0]
     assert keywords.field == "keywords"
     assert keywords.pieces == (("same", "cheap"), ("removed", ", per night"), ("added", ", dear"))

@@ -116,10 +116,13 @@ def count_correct(book: Codebook, known: list[tuple[str, dict[str, bool]]]) -> i
 
 @settings(max_examples=40)
 @given(
-    st.lists(st.tuples(TEXTS.map(" ".join), st.fixed_dictionaries({SERVICE: st.booleans(), FOOD: st.booleans()})),
-             min_size=1, max_size=5),
+    st.lists(
+        st.tuples(TEXTS.map(" ".join), st.fixed_dictionaries({SERVICE: st.booleans(), FOOD: st.booleans()})),
+        min_size=1,
+        max_size=5,
+    ),
     st.lists(CHANGES, min_size=1, max_size=4),
-)  # fmt: skip
+)
 def test_changes_that_pay_never_lower_the_number_of_correct_decisions(
     known: list[tuple[str, dict[str, bool]]], changes: list[tuple[str, str, str]]
 ) -> None:

@@ -449,8 +449,13 @@ def test_ratings_of_several_raters_are_counted_per_rater() -> None:
     preview = importing.preview_import(replace(draft, mapping=replace(draft.mapping, gold=gold)), book)
     bars = overview.gold_counts(preview.profile.gold, book)
     assert [(bar.rater, bar.value, bar.count) for bar in bars] == [
-        ("A", "1", 1), ("A", "3", 1), ("A", "5", 0), ("B", "1", 0), ("B", "3", 0), ("B", "5", 2),
-    ]  # fmt: skip
+        ("A", "1", 1),
+        ("A", "3", 1),
+        ("A", "5", 0),
+        ("B", "1", 0),
+        ("B", "3", 0),
+        ("B", "5", 2),
+    ]
     assert overview.format_gold(preview.built.documents[0], book) == ["clear 3"]
 
 

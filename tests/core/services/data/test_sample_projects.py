@@ -85,8 +85,10 @@ def test_sample_raters_use_the_whole_scale_and_disagree(workspace: Workspace) ->
     session = workspace.open(sample_projects.ensure_sample(workspace, "story-questions"))
     counts = session.store.documents.gold_counts()
     assert {value for _, _, value, _ in counts} == {1, 2, 3, 4, 5}
-    ratings = [tuple(tuple(sorted(values.items())) for values in document.gold.values()) for document in
-               session.store.documents.page(0, 100)]  # fmt: skip
+    ratings = [
+        tuple(tuple(sorted(values.items())) for values in document.gold.values())
+        for document in session.store.documents.page(0, 100)
+    ]
     assert sum(len(set(raters)) > 1 for raters in ratings) > len(ratings) / 2
 
 

@@ -36,9 +36,12 @@ def sentences(kind: Kind, gold: np.ndarray, one: np.ndarray, two: np.ndarray, de
 
 @settings(max_examples=30, deadline=None)
 @given(
-    kind=st.sampled_from(["multilabel", "choice"]), seed=st.integers(0, 10**6), documents=st.integers(3, 80),
-    better=st.floats(0, 0.5), design=st.sampled_from(["plain", "groups", "sample"]),
-)  # fmt: skip
+    kind=st.sampled_from(["multilabel", "choice"]),
+    seed=st.integers(0, 10**6),
+    documents=st.integers(3, 80),
+    better=st.floats(0, 0.5),
+    design=st.sampled_from(["plain", "groups", "sample"]),
+)
 def test_nothing_is_called_better_without_a_significant_test(
     kind: Kind, seed: int, documents: int, better: float, design: str
 ) -> None:

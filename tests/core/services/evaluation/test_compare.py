@@ -61,8 +61,12 @@ def test_one_rare_document_is_not_a_significant_difference(project):
     assert "better" not in report["sentence"]
     assert report["equivalence"]["equivalent"] is False
     assert full_report(session, session.run(runs[0]))["basis"] == {
-        "design": "documents", "units": 31, "population": None, "warning": "", "sentence": ""
-    }  # fmt: skip
+        "design": "documents",
+        "units": 31,
+        "population": None,
+        "warning": "",
+        "sentence": "",
+    }
 
 
 @pytest.mark.parametrize(

@@ -44,11 +44,17 @@ def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
         Document(
             f"d{n:03}",
             {"text": f"{['a clean record' if n % 2 else 'a clean bath', 'the staff sang'][n % 3 == 2]} {n}"},
-            source={"region": "south" if n % 2 else "north", "year": 2000 + n % 10, "id": f"d{n:03}", "one": 1,
-                    "day": f"20{10 + n % 5}-07-01", "stars": "" if n == 7 else f"{1 + n % 4}"},
+            source={
+                "region": "south" if n % 2 else "north",
+                "year": 2000 + n % 10,
+                "id": f"d{n:03}",
+                "one": 1,
+                "day": f"20{10 + n % 5}-07-01",
+                "stars": "" if n == 7 else f"{1 + n % 4}",
+            },
         )
         for n in range(COUNT)
-    )  # fmt: skip
+    )
     session.store.codebooks.save(BOOK)
     run = annotate(session).model_copy(update={"created_at": 1_763_000_000.0})  # makes the draws reproducible
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=90), actor="ada")

@@ -27,8 +27,9 @@ def test_latent_truth_of_three_runs_is_a_reference(project):
     assert evaluate(session, session.run(runs[0]), "latent").scores.main.value == 1
     assert "r0001, r0002, r0003 and rater gold" in result.describe_basis()
     assert "share errors confirm each other" in result.basis.warning
-    assert [row.document_id for row in cell_documents(session, session.run(runs[2]), "a", "fp", reference="latent")
-            ] == ["d0", "d2", "d4"]  # fmt: skip
+    assert [
+        row.document_id for row in cell_documents(session, session.run(runs[2]), "a", "fp", reference="latent")
+    ] == ["d0", "d2", "d4"]
     report = comparison_report(session, runs[1:], "latent")
     assert report["n"] == 30
     assert report["reports"][0]["basis"]["warning"] == latent_truth.warning(session)

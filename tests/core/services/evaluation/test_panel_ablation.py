@@ -33,9 +33,12 @@ def panel(project, style, last, documents=tuple(GOLD), personas=PERSONAS, experi
     """Store a panel run with first ratings ``BACKWARDS``; Ann and Ben change theirs to ``last`` in rounds 1 and 2."""
     roles = [member.role for member in personas.members]
     settings = RunSettings(
-        protocol="panel", codebook=BOOK, role_models=dict.fromkeys(roles, ROLE_MODEL), templates={},
+        protocol="panel",
+        codebook=BOOK,
+        role_models=dict.fromkeys(roles, ROLE_MODEL),
+        templates={},
         params={"personas": personas.text, "style": style},
-    )  # fmt: skip
+    )
     run = project.store.runs.create(settings, list(documents), experiment_id=experiment_id).run_id
 
     async def debates():

@@ -62,8 +62,11 @@ def test_trials_and_deleted_runs_are_not_references(project, session, run_id):
     # The gold, this run and the other one are annotators of the latent truth; a canary run repeats another run.
     result = available_references(session, run_id)
     assert {name: count for name, count in result.items() if count} == {
-        "gold": 7, f"run:{canary}": 2, f"run:{other}": 2, "latent": 4
-    }  # fmt: skip
+        "gold": 7,
+        f"run:{canary}": 2,
+        f"run:{other}": 2,
+        "latent": 4,
+    }
     assert evaluate(session, session.run(run_id), "latent").n > 0
     project.store.runs.describe({other: RunDetails(status="deleted")})
     assert "latent" not in available_references(session, run_id)

@@ -216,8 +216,10 @@ def test_error_analysis_of_a_label(world):
         ("false_positive", 1, 1),
     ]
     assert [(band.low, band.high, band.n, band.wrong) for band in result.by_labels] == [
-        (0, 0, 1, 0), (1, 1, 2, 1), (2, 2, 1, 1),
-    ]  # fmt: skip
+        (0, 0, 1, 0),
+        (1, 1, 2, 1),
+        (2, 2, 1, 1),
+    ]
     second = session.store.runs.get(world[1][1])
     stale = second.model_copy(update={"turns": 0})  # the row as read before the last turns
     assert error_analysis.of_label(session, stale, "b") == error_analysis.of_label(session, second, "b")

@@ -584,9 +584,15 @@ def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_i
     matrices = page.split("<h2>Confusion matrices</h2>")[1].split("<h2>")[0]
     # On d0 to d3, Alpha is right on one of two documents in both rows and Beta on all.
     assert re.findall(r'<td( class="same")? style="[^"]*">(.*?)</td>', matrices) == [
-        (' class="same"', "1 (50%)"), ("", "1 (50%)"), ("", "1 (50%)"), (' class="same"', "1 (50%)"),
-        (' class="same"', "2 (100%)"), ("", "0"), ("", "0"), (' class="same"', "2 (100%)"),
-    ]  # fmt: skip
+        (' class="same"', "1 (50%)"),
+        ("", "1 (50%)"),
+        ("", "1 (50%)"),
+        (' class="same"', "1 (50%)"),
+        (' class="same"', "2 (100%)"),
+        ("", "0"),
+        ("", "0"),
+        (' class="same"', "2 (100%)"),
+    ]
     assert printed(session, run_id, "Data", "Documents with gold")[""] == "7"
     assert printed(session, run_id, "Data", "Verdicts, unresolved, failed")[""] == "5, 1, 1"
     assert printed(session, run_id, "Data", "Alpha present in gold")[""] == "2 of 4"

@@ -56,8 +56,9 @@ def test_lessons_are_tried_together_against_known_labels(tmp_path):
         assert len(result.lessons) == 2
         changes = {label.name: label.test for label in result.result.comparison.labels}
         assert {name: (test.only_second, test.only_first) for name, test in changes.items()} == {
-            "Service": (corrected, regressed), "Cleanliness": (0, regressed)
-        }  # fmt: skip
+            "Service": (corrected, regressed),
+            "Cleanliness": (0, regressed),
+        }
         assert suggestions.latest_scored_run(session) is None, "suggestions do not use the trial of lessons"
 
 

@@ -43,9 +43,14 @@ def counts(result: TrialResult) -> list[tuple[str, int, int]]:
 def test_documents_are_sorted_by_effect_regressions_first():
     result = result_of(REFERENCE, BEFORE, AFTER)
     assert [(document.document_id, document.effect) for document in result.documents] == [
-        ("d0", "broken"), ("d6", "broken"), ("d1", "fixed"), ("d4", "changed"), ("d5", "changed"), ("d2", "wrong"),
+        ("d0", "broken"),
+        ("d6", "broken"),
+        ("d1", "fixed"),
+        ("d4", "changed"),
+        ("d5", "changed"),
+        ("d2", "wrong"),
         ("d3", "same"),
-    ]  # fmt: skip
+    ]
     assert result.labelled == 6
     both = result.documents[1].cells
     assert [(cell.item, cell.before, cell.after, cell.effect) for cell in both] == [

@@ -141,10 +141,13 @@ def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession,
     assert plan.describe_result(BOOK, strict) == "No verdicts can be accepted with an error of at most 5%."
 
 
-@pytest.mark.parametrize(("planned", "result"), [
-    (ReviewPlan("f1", CLEAN, 0.2, 0.1, 60), "F1 of Clean is 0."),
-    (ReviewPlan("error", "", 0.35, 0.1, 30), "No verdicts can be accepted"),  # a quarter of them is wrong
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("planned", "result"),
+    [
+        (ReviewPlan("f1", CLEAN, 0.2, 0.1, 60), "F1 of Clean is 0."),
+        (ReviewPlan("error", "", 0.35, 0.1, 30), "No verdicts can be accepted"),  # a quarter of them is wrong
+    ],
+)
 def test_reviews_after_the_planned_number_do_not_change_the_result(
     world: tuple[ProjectSession, RunRow], planned: ReviewPlan, result: str
 ) -> None:
@@ -198,8 +201,10 @@ def test_two_runs_are_compared_on_documents_where_they_differ(world: tuple[Proje
     # The first run is right on 12.5% more labels: on Staff in every fourth document.
     session, run = world
     other = _other_run(session)
-    coarse, fine = (plan.plan_reviews(session, run, ReviewPlan("better", "", points, 0, other=other.run_id), 0.5)
-                    for points in (0.12, 0.06))  # fmt: skip
+    coarse, fine = (
+        plan.plan_reviews(session, run, ReviewPlan("better", "", points, 0, other=other.run_id), 0.5)
+        for points in (0.12, 0.06)
+    )
     assert coarse is not None
     assert fine is not None
     assert 20 <= coarse < fine <= 200

@@ -13,9 +13,16 @@ def quote(item: str, words: str) -> Evidence:
 
 def record(roles: dict, evidence: dict) -> DocumentRecord:
     return DocumentRecord(
-        document=Document("d1", {"text": "rates will rise"}), status=None, values={}, unresolved={}, error=None,
-        roles=roles, evidence=evidence, reviews={}, review_status="Pending",
-    )  # fmt: skip
+        document=Document("d1", {"text": "rates will rise"}),
+        status=None,
+        values={},
+        unresolved={},
+        error=None,
+        roles=roles,
+        evidence=evidence,
+        reviews={},
+        review_status="Pending",
+    )
 
 
 def test_quote_of_a_choice_belongs_to_the_label_its_role_chose():

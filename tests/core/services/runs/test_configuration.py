@@ -109,8 +109,9 @@ def test_roles_of_another_protocol_are_not_a_difference():
     assert differences([row(), row(single)]) == {"Protocol": ("ECJ", "Single")}
     other = single.model_copy(update={"role_models": {"annotator": LLAMA}})
     assert differences([row(), row(other)]) == {
-        "Protocol": ("ECJ", "Single"), "Models": ("gpt-4.1-mini", "llama3.2 at temperature 0.7")
-    }  # fmt: skip
+        "Protocol": ("ECJ", "Single"),
+        "Models": ("gpt-4.1-mini", "llama3.2 at temperature 0.7"),
+    }
 
 
 @pytest.mark.parametrize(

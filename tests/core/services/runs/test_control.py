@@ -211,8 +211,12 @@ def test_active_run_has_no_stop_code(session: ProjectSession) -> None:
     run = run.model_copy(update={"stop_code": "budget"})
     states = ("paused", "stopped", "failed", "queued", "running")
     assert {state: control.stop_code(run, state) for state in states} == {
-        "paused": "budget", "stopped": "budget", "failed": "budget", "queued": "", "running": ""
-    }  # fmt: skip
+        "paused": "budget",
+        "stopped": "budget",
+        "failed": "budget",
+        "queued": "",
+        "running": "",
+    }
 
 
 @pytest.mark.parametrize("engine", ["live", "batch"])
