@@ -140,7 +140,8 @@ def annotate_file(
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
         console.print_message(message)
-    if count := count_texts_with_other_ids(session, with_stored_ids(session, built.documents)):
+    to_import = with_stored_ids(session, to_import)
+    if count := count_texts_with_other_ids(session, to_import.built.documents):
         console.print_message(f"{describe_other_ids(count)}; they are added again. --id chooses the id column")
     rows = start_runs(session, to_import, codebook, plan)
     for note in few_shot_examples.example_warnings(
@@ -155,8 +156,8 @@ def start_runs(
 ) -> list[RunRow]:
     """Store documents and codebook in the project and queue the plan's runs on the documents.
 
-    Raises InputError, UsageError and, before anything is stored, PromptError for one of the project's templates that
-    cannot be rendered.
+    The documents have the ids of ``with_stored_ids``. Raises InputError, UsageError and, before anything is stored,
+    PromptError for one of the project's templates that cannot be rendered.
     """
     templates = prompt_templates.promoted_templates(session)
     check_templates_on(preview.built.documents, planning.build_settings(plan, codebook, 0, session.models, templates))
@@ -167,8 +168,7 @@ def start_runs(
         )
     session.store.codebooks.save(codebook, note=f"from {preview.draft.name}", keep_draft=True)
     settings = planning.project_settings(session, plan)
-    documents = with_stored_ids(session, preview.built.documents)
-    document_ids = ambiguity.select_documents(session, plan, [document.id for document in documents])
+    document_ids = ambiguity.select_documents(session, plan, [document.id for document in preview.built.documents])
     return planning.create_runs(
         session, settings, document_ids, iterations=plan.iterations, rejected=len(preview.built.rejected)
     )
@@ -259,10 +259,9 @@ def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOpti
     """Add new documents of a file to a run before it resumes."""
     session = workspace.open(path, create=False)
     row = console.known_run(session, run_id)
-    preview = preview_file(source, row.settings.codebook)
+    preview = with_stored_ids(session, preview_file(source, row.settings.codebook))
     store_documents(session, preview)
-    documents = with_stored_ids(session, preview.built.documents[:limit])
-    added = session.store.runs.extend(run_id, [document.id for document in documents])
+    added = session.store.runs.extend(run_id, [document.id for document in preview.built.documents[:limit]])
     console.print_message(f"{run_id}: added {format_count(added, 'document')}")
 
 

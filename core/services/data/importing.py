@@ -401,19 +401,20 @@ def preview_import(
             used, note = codebooks.prefill(codebook_from_gold(draft.table, draft.mapping, name=draft.stem))
         new_codebook = used is not None
     built = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
-    existing = new_ids = other_ids = 0
-    conflicts: tuple[str, ...] = ()
+    preview = ImportPreview(draft, built, used, new_codebook, keyword_note=note)
     if session is not None and draft.destination == "add":
-        documents = with_stored_ids(session, built.documents)
-        existing, conflicts = _compare_with_stored(session, documents)
-        other_ids = count_texts_with_other_ids(session, documents)
-    elif session is not None and draft.destination == "replace":
-        new_ids = len(session.store.documents.new_ids(built.documents))
-    return ImportPreview(draft, built, used, new_codebook, existing, conflicts, new_ids, note, other_ids)
+        preview = with_stored_ids(session, preview)
+        existing, conflicts = _compare_with_stored(session, preview.built.documents)
+        other_ids = count_texts_with_other_ids(session, preview.built.documents)
+        return replace(preview, existing=existing, conflicts=conflicts, other_ids=other_ids)
+    if session is not None and draft.destination == "replace":
+        return replace(preview, new_ids=len(session.store.documents.new_ids(built.documents)))
+    return preview
 
 
-def with_stored_ids(session: ProjectSession, documents: Sequence[Document]) -> Sequence[Document]:
-    """Return documents with the new ids that the project gave to some of them when they replaced other texts."""
+def with_stored_ids(session: ProjectSession, preview: ImportPreview) -> ImportPreview:
+    """Return a preview with the new ids that the project gave to documents when they replaced other texts."""
+    documents = preview.built.documents
     new_ids = session.store.documents.new_ids(documents)
     stored = {document.id: document for document in session.store.documents.load([*new_ids.values()], gold=False)}
 
@@ -421,7 +422,10 @@ def with_stored_ids(session: ProjectSession, documents: Sequence[Document]) -> S
         same = stored.get(new_ids.get(document.id, ""))
         return same.id if same is not None and dict(same.fields) == dict(document.fields) else document.id
 
-    return [replace(document, id=stored_id(document)) for document in documents] if stored else documents
+    if not stored:
+        return preview
+    documents = tuple(replace(document, id=stored_id(document)) for document in documents)
+    return replace(preview, built=replace(preview.built, documents=documents))
 
 
 def count_texts_with_other_ids(session: ProjectSession, documents: Iterable[Document]) -> int:
@@ -465,17 +469,17 @@ def _compare_with_stored(session: ProjectSession, documents: Sequence[Document])
 def store_documents(session: ProjectSession, preview: ImportPreview, progress: Progress | None = None) -> Import:
     """Write the documents of a preview to the project, with its rejected rows; return what was stored.
 
-    A codebook that was made from the gold columns is saved as a version. Raises InputError if no row can be used, and
-    if the project has or had one of the documents with a different text. If all documents are replaced, those with
-    runs or reviews of a different text get new ids instead, which they keep when they are added again.
+    Documents that are added have the ids of ``with_stored_ids``. A codebook that was made from the gold columns is
+    saved as a version. Raises InputError if no row can be used, and if the project has or had one of the documents with
+    a different text. If all documents are replaced, those with runs or reviews of a different text get new ids instead,
+    which they keep when they are added again.
     """
     report = progress or (lambda _share, _step: None)
     report(0.0, "Checking")
     preview.require_documents()
     draft = preview.draft
-    documents: Sequence[Document] = preview.built.documents
+    documents = preview.built.documents
     if draft.destination != "replace":  # the project may have changed since the preview
-        documents = with_stored_ids(session, documents)
         _, conflicts = _compare_with_stored(session, documents)
         if conflicts:
             raise InputError(

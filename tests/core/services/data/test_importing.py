@@ -235,6 +235,7 @@ def test_file_that_got_new_ids_can_be_added_again(session: ProjectSession) -> No
     assert session.store.documents.ids() == ["1 (2)", "2"]
     again = preview(session, file("1,eins,\n2,two,\n3,three,\n"))
     assert (again.existing, again.conflicts) == (2, ())
+    assert [document.id for document in again.built.documents] == ["1 (2)", "2", "3"]
     counts = importing.store_documents(session, again).counts
     assert (counts["documents"], counts["repeated"]) == (1, 2)
     assert session.store.documents.ids() == ["1 (2)", "2", "3"]
