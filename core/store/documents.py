@@ -43,6 +43,7 @@ _DOCUMENT_COLUMNS = (
     "group_name",
     "group_order",
 )
+NO_COUNTS: Mapping[str, Any] = {}
 _READ_COLUMNS = "id, position, field, text, context, source, group_name, group_order"
 _GOLD_COLUMNS = ("document_id", "rater", "item", "value")
 _MATCHES_SEARCH = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(id), $search))"
@@ -66,7 +67,7 @@ LEFT JOIN documents ON id = document_id LEFT JOIN replaced_texts USING (document
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported file. ``counts`` are those of ``Documents.add``, ``options`` how the file was read."""
+    """One imported file. ``counts`` are those of ``Documents``, ``options`` how the file was read."""
 
     id: int
     file_name: str
@@ -85,53 +86,47 @@ class Documents(Repository):
         file_name: str = "",
         options: Mapping[str, Any] | None = None,
         rejected: Sequence[Rejected] = (),
-        replace: bool = False,
         progress: Callable[[int], None] | None = None,
     ) -> Import:
         """Add documents with their gold in one transaction; positions continue after the last document.
 
         A document that already exists stays as it is and counts as ``repeated``; gold that it lacks is added. Gold
-        values that differ from the stored ones are ignored and count as ``gold_conflicts``. With ``replace``, all
-        stored documents and gold are deleted in the same transaction. Runs and reviews stay, but never apply to another
-        text: documents whose id has some of another text get one of ``new_ids``. ``counts`` of the returned import has
-        ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``; with ``replace`` also ``replaced`` and
-        ``new_ids``. ``progress`` is called with the number of documents read so far. Nothing is stored if the iterable
-        raises.
+        values that differ from the stored ones are ignored and count as ``gold_conflicts``. ``counts`` of the returned
+        import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``. ``progress`` is called with the
+        number of documents read so far. Nothing is stored if the iterable raises.
         """
-        at = time.time()
-        chunks, read = _read_chunks(documents, progress)
+        at, chunks = time.time(), _read_chunks(documents, progress)
+        return self._writer.do(lambda cursor: _add_import(cursor, chunks, file_name, at, options or {}, rejected))
+
+    def replace_all(
+        self,
+        documents: Iterable[Document],
+        *,
+        file_name: str = "",
+        options: Mapping[str, Any] | None = None,
+        rejected: Sequence[Rejected] = (),
+        progress: Callable[[int], None] | None = None,
+    ) -> Import:
+        """Delete all documents and gold, and add others like ``add``, in one transaction.
+
+        Runs and reviews stay, but never apply to another text: documents whose id has some of another text get one of
+        ``new_ids``. ``counts`` of the returned import also has ``replaced`` and ``new_ids``.
+        """
+        at, chunks = time.time(), _read_chunks(documents, progress)
 
         def run(cursor: Cursor) -> Import:
-            tables = chunks
-            new_ids: Mapping[str, str] = {}
-            if replace:
-                cursor.execute(f"INSERT OR REPLACE INTO replaced_texts {_TEXT_DIGESTS}")
-                known = dict(cursor.execute("SELECT document_id, digest FROM replaced_texts").fetchall())
-                texts = {id: text for table, _ in chunks for id, text in zip(table["id"], table["text"], strict=True)}
-                new_ids = _new_ids(known, texts)
-                tables = [
-                    (_with_new_ids(rows, "id", new_ids), _with_new_ids(gold, "document_id", new_ids))
-                    for rows, gold in chunks
-                ]
-                cursor.execute("DELETE FROM gold")
-                cursor.execute("DELETE FROM documents")
-            number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
-            added = sum(_add_chunk(cursor, number, *table) for table in tables)
-            conflicts = sum(_complete_gold(cursor, gold) for _, gold in tables) if added < read else 0
-            counts = {
-                "documents": added,
-                "repeated": read - added,
-                "gold_conflicts": conflicts,
-                "rejected": len(rejected),
-            } | ({"replaced": True, "new_ids": len(new_ids)} if replace else {})
-            add_row(cursor, "imports", number, file_name, at, dump(options or {}), dump(counts))
-            insert(
-                cursor,
-                "rejected_rows",
-                ("import_id", "line", "reason", "raw"),
-                [(number, row.line, row.reason, row.raw) for row in rejected],
-            )
-            return Import(number, clean(file_name), at, counts, options or {})
+            cursor.execute(f"INSERT OR REPLACE INTO replaced_texts {_TEXT_DIGESTS}")
+            known = dict(cursor.execute("SELECT document_id, digest FROM replaced_texts").fetchall())
+            texts = {id: text for table, _ in chunks for id, text in zip(table["id"], table["text"], strict=True)}
+            new_ids = _new_ids(known, texts)
+            cursor.execute("DELETE FROM gold")
+            cursor.execute("DELETE FROM documents")
+            tables = [
+                (_with_new_ids(rows, "id", new_ids), _with_new_ids(gold, "document_id", new_ids))
+                for rows, gold in chunks
+            ]
+            counts = {"replaced": True, "new_ids": len(new_ids)}
+            return _add_import(cursor, tables, file_name, at, options or {}, rejected, counts)
 
         return self._writer.do(run)
 
@@ -333,6 +328,36 @@ def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> int:
     return _add_chunk(cursor, None, *_tables(documents)) if documents else 0
 
 
+def _add_import(
+    cursor: Cursor,
+    tables: Sequence[tuple[Columns, Columns]],
+    file_name: str,
+    at: float,
+    options: Mapping[str, Any],
+    rejected: Sequence[Rejected],
+    more_counts: Mapping[str, Any] = NO_COUNTS,
+) -> Import:
+    """Add the columns of documents and of their gold as one import."""
+    number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
+    read = sum(len(documents["id"]) for documents, _ in tables)
+    added = sum(_add_chunk(cursor, number, *table) for table in tables)
+    counts = {
+        "documents": added,
+        "repeated": read - added,
+        "gold_conflicts": sum(_complete_gold(cursor, gold) for _, gold in tables) if added < read else 0,
+        "rejected": len(rejected),
+        **more_counts,
+    }
+    add_row(cursor, "imports", number, file_name, at, dump(options), dump(counts))
+    insert(
+        cursor,
+        "rejected_rows",
+        ("import_id", "line", "reason", "raw"),
+        [(number, row.line, row.reason, row.raw) for row in rejected],
+    )
+    return Import(number, clean(file_name), at, counts, options)
+
+
 def _new_ids(digests: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
     """Return a new id for each document whose id has another digest than its text."""
     taken = set(texts)
@@ -358,8 +383,8 @@ def _search_text(search: str | None) -> str | None:
 
 def _read_chunks(
     documents: Iterable[Document], progress: Callable[[int], None] | None
-) -> tuple[list[tuple[Columns, Columns]], int]:
-    """Return the columns of documents and of their gold in chunks, and the number of documents."""
+) -> list[tuple[Columns, Columns]]:
+    """Return the columns of documents and of their gold in chunks."""
     stream = iter(documents)
     chunks: list[tuple[Columns, Columns]] = []
     read = 0
@@ -368,7 +393,7 @@ def _read_chunks(
         read += len(chunk)
         if progress is not None:
             progress(read)
-    return chunks, read
+    return chunks
 
 
 def _tables(documents: Sequence[Document]) -> tuple[Columns, Columns]:

@@ -331,7 +331,7 @@ def test_gold_is_remapped(session: ProjectSession) -> None:
 def test_gold_of_replaced_documents_is_not_remapped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
     at = button(button(upload(CSV), "Import 5"), "Map gold columns")
-    session.store.documents.add([Document("new", {"text": "new"})], replace=True)  # in another tab
+    session.store.documents.replace_all([Document("new", {"text": "new"})])  # in another tab
     button(at, "Replace the gold")
     assert "have changed since their columns were read" in html(at)
     assert session.store.documents.with_gold() == 0

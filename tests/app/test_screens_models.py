@@ -228,7 +228,7 @@ def test_minilm_is_offered_where_words_are_not_enough(
     because: str,
 ) -> None:
     monkeypatch.setattr(models, "minilm_installed", lambda: False)
-    session.store.documents.add([], replace=True)
+    session.store.documents.replace_all([])
     session.store.documents.add([Document(f"n{number}", {"text": text}) for number in range(6)])
     session.store.codebooks.save(Codebook(kind=kind, labels=tuple(labels)))
     at = open_page("models")

@@ -491,12 +491,12 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
         share = count / len(documents)
         report(0.1 + 0.8 * share, f"Preparing {count:,} of {len(documents):,}" if share < 1 else "Writing")
 
-    stored = session.store.documents.add(
+    store = session.store.documents.replace_all if draft.destination == "replace" else session.store.documents.add
+    stored = store(
         documents,
         file_name=draft.name,
         options=options_record(draft),
         rejected=preview.built.rejected,
-        replace=draft.destination == "replace",
         progress=prepared,
     )
     _save_new_codebook(session, preview, f"from the gold columns of {draft.name}")

@@ -115,7 +115,7 @@ def test_documents_with_new_ids_are_annotated_and_added_to_a_run(tmp_path: Path)
     annotate(tmp_path)
     with console.open_workspace() as workspace:
         documents = workspace.open(tmp_path / "p.duckdb", create=False).store.documents
-        documents.add([Document("d0", {"text": "The beach was near."})], replace=True)
+        documents.replace_all([Document("d0", {"text": "The beach was near."})])
         assert documents.ids() == ["d0 (2)"]
     write(tmp_path, "The beach was near.")
     assert annotate(tmp_path, "--resume", "r0001", "--extend").json["documents"] == 3

@@ -206,7 +206,7 @@ def test_rejected_rows_of_replaced_files_are_not_counted(workspace: Workspace) -
     session = projects.create_project(workspace, "replaced")
     document, rejected = Document("a", {"text": "x"}), [Rejected(2, "no text", "")]
     session.store.documents.add([document], rejected=rejected * 3)
-    session.store.documents.add([document], rejected=rejected, replace=True)
+    session.store.documents.replace_all([document], rejected=rejected)
     session.store.documents.add([Document("b", {"text": "y"})], rejected=rejected)
     step = next(step for step in guided_path.overview(session).steps if step.page == "data")
     assert step.words == "2 documents, 2 rows rejected"

@@ -42,7 +42,7 @@ def test_sample_project_is_created_once_with_gold_and_version_1(workspace: Works
 
 def test_changes_to_the_sample_project_are_kept(workspace: Workspace) -> None:
     session = workspace.open(sample_projects.ensure_sample(workspace))
-    session.store.documents.add([], replace=True)
+    session.store.documents.replace_all([])
     session.store.codebooks.save(Codebook(labels=(Label(name="Other"),)))
     sample_projects.ensure_sample(workspace)
     assert session.store.documents.count() == 0

@@ -106,12 +106,12 @@ def test_failed_import_stores_nothing(project):
 def test_replacing_removes_the_earlier_documents(project):
     gold = {"d0": {"gold": {"a": True}}}
     project.store.documents.add(make_documents(5, gold))
-    project.store.documents.add([Document("d0", {"text": "new"}), Document("e", {"text": "e"})], replace=True)
+    project.store.documents.replace_all([Document("d0", {"text": "new"}), Document("e", {"text": "e"})])
     assert [(document.id, document.text, dict(document.gold)) for document in project.store.documents.page()] == [
         ("d0", "new", {}),
         ("e", "e", {}),
     ]
-    project.store.documents.add([], replace=True)
+    project.store.documents.replace_all([])
     assert project.store.documents.count() == 0
     assert len(project.store.documents.imports()) == 3
 
@@ -121,7 +121,7 @@ def test_reviews_never_apply_to_a_replacing_document_with_another_text(project):
         gold = {"gold": {"a": True}}
         rows = [Document(str(n), {"text": text}, gold=gold) for n, text in enumerate(texts, 1)]
         new_ids = project.store.documents.new_ids(rows)
-        assert project.store.documents.add(rows, replace=True).counts["new_ids"] == len(new_ids)
+        assert project.store.documents.replace_all(rows).counts["new_ids"] == len(new_ids)
         assert project.store.documents.with_gold() == len(rows)
         return {document.id: document.text for document in project.store.documents.page()}
 

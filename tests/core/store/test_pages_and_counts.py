@@ -202,7 +202,7 @@ def test_stream_over_several_slabs_reads_one_snapshot(project, monkeypatch):
     stream = project.store.document_records.stream(batch=3)
     batch = [record.document.id for record in next(stream)]
     record_review(project.store.reviews, "d9", "a", None, True, actor="me")
-    project.store.documents.add([], replace=True)
+    project.store.documents.replace_all([])
     rest = [record for batch in stream for record in batch]
     assert batch + [record.document.id for record in rest] == [f"d{number}" for number in range(10)]
     assert rest[-1].reviews == {}
@@ -311,7 +311,7 @@ def test_basis_of_scores_changes_only_if_scores_can_change(project):
     check_changed("gold", "reviewed")
     asyncio.run(store_debate(project, run_id, "d1", {"extractor": {"a": True}}, {"a": True}))
     check_changed("gold", "reviewed")
-    project.store.documents.add([], replace=True)
+    project.store.documents.replace_all([])
     check_changed("gold", "reviewed")
 
 

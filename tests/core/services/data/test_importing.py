@@ -572,6 +572,6 @@ def test_preview_counts_documents_that_replaced_others(session: ProjectSession) 
     documents = pending.preview(CODEBOOK, None).built.documents
     session.store.documents.add([replace(document, id=f"other {document.id}") for document in documents])
     assert pending.preview(CODEBOOK, session).existing == 0
-    session.store.documents.add(documents, replace=True)
+    session.store.documents.replace_all(documents)
     assert session.store.documents.count() == len(documents)
     assert pending.preview(CODEBOOK, session).existing == len(documents)

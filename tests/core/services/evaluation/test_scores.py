@@ -414,7 +414,7 @@ def test_overlap_with_another_field_survives_replaced_documents(project):
     kept = [
         Document(f"r{n}", {"text": STORY[: 2 * n - 1], "story": STORY}, gold={"gold": {"c": n}}) for n in range(2, 5)
     ]
-    project.store.documents.add(kept, replace=True)
+    project.store.documents.replace_all(kept)
     result = report_of(sample_world.session_on(project), run_id)["overlap"]["story"]["labels"]["Clarity"]
     assert result["n"] == 3
     assert result["spearman"] == pytest.approx(1.0)

@@ -128,7 +128,7 @@ def test_errors_are_those_of_documents_that_are_still_there(tmp_path):
         session.store.documents.add(documents)
         (run,) = queue_runs(session, planning.Plan())
         session.start_or_resume(run.run_id).result(30)
-        session.store.documents.add(documents[1::2], replace=True)
+        session.store.documents.replace_all(documents[1::2])
         errors = dict(suggestions.label_errors(session, BOOK, run.run_id))[service]["fn"]
         assert errors
         assert errors.items() <= {id: text for id, text in texts.items() if int(id[1:]) % 2}.items()

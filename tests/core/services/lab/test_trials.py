@@ -240,7 +240,7 @@ def test_change_is_tested_again_after_the_context_of_its_documents_changed(tmp_p
         assert trials.was_tried(session, change, sample)
         (document,) = session.store.documents.load(["d0"])
         changed = replace(document, fields={**document.fields, "title": "Another title"})
-        session.store.documents.add([changed], replace=True)
+        session.store.documents.replace_all([changed])
         assert not trials.was_tried(session, change, sample)
         second = finish_trial(session, trials.start_trial(session, change, sample)).trial
         assert {second.before_run, second.after_run}.isdisjoint({first.before_run, first.after_run})

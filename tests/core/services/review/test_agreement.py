@@ -97,7 +97,7 @@ def test_adjudication_counts_until_it_is_undone(session, run):
         agreement.adjudicate(session, run, "d2", "a", 3)
     with pytest.raises(UsageError, match="Nothing was decided"):
         agreement.adjudicate(session, run, "d2", "a", None)
-    session.store.documents.add([Document("d2 (2)", {"text": "another text"})], replace=True)
+    session.store.documents.replace_all([Document("d2 (2)", {"text": "another text"})])
     with pytest.raises(UsageError, match="no longer contains d2"):
         agreement.adjudicate(session, run, "d2", "a", True)
 

@@ -224,7 +224,7 @@ def test_documents_replaced_before_the_run_starts_fail(
     session: ProjectSession, engine: Literal["live", "batch"]
 ) -> None:
     (run,) = queue_runs(session, planning.Plan(engine=EngineSettings(name=engine)))
-    session.store.documents.add([Document("d0", {"text": TEXTS[0]})], replace=True)
+    session.store.documents.replace_all([Document("d0", {"text": TEXTS[0]})])
     status = session.start_or_resume(run.run_id).result(60)
     assert (status.state, status.documents, status.verdicts, status.failed) == ("done", 4, 1, 3)
     causes = session.store.transcripts.causes(run.run_id, "failed")

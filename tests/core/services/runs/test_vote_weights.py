@@ -63,7 +63,7 @@ def test_vote_weight_counts_only_documents_that_the_project_still_has(project):
     gold = {f"d{n}": "a" for n in range(10)}
     session, runs = session_with_runs(project, gold, {f"d{n}": "ab" for n in range(4)})
     decide(session, runs[0], {f"d{n}": {"b": False} if n < 4 else {} for n in range(10)}, actions.Attribution("ada"))
-    project.store.documents.add([Document(f"d{n}", {"text": f"d{n}"}) for n in (20, 2, 9)], replace=True)
+    project.store.documents.replace_all([Document(f"d{n}", {"text": f"d{n}"}) for n in (20, 2, 9)])
     settings = session.run(runs[0]).settings
     only = settings.model_copy(update={"role_models": {"annotator_a": settings.role_models["extractor"]}})
     assert reviewed_vote_weights(session, only) == f"{log(4 / 2):.3g}", "3 of the 4 labels of d2 and d9 are right"
