@@ -58,11 +58,13 @@ that exchange their gold would then go unnoticed.
 STATE = f"""(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_MARK} FROM gold)"""
 """Columns that differ whenever the documents or their gold may."""
 _TEXT_DIGESTS = """
-SELECT document_id, coalesce(sha256(text), digest, '') AS digest
+SELECT document_id, coalesce(
+    sha256(text || chr(31) || coalesce(array_to_string(json_extract_string(context, '$.*'), chr(31)), '')), digest, ''
+) AS digest
 FROM (SELECT document_id FROM events WHERE document_id IS NOT NULL
       UNION SELECT document_id FROM run_documents UNION SELECT document_id FROM run_precedents)
 LEFT JOIN documents ON id = document_id LEFT JOIN replaced_texts USING (document_id)"""
-"""SQL of the ids with runs or reviews, with the digest of the text that they are about."""
+"""SQL of the ids with runs or reviews, with the digest of the text fields that they are about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,11 @@ class Documents(Repository):
         def run(cursor: Cursor) -> Import:
             cursor.execute(f"INSERT OR REPLACE INTO replaced_texts {_TEXT_DIGESTS}")
             known = dict(cursor.execute("SELECT document_id, digest FROM replaced_texts").fetchall())
-            texts = {id: text for table, _ in chunks for id, text in zip(table["id"], table["text"], strict=True)}
+            texts = {
+                id: (text, *load(context).values())
+                for table, _ in chunks
+                for id, text, context in zip(table["id"], table["text"], table["context"], strict=True)
+            }
             new_ids = _new_ids(known, texts)
             cursor.execute("DELETE FROM gold")
             cursor.execute("DELETE FROM documents")
@@ -247,7 +253,10 @@ class Documents(Repository):
         imported again thus gets its earlier id.
         """
         known = dict(self._connection.rows(_TEXT_DIGESTS))
-        return _new_ids(known, {clean(document.id): clean(document.text) for document in documents}) if known else {}
+        if not known:
+            return {}
+        texts = {clean(of.id): tuple(map(clean, (of.fields or {"": ""}).values())) for of in documents}
+        return _new_ids(known, texts)
 
     def get(self, document_id: str) -> Document | None:
         """Return one document with its gold, or None."""
@@ -358,18 +367,27 @@ def _add_import(
     return Import(number, clean(file_name), at, counts, options)
 
 
-def _new_ids(digests: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
-    """Return a new id for each document whose id has another digest than its text."""
+def _new_ids(known: Mapping[str, str], texts: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return a new id for each document whose id has other known text fields."""
     taken = set(texts)
     new_ids: dict[str, str] = {}
-    for id, text in texts.items():
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        if digests.get(id, digest) == digest:
+    for id, fields in texts.items():
+        if id not in known:
+            continue
+        digests = _digests(fields)
+        if known[id] in digests:
             continue
         candidates = (f"{id} ({number})" for number in count(2))
-        new_ids[id] = next(new for new in candidates if new not in taken and digests.get(new, digest) == digest)
+        new_ids[id] = next(new for new in candidates if new not in taken and known.get(new, digests[0]) in digests)
         taken.add(new_ids[id])
     return new_ids
+
+
+def _digests(fields: tuple[str, ...]) -> tuple[str, str]:
+    """Return the digest of text fields in ``_TEXT_DIGESTS``, and the one of older projects: of the first field only."""
+    text, *context = fields
+    whole = "\x1f".join((text, "\x1f".join(context)))
+    return hashlib.sha256(whole.encode()).hexdigest(), hashlib.sha256(text.encode()).hexdigest()
 
 
 def _with_new_ids(table: Columns, column: str, new_ids: Mapping[str, str]) -> Columns:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from core.documents import Document, Rejected
@@ -142,6 +144,24 @@ def test_reviews_never_apply_to_a_replacing_document_with_another_text(project):
     assert replace("new") == {"1 (2)": "new"}, "A text gets the id of its reviews again."
     assert list(replace("old", "same")) == ["1", "2"]
     assert examples() == [("1", "old"), ("2", "same")]
+
+
+def test_all_text_fields_of_a_replacing_document_count(project):
+    def replace(**fields):
+        project.store.documents.replace_all([Document("1", fields)])
+        return project.store.documents.ids()
+
+    replace(text="one", title="Uno\n\x00é")
+    record_review(project.store.reviews, "1", "a", None, True, actor="me")
+    assert replace(body="one", head="Uno\n\x00é") == ["1"], "The names of the fields do not count."
+    assert replace(text="one", title="Eins") == ["1 (2)"]
+    assert replace(text="one") == ["1 (2)"]
+    assert replace(text="one", title="Uno\n\x00é") == ["1"]
+    # older projects have digests of the first field only
+    project.store.documents.replace_all([])
+    digest = hashlib.sha256(b"one").hexdigest()
+    project.store.documents._writer.do(lambda cursor: cursor.execute("UPDATE replaced_texts SET digest = ?", [digest]))
+    assert replace(text="one", title="Eins") == ["1"]
 
 
 def test_pages_and_search_return_the_expected_documents(project):
