@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import threading
 from dataclasses import replace
 
 import pytest
 
+from core.debate.reply_codec import decode_reply, encode_reply
 from core.errors import StorageFull
 from core.store import reply_cache
 from core.store.project import Project
@@ -42,6 +44,11 @@ def test_committed_reply_is_readable_before_it_is_in_the_table(project, path, mo
     flush(project)
     assert stored_keys(project) == {"k1"}
     assert project.turn_store.get("k1") == make_reply("k1")
+
+
+def test_reply_with_the_log_probability_of_zero_is_readable():
+    reply = replace(make_reply("k1"), token_logprobs=((0, -0.5), (4, -math.inf)))
+    assert decode_reply(encode_reply(reply)).token_logprobs == reply.token_logprobs
 
 
 def test_opening_moves_logged_replies_into_the_table(path):
