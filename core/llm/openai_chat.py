@@ -50,6 +50,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
     """Read the reply to its end, streamed or whole."""
     is_whole = response.content_type in ("application/json", "text/html")
     buffered = bytearray()
+    is_error = False
     reading = streaming.Lines(response, role_model)
     async for lines in reading:
         for line in lines:
@@ -57,6 +58,8 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
                 if line.startswith(b":"):
                     builder.note_comment(line)
                 elif line:
+                    if line.startswith(b"event:"):
+                        is_error = line[6:].strip() == b"error"
                     _take_other_line(line, buffered, role_model, is_whole=is_whole)
                 elif buffered and not is_whole:
                     _take_buffered(buffered, role_model, builder)
@@ -71,7 +74,10 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
                 continue
             # An event may span several lines. A complete event is used at once, because some servers do not send the
             # blank line after it.
-            if buffered or (event := streaming.decode_or_none(data)) is None:
+            event = None if buffered else streaming.decode_or_none(data)
+            if is_error and (event or not (buffered or data.startswith(b"{"))):  # the key ``error`` may be missing
+                raise from_event(event or data.decode("utf-8", "replace"), role_model)
+            if event is None:
                 _buffer(data, buffered, role_model)
             else:
                 take(event, role_model, builder)

@@ -356,6 +356,13 @@ def test_connection_closed_after_its_reply_is_replaced_without_error() -> None:
     assert len(connections) == 3
 
 
+@pytest.mark.parametrize("data", [b'{"message": "out of rooms", "code": null}', b"out of rooms"])
+def test_error_event_without_error_key_is_reported_with_its_message(data: bytes) -> None:
+    behave = sending(event(piece("half")), b"event: error\ndata: " + data + b"\n\n")
+    with Scripted(behave) as server, pytest.raises(errors.ServerFault, match="stopped in mid-stream: out of rooms"):
+        ask(server)
+
+
 def test_connection_closed_before_its_first_reply_is_an_error() -> None:
     seen: list[int] = []
 
