@@ -21,7 +21,7 @@ from core.engine.interfaces import Dependencies, Work
 from core.engine.limits import Budget, FailuresInARow
 from core.engine.model_calls import ModelCaller, PaidCall
 from core.errors import ContextTooLong, ModelError, ProjectError, Refused
-from core.formatting import format_count
+from core.formatting import format_count, format_money
 from core.runs import NOT_STOPPED, State, StopReason
 
 STATUS_SECONDS = 0.25
@@ -154,7 +154,8 @@ class Engine(ABC):
 
     def pause_for_budget(self) -> None:
         """Pause the run because its budget allows no further call."""
-        self.pause(StopReason("budget", f"the budget of ${self.settings.budget_usd:g} is spent; {OUT_OF_BUDGET}"))
+        budget = format_money(self.settings.budget_usd)
+        self.pause(StopReason("budget", f"the budget of {budget} is spent; {OUT_OF_BUDGET}"))
 
     async def run(self) -> RunStatus:
         """Execute the run until it is done, paused or stopped, and return its status.

@@ -24,6 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 from core.debate import protocols
 from core.engine.base_engine import OUT_OF_BUDGET
 from core.errors import MootError, ProjectError, UsageError
+from core.formatting import format_money
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services import document_samples, few_shot_examples, prompt_templates
 from core.services.lab import history, trials
@@ -305,7 +306,7 @@ class _SweepRunner:
     def _describe_cost(self) -> str:
         """Describe the spending in terms of the sweep's budget; a cell's own budget is only what earlier cells left."""
         budget = sweep_budget(self.spec, self.progress)
-        return f"${self._cost():.4g} of the budget of ${budget:g} is spent; {OUT_OF_BUDGET}"
+        return f"{format_money(self._cost())} of the budget of {format_money(budget)} is spent; {OUT_OF_BUDGET}"
 
     def _save_progress(self) -> None:
         self.session.store.lab.update_sweep(self.sweep, self.progress, "running")

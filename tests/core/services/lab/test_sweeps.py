@@ -243,7 +243,7 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
         paused = sweeps.find_sweep(session, row.sweep)
         assert (paused.state, paused.progress["spent"]) == ("paused", True)
-        assert paused.message.startswith("$0.000119 of the budget of $0.0021635 is spent; the rest may not cover")
+        assert paused.message.startswith("$0.0001 of the budget of $0.0022 is spent; the rest may not cover")
         assert len(server.requests) == 17
         complete, partial = sweeps.rank_cells(session, paused)
         assert (complete.documents, partial.documents, partial.remaining) == (5, 0, True)
