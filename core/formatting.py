@@ -112,6 +112,11 @@ def format_rating(value: float) -> str:
     return f"{round(value, 2) + 0.0:g}".replace("-", _MINUS)  # + 0.0: no "−0"
 
 
+def format_rate(rate: float) -> str:
+    """Return a rate, such as documents per minute, with at most one decimal, and none from 10 on: "2.5", "3", "12"."""
+    return f"{round(rate, 1):g}" if rate < 10 else f"{rate:,.0f}"
+
+
 def format_effect(corrected: int, regressed: int) -> str:
     """Return the effect of a change on decisions: "corrects 4 errors, introduces 1", "changes no decision"."""
     if not corrected and not regressed:

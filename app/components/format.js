@@ -11,7 +11,7 @@ export const MISSING = "–";
  * @param {number} value
  * @param {number} digits
  */
-function formatFixed(value, digits) {
+export function formatFixed(value, digits) {
   const text = value.toFixed(digits);
   const isTie = Math.abs(value * 2 ** (digits + 1)) % 2 === 1; // a binary fraction has no other ties
   return isTie && Number(text.at(-1)) % 2 ? (value - (Math.sign(value) * 10 ** -digits) / 4).toFixed(digits) : text;
@@ -123,12 +123,12 @@ export function formatRating(value) {
 }
 
 /**
- * Format a rate per minute: one decimal below 10.
+ * Format a rate, such as documents per minute: at most one decimal, and none from 10 on.
  *
  * @param {number} rate
  */
 export function formatRate(rate) {
-  return formatCount(rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate));
+  return formatCount(Number(formatFixed(rate, rate < 10 ? 1 : 0)));
 }
 
 /**

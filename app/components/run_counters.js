@@ -96,10 +96,10 @@ export class RunCounters {
   drawRate(status) {
     const minutes = status.seconds / 60;
     const over = isOver(status) && minutes > 0;
-    const rate = over ? formatCount(Math.round(countEnded(status) / minutes)) : status.rate && formatRate(status.rate);
-    setValue(this.rate, [rate || MISSING, "per min"]);
+    const rate = over ? countEnded(status) / minutes : status.rate;
+    setValue(this.rate, [over || rate ? formatRate(rate) : MISSING, "per min"]);
     const calls = over ? (status.calls + status.cached_calls) / minutes : this.callsPerMinute(status);
-    setDetail(this.rate, over || isActive(status) ? `${formatCount(Math.round(calls))} calls per min` : "");
+    setDetail(this.rate, over || isActive(status) ? `${formatRate(calls)} calls per min` : "");
   }
 
   /** @param {RunStatusEvent} status */

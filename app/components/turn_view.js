@@ -1,7 +1,7 @@
 // One turn of a debate. While a reply is written, text is only appended; quotes are marked when it is complete.
 
 import { el, icon, setText } from "./dom.js";
-import { formatCount, formatMoney } from "./format.js";
+import { formatCount, formatFixed, formatMoney, formatRate } from "./format.js";
 import { findLabel, labelTag } from "./labels.js";
 import { isData, replyNodes } from "./reply_text.js";
 import { avatar, findRole } from "./roles.js";
@@ -156,7 +156,7 @@ function progressNodes(turn) {
   if (turn.done) {
     const seconds = turn.seconds ?? 0;
     const numbers = [
-      turn.cached || seconds < 0.05 ? "" : `${seconds.toFixed(1)} s`,
+      turn.cached || seconds < 0.05 ? "" : `${formatFixed(seconds, 1)} s`,
       turn.completion_tokens ? `${formatCount(turn.completion_tokens)} tokens` : "",
       turn.cached ? "cached" : turn.cost_usd === null || turn.cost_usd === undefined ? "" : formatMoney(turn.cost_usd),
     ];
@@ -164,7 +164,7 @@ function progressNodes(turn) {
   }
   if (turn.waiting) return [el("span", "turn-state waiting", turn.waiting)];
   const { tokens = 0, elapsed = 0 } = turn;
-  const rate = elapsed > 0.7 ? `, ${Math.round(tokens / elapsed)} per s` : "";
+  const rate = elapsed > 0.7 ? `, ${formatRate(tokens / elapsed)} per s` : "";
   const count = tokens ? [el("span", "", `about ${formatCount(tokens)} tokens${rate}`)] : [];
   return [...count, el("span", "turn-state", "speaking")];
 }
@@ -255,7 +255,7 @@ function certaintyNodes({ certainty = {} }, debate) {
   if (!sure.length) return [];
   const words = sure.map(([id, value]) => {
     const name = debate.run.labels.has(id) ? `${findLabel(debate.run.labels, id).name} ` : "";
-    return `${name}${value.toFixed(2)}`;
+    return `${name}${formatFixed(value, 2)}`;
   });
   return [el("div", "decision", el("span", "muted tiny", `certainty ${words.join(", ")}`))];
 }

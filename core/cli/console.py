@@ -23,7 +23,7 @@ import orjson
 from click.core import ParameterSource
 
 from core.errors import ProjectGone, StorageFull, UsageError
-from core.formatting import CONTROL, format_eta, format_money, printable
+from core.formatting import CONTROL, format_eta, format_money, format_rate, printable
 
 if TYPE_CHECKING:
     from core.debate.turns import Event, RunStatus
@@ -224,7 +224,7 @@ def format_progress(status: RunStatus) -> str:
         f"{count} {name}" for name, count in (("unresolved", status.unresolved), ("failed", status.failed)) if count
     ]
     if status.state == "running":
-        parts.append(f"{status.rate:.0f} per minute")
+        parts.append(f"{format_rate(status.rate)} per minute")
         if status.eta_seconds is not None:
             parts.append(format_eta(status.eta_seconds))
     if status.cached_calls:

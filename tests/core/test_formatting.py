@@ -155,6 +155,7 @@ def test_formats_agree_with_those_of_the_browser() -> None:
         "formatScore": f.format_number,
         "formatPoints": f.format_points,
         "formatRating": lambda rating: f.format_rating(rating or 0.0),
+        "formatRate": lambda rate: f.format_rate(rate or 0.0),
     }
     for name, rows in cases.items():
         assert [(value, functions[name](value)) for value, _ in rows] == [tuple(row) for row in rows]

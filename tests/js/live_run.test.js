@@ -125,7 +125,7 @@ test("counters show the mean rate of a finished run and none of a paused one", (
   counters.draw(done, SETTINGS);
   assert.deepEqual(
     [counters.rate.value.textContent, counters.rate.detail.textContent],
-    ["3 per min", "8 calls per min"],
+    ["2.5 per min", "7.5 calls per min"],
   );
   counters.draw(makeStatus({ state: "paused" }), SETTINGS);
   assert.equal(counters.rate.detail.textContent, "");
