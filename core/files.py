@@ -41,6 +41,11 @@ def shipped_folder(name: str) -> Path:
     raise MootError(f"The folder '{name}' is missing from this installation of Moot.", "Install Moot again.")
 
 
+def file_stem(name: str) -> str:
+    """Return a name as a part of a file name: in lower case, with underscores between its words."""
+    return "_".join("".join(character if character.isalnum() else " " for character in name.lower()).split())
+
+
 def read_bytes(path: Path, *, most: int) -> bytes:
     """Return the bytes of a file of the user.
 

@@ -19,9 +19,12 @@ from typing import Any, ParamSpec, TypeAlias, cast
 import altair as alt
 import streamlit as st
 
+from app.context import current_project
+from app.state import state
 from app.widgets import palette
 from app.widgets.elements import download
 from core import csv_text
+from core.files import file_stem
 from core.formatting import format_percent
 
 PADDING = {"left": 4, "right": 8, "top": 4, "bottom": 4}
@@ -155,21 +158,24 @@ def _hide_marks(part: Any) -> None:
             _hide_marks(inner)
 
 
-def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str = "") -> dict[str, str]:
-    """Draw a chart with its downloads and return the fields of the selected point.
+def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, title: str, select: str = "") -> dict[str, str]:
+    """Draw a chart with its downloads, named after ``title``, and return the fields of the selected point.
 
     ``select`` names the selection. Empty without a selection.
     """
     dark = st.context.theme.type == "dark"
     options: dict[str, Any] = {"on_select": "rerun", "selection_mode": [select]} if select else {}
     event: Any = st.vega_lite_chart(None, deepcopy(spec), width="stretch", theme=None, key=key, **options)
+    session = current_project()
+    parts = (session.name if session is not None else "", state.page, title)
+    name = "-".join(filter(None, map(file_stem, parts)))
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
         st.html(_hidden_table(rows))
         if find_spec("vl_convert") is not None:
             download(
                 "SVG",
                 lambda: svg(spec, dark),
-                f"{key}.svg",
+                f"{name}.svg",
                 "image/svg+xml",
                 key=f"{key}-svg",
                 type="tertiary",
@@ -179,7 +185,7 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
         download(
             "CSV",
             lambda: csv_text.to_csv(rows),
-            f"{key}.csv",
+            f"{name}.csv",
             "text/csv",
             key=f"{key}-csv",
             type="tertiary",
@@ -209,12 +215,12 @@ def svg(spec: Spec, dark: bool) -> str:
     return out.getvalue()
 
 
-def forest(rows: Rows, *, key: str, unit: str) -> str:
+def forest(rows: Rows, *, key: str, title: str, unit: str) -> str:
     """Draw differences in points with intervals, one row each, and return the selected name, empty without a selection.
 
     Rows are ``{name, value, low, high, words, tone}``. ``tone`` is right, wrong or empty.
     """
-    return draw(_forest(rows, unit), rows, key=key, select="label").get("name", "")
+    return draw(_forest(rows, unit), rows, key=key, title=title, select="label").get("name", "")
 
 
 @cached
@@ -327,13 +333,13 @@ def reliability(rows: Rows, certainty: str) -> Spec:
     return styled(diagonal + spans + dots + words, 260)
 
 
-def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = False) -> str:
+def bars(rows: Rows, *, key: str, title: str, unit: str, share: bool = True, select: bool = False) -> str:
     """Draw bars, with intervals if the rows have them, and return the selected name.
 
     Rows are ``{name, value, low, high, words, colour}``. ``colour`` is a token. The name is empty without a selection.
     """
     spec = _bars(rows, unit, share, select)
-    return draw(spec, rows, key=key, select="name" if select else "").get("name", "")
+    return draw(spec, rows, key=key, title=title, select="name" if select else "").get("name", "")
 
 
 @cached
@@ -383,7 +389,7 @@ def consistency_bars(rows: Rows) -> Spec:
 
 
 def confusion_heatmap(
-    matrix: Sequence[Sequence[int]], names: Sequence[str], reference: str, *, key: str
+    matrix: Sequence[Sequence[int]], names: Sequence[str], reference: str, *, key: str, title: str
 ) -> tuple[str, str]:
     """Draw a confusion matrix ``[reference][verdict]``, shaded by the share of the row, which its cells show.
 
@@ -407,18 +413,18 @@ def confusion_heatmap(
                 {"row": name, "column": other, "count": count, "share": share, "words": words, "marked": name == other}
             )
     shown_names = [name for name, _ in shown]
-    return heat(rows, shown_names, key=key, x_title="verdict", y_title=reference, slanted=len(names) > 6)
+    return heat(rows, shown_names, key=key, title=title, x_title="verdict", y_title=reference, slanted=len(names) > 6)
 
 
 def heat(
-    rows: Rows, names: Sequence[str], *, key: str, x_title: str = "", y_title: str = "", slanted: bool
+    rows: Rows, names: Sequence[str], *, key: str, title: str, x_title: str = "", y_title: str = "", slanted: bool
 ) -> tuple[str, str]:
     """Draw a square matrix and return (row, column) of the selected cell. Both are empty before a click.
 
     Rows are ``{row, column, count, share, words, marked}``. Cells are shaded by ``share`` (0 to 1). ``marked`` cells
     have a line around them. ``names`` are those of the rows and of the columns, in order.
     """
-    picked = draw(_heat(rows, names, x_title, y_title, slanted), rows, key=key, select="cell")
+    picked = draw(_heat(rows, names, x_title, y_title, slanted), rows, key=key, title=title, select="cell")
     return picked.get("row", ""), picked.get("column", "")
 
 
@@ -468,7 +474,7 @@ def _ink(share: float, shades: Mapping[str, str]) -> str:
     return palette.text_colour(_fill(share, shades), shades)
 
 
-def frontier(rows: Rows, *, key: str, unit: str, quality: str) -> None:
+def frontier(rows: Rows, *, key: str, title: str, unit: str, quality: str) -> None:
     """Draw cost (``unit`` is usd or tokens) against quality, with its interval and the efficient front as a line.
 
     Rows are ``{name, cost, quality, low, high, efficient, group, words}``; the ends are None without an interval. Each
@@ -479,7 +485,7 @@ def frontier(rows: Rows, *, key: str, unit: str, quality: str) -> None:
         st.caption("No run has both a cost and a score.")
         return
     cost = "$ per document" if unit == "usd" else "tokens per document"
-    draw(_frontier(complete, cost, quality), rows, key=key)
+    draw(_frontier(complete, cost, quality), rows, key=key, title=title)
 
 
 @cached

@@ -465,7 +465,7 @@ def specification(monkeypatch, name, rows, options):
         return getattr(charts, name)(rows, **options)
     drawn = []
     monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append(spec) or {})
-    getattr(charts, name)(rows, key="k", **options)
+    getattr(charts, name)(rows, key="k", title="T", **options)
     return drawn[0]
 
 
@@ -488,6 +488,17 @@ def test_differences_per_label_are_in_points_in_the_chart_and_beside_it(session,
     assert unit == "difference in F1, points"
     assert [row["words"] for row in rows] == [f"{row['value']:+.1f}".replace("-", "−") for row in rows]
     assert any(abs(row["value"]) > 1 for row in rows)
+
+
+def test_downloads_of_charts_are_named_after_project_page_and_title(session, project, monkeypatch):
+    from app.widgets import charts
+
+    names = []
+    monkeypatch.setattr(charts, "download", lambda label, content, name, *_, **__: names.append(name))
+    two_runs(project)
+    draw(session, "evaluate", page="evaluate")
+    expected = {f"small-evaluate-scores_per_label.{end}" for end in ("svg", "csv")}
+    assert expected | {f"small-evaluate-effect_of_the_debate.{end}" for end in ("svg", "csv")} == set(names)
 
 
 def test_axis_of_differences_ends_at_100_points(monkeypatch):
@@ -526,7 +537,7 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
         }
         for n in range(4)
     ]
-    charts.frontier(rows, key="k", unit="usd", quality="q")
+    charts.frontier(rows, key="k", title="T", unit="usd", quality="q")
     marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
     assert len(set(marks)) == 4
 
@@ -627,7 +638,7 @@ def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeyp
 
     drawn = []
     monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append((rows, charts.svg(spec, False))) or {})
-    charts.confusion_heatmap([[3, 1], [0, 4]], ["a", "b"], "gold", key="k")
+    charts.confusion_heatmap([[3, 1], [0, 4]], ["a", "b"], "gold", key="k", title="T")
     rows, picture = drawn[0]
     assert [row["words"] for row in rows] == ["3\n75%", "1\n25%", "", "4\n100%"]
     assert [row["marked"] for row in rows] == [True, False, False, True]
@@ -646,7 +657,7 @@ def test_confusion_matrix_of_many_labels_shows_the_most_frequent_ones(monkeypatc
         matrix[position][position] = 1
     matrix[0][2] = 3
     matrix[2][1] = 1
-    charts.confusion_heatmap(matrix, [f"l{n}" for n in range(count)], "gold", key="k")
+    charts.confusion_heatmap(matrix, [f"l{n}" for n in range(count)], "gold", key="k", title="T")
     rows, names = drawn
     assert (len(names), len(rows)) == (charts.MAX_CONFUSED, charts.MAX_CONFUSED**2)
     assert names[:3] == ["l0", "l2", "l3"]

@@ -293,7 +293,7 @@ def _cost(comparison: Comparison, basis: str) -> None:
             for column in comparison.columns
         ]
         metric = main_metric(comparison.columns[0].scores.kind)
-        charts.frontier(rows, key="compare-frontier", unit=unit, quality=metric.name)
+        charts.frontier(rows, key="compare-frontier", title="Quality and cost", unit=unit, quality=metric.name)
 
 
 def _label_differences(pair: Pair, kind: Kind, basis: str, title: str) -> str:
@@ -315,7 +315,8 @@ def _label_differences(pair: Pair, kind: Kind, basis: str, title: str) -> str:
         if not drawn:
             st.caption(f"No {noun} is present in the reference of the shared documents.")
             return ""
-        picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}, points")
+        unit = f"difference in {measure}, points"
+        picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", title=title, unit=unit)
         st.caption(f"An asterisk and a colour: {rule(kind)}")
         if without:
             line(f"Not shown, as {measure} is undefined in at least one run: {join_names(without)}.", "q xs")

@@ -125,7 +125,7 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
             }
             for pair in pairs
         ]
-        charts.heat(rows, names, key="data-cooccurrence", slanted=True)
+        charts.heat(rows, names, key="data-cooccurrence", title="Label co-occurrence", slanted=True)
 
 
 def _languages(session: ProjectSession) -> None:
@@ -140,7 +140,7 @@ def _languages(session: ProjectSession) -> None:
             {"name": name, "value": count / total, "words": f"{count:,}", "colour": "bar"}
             for name, count in counts.items()
         ]
-        charts.bars(bars, key="data-languages", unit="share of texts")
+        charts.bars(bars, key="data-languages", title="Languages", unit="share of texts")
 
 
 def _imports(session: ProjectSession, imports: Sequence[Import]) -> None:
@@ -177,7 +177,7 @@ def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_go
         caption = f"{words.minimum:,} to {words.maximum:,} words, median {words.median:,.0f}"
         with panel("Text length", caption, key="length-panel"):
             rows = [{"from": bin.start, "to": bin.stop, "count": bin.count} for bin in words.bins]
-            charts.draw(_length_histogram(rows), rows, key="length-chart")
+            charts.draw(_length_histogram(rows), rows, key="length-chart", title="Text length")
 
 
 def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
@@ -197,7 +197,7 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
         for bar in bars
     ]
     colours = {str(row["name"]): colour(bar.colour) if bar.colour else "" for row, bar in zip(rows, bars, strict=True)}
-    charts.draw((_rater_bars if several else _gold_bars)(rows, colours), rows, key=key)
+    charts.draw((_rater_bars if several else _gold_bars)(rows, colours), rows, key=key, title="Gold labels")
 
 
 @charts.cached

@@ -73,7 +73,7 @@ def _recommendations(results: Sequence[ModelScores], advised: Sequence[Recommend
             if result.scores["macro_precision"].value is not None and result.scores["macro_recall"].value is not None
         ]
         if rows:
-            charts.draw(charts.scatter(rows), rows, key="models-profiles")
+            charts.draw(charts.scatter(rows), rows, key="models-profiles", title="Model per role")
         lines = "".join(
             f"<span><b>{escape(titles)}:</b> {escape(sentence)}</span>"
             for sentence, titles in roles_by_sentence(advised).items()

@@ -69,7 +69,11 @@ def _choice_matrix(evaluation: EvaluationReport, reference: str) -> None:
     """Draw the matrix of all labels. A click selects a cell."""
     labels = {label.name: label.id for label in evaluation.run.settings.codebook.labels}
     true, predicted = charts.confusion_heatmap(
-        evaluation.scores.confusion, list(labels), reference, key=f"evaluate-matrix-{evaluation.run.run_id}"
+        evaluation.scores.confusion,
+        list(labels),
+        reference,
+        key=f"evaluate-matrix-{evaluation.run.run_id}",
+        title="Confusion matrix",
     )
     if true in labels and predicted in labels:  # the selection may be one of another project
         state.evaluate.cell = (labels[true], labels[predicted])

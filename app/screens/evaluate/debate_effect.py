@@ -130,7 +130,7 @@ def _bound(bound: Bound, basis: str) -> None:
             {"name": name, **estimate_data(share), "words": _percent(share), "colour": colour}
             for (name, share), colour in zip(shares.items(), ("tx3", "tx3", "bar"), strict=True)
         ]
-        charts.bars(rows, key="debate-bound-chart", unit="share correct")
+        charts.bars(rows, key="debate-bound-chart", title="Upper bound", unit="share correct")
         words = "The verdict is at least as good as the best choice among the first answers."
         if (bound.gap.value or 0.0) > 0:
             gap = _percent(bound.gap)
@@ -146,7 +146,7 @@ def _rounds(rounds: tuple[Round, ...], agents: Mapping[str, str], basis: str) ->
         for name, share in zip(SERIES, (round_.vote, round_.mean, round_.upper_bound, round_.unanimous), strict=True):
             rows.append({"step": round_.name, "series": name, **estimate_data(share)})
     with layout.panel("Rounds", "agreement and accuracy, round by round", counted=basis, key="debate-rounds"):
-        charts.draw(charts.lines(rows, SERIES), rows, key="debate-rounds-chart")
+        charts.draw(charts.lines(rows, SERIES), rows, key="debate-rounds-chart", title="Rounds")
         table = [
             {
                 "round": round_.name,
@@ -219,7 +219,12 @@ def _groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         layout.counted(result.counted.describe(reference))
         rows = [_row(part, result, measure) for part in result.parts]
         if any(row["after"] is not None or row["before"] is not None for row in rows):
-            charts.draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")
+            charts.draw(
+                _lanes(rows, measure),
+                rows,
+                key=f"styles-chart-{measure}",
+                title=f"Groups before and after {NAMES[measure]}",
+            )
             spans = any(row["low"] is not None for row in rows)
             interval = " with its 95% interval over documents or their groups" if spans else ""
             st.caption(f"Hollow: before the debate. Filled: after it{interval}.")

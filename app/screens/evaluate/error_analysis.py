@@ -90,7 +90,8 @@ def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[S
                 for cue in errors.cues
             ]
             key = f"errors-words-{run.run_id}-{result.label_id}-{side}"
-            word = charts.bars(rows, key=key, unit="TF-IDF difference", share=False, select=True)
+            title = f"Cue words {run.settings.codebook.label_names[result.label_id]} {side}"
+            word = charts.bars(rows, key=key, title=title, unit="TF-IDF difference", share=False, select=True)
             if all(word != cue.word for cue in errors.cues):  # after a review, or in another project
                 word = ""
         else:
@@ -127,4 +128,4 @@ def _bands(bands: tuple[Band, ...], unit: str, *, key: str) -> None:
         }
         for band in bands
     ]
-    charts.bars(rows, key=key, unit=f"error rate, by {unit}")
+    charts.bars(rows, key=key, title=f"Error rate by {unit}", unit=f"error rate, by {unit}")

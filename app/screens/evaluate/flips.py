@@ -41,7 +41,7 @@ def flip_flow(flips: FlipTable, titles: Mapping[str, str], sentence: Sequence[tu
     The flows are corrections, regressions and unchanged labels. ``titles`` are the names of the roles. ``sentence`` is
     the text below the diagram, as pieces with True for bold. ``height`` is the height of the diagram in pixels.
     """
-    draw(_flow(flips, titles, height), flip_rows(flips, titles), key="evaluate-flips")
+    draw(_flow(flips, titles, height), flip_rows(flips, titles), key="evaluate-flips", title="Effect of the debate")
     words = "".join(f"<b>{escape(text)}</b>" if strong else escape(text) for text, strong in sentence)
     st.html(f'<div class="moot-sentences"><span>{words}</span></div>')
 

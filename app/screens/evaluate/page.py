@@ -260,7 +260,8 @@ def _dimension_confusion(session: ProjectSession, evaluation: EvaluationReport) 
         points = [format_rating(point) for point in run.settings.codebook.scale_of(label_id).points]
         matrix = rating_confusion(session, run, label_id, reference)
         layout.counted(coverage.on_item(session, run, label_id, reference).describe(reference))
-        charts.confusion_heatmap(matrix, points, noun, key=f"evaluate-confusion-{label_id}")
+        title = f"Confusion matrix {run.settings.codebook.label_names[label_id]}"
+        charts.confusion_heatmap(matrix, points, noun, key=f"evaluate-confusion-{label_id}", title=title)
 
 
 def _raters(evaluation: EvaluationReport) -> None:

@@ -42,7 +42,8 @@ def draw_score_bars(evaluation: EvaluationReport, roles: Mapping[str, Scores], d
     The mark is the value, the light bar is the interval, and triangles are the other roles.
     """
     rows = _rows(evaluation, other_roles(roles, debate))
-    draw(_score_bars(rows, debate.titles), _numbers(rows, debate.titles), key="evaluate-scores")
+    spec, numbers = _score_bars(rows, debate.titles), _numbers(rows, debate.titles)
+    draw(spec, numbers, key="evaluate-scores", title="Scores per label")
 
 
 def preload(evaluation: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:

@@ -96,7 +96,9 @@ def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -
     words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent: {share}"
     basis = result.counted.describe(reference)
     with layout.panel("Consistency over iterations", words, counted=basis, key="stability-documents"):
-        charts.draw(charts.consistency_bars(rows), rows, key="stability-consistency")
+        charts.draw(
+            charts.consistency_bars(rows), rows, key="stability-consistency", title="Consistency over iterations"
+        )
 
 
 def _certainty(result: Certainty, reference: Reference) -> None:
@@ -109,7 +111,9 @@ def _certainty(result: Certainty, reference: Reference) -> None:
         rows = [
             {"certainty": bin.certainty, **estimate_data(bin.right, "right"), "n": bin.n} for bin in calibration.bins
         ]
-        charts.draw(charts.reliability(rows, AXES[result.kind]), rows, key="stability-reliability")
+        charts.draw(
+            charts.reliability(rows, AXES[result.kind]), rows, key="stability-reliability", title=TITLES[result.kind]
+        )
         st.caption(
             f"Expected calibration error {calibration.ece:.3f} (without an interval, as it depends on the bins), "
             f"Brier score {format_estimate(calibration.brier)} on {calibration.n:,} cases. "

@@ -366,7 +366,7 @@ def learning_curve(status: classifier.ClassifierStatus) -> None:
         text = "It shows how the score on held-out documents changes with the number of reviewed documents."
         empty("No learning curve yet", text, sign="bars", key="learning-curve")
         return
-    charts.draw(charts.learning_curve(rows, status.measure), rows, key="learning-curve")
+    charts.draw(charts.learning_curve(rows, status.measure), rows, key="learning-curve", title="Learning curve")
 
 
 def _gain(status: classifier.ClassifierStatus) -> str:

@@ -247,7 +247,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
             }
             for row in scored
         ]
-        charts.frontier(points, key="runs-frontier", unit=unit, quality=scored[0].metric.name)
+        charts.frontier(points, key="runs-frontier", title="Quality and cost", unit=unit, quality=scored[0].metric.name)
 
 
 def _details(session: ProjectSession, selected: Sequence[LeaderboardRow], reference: Reference) -> None:

@@ -30,7 +30,7 @@ from core.codebook import (
 )
 from core.errors import CodebookError
 from core.export import replacing
-from core.files import MAX_BYTES, decode_text, read_bytes, shipped_folder
+from core.files import MAX_BYTES, decode_text, file_stem, read_bytes, shipped_folder
 from core.hashing import digest
 from core.runs import RunSettings
 from core.services.codebooks.diff import LabelChange, compare
@@ -362,8 +362,7 @@ def write_qdc(session: ProjectSession, path: Path) -> None:
 
 def name_of_file(codebook: Codebook, suffix: str = ".yaml") -> str:
     """Return the file name for a download of the codebook."""
-    stem = "_".join("".join(character if character.isalnum() else " " for character in codebook.name.lower()).split())
-    return f"{stem or 'codebook'}{suffix}"
+    return f"{file_stem(codebook.name) or 'codebook'}{suffix}"
 
 
 @lru_cache(maxsize=1)
