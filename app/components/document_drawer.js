@@ -52,6 +52,13 @@ import { mountView, setParameters } from "./streamlit_bridge.js";
 /** @typedef {{ document: DocumentView | null, guideline: Guideline }} Answer */
 
 const ADDRESS = "/moot/review";
+/**
+ * Typed notes that are not saved, by project, reviewer and document. They outlast a drawer, which is replaced with each
+ * change of the run or of the labels.
+ *
+ * @type {Map<string, string>}
+ */
+const drafts = new Map();
 const TABS = /** @type {const} */ (["Debate", "Guideline", "History", "Notes"]);
 const PARAMETER = "document";
 const BLIND =
@@ -73,8 +80,6 @@ class DrawerView {
     this.wide = false;
     /** Requests by document. @type {Map<string, Promise<Answer>>} */
     this.answers = new Map();
-    /** Typed notes that are not saved, by document. @type {Map<string, string>} */
-    this.drafts = new Map();
     /** @type {LiveClient[]} */
     this.live = [];
     /** @type {string | null} */
@@ -404,17 +409,23 @@ class DrawerView {
       placeholder: "Reason for these labels",
       ariaLabel: "Your note",
     });
-    note.value = this.drafts.get(id) ?? note.defaultValue;
-    note.oninput = () => this.drafts.set(id, note.value);
+    note.value = drafts.get(this.draftKey(id)) ?? note.defaultValue;
+    note.oninput = () => drafts.set(this.draftKey(id), note.value);
     const save = button("button", () => this.saveNote(id, note.value), "Save note");
     return el("div", "drawer-notes", ...nodes, note, el("div", "row", save, this.state));
+  }
+
+  /** @param {string} document */
+  draftKey(document) {
+    return JSON.stringify([this.data.project, this.data.actor, document]);
   }
 
   /** @param {string} document @param {string} value */
   async saveNote(document, value) {
     const saved = await this.client.act("note", { document, value: value.trim() || null });
     if (!saved) return;
-    if (this.drafts.get(document) === value) this.drafts.delete(document); // else more was typed meanwhile
+    const key = this.draftKey(document);
+    if (drafts.get(key) === value) drafts.delete(key); // else more was typed meanwhile
     this.answers.delete(document);
     this.draw();
   }

@@ -203,6 +203,22 @@ def test_alternative_annotator_test_shows_shares_without_decimals_and_their_inte
     assert shown.count("67%  (21% to 94%)") == 3  # Wilson's interval of 2 of 3
 
 
+def test_effect_of_the_debate_names_its_reference_and_the_units_of_its_interval(session, project):
+    project.store.documents.add(
+        Document(id, {"text": "t"}, gold={"gold": both(present)}, group=f"g{number % 2}")
+        for number, (id, present) in enumerate(GOLD.items())
+    )
+    two_runs(project)
+    basis = "n = 4 documents; intervals over 2 independent groups"
+    heads = {
+        "scores": "<h2>Effect of the debate</h2><span>8 labels against gold</span>",
+        "debate": "<h2>Contribution by step</h2><span>8 labels against gold</span>",
+    }
+    for view, head in heads.items():
+        (shown,) = (text for text in texts(draw(session, "evaluate", evaluate_tab=view)).split("\n") if head in text)
+        assert basis in shown
+
+
 def test_model_scores_count_the_documents_of_the_latest_run_only(session, project):
     two_runs(project)
     shown = texts(draw(session, "evaluate", evaluate_tab="models"))

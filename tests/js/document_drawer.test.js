@@ -58,14 +58,19 @@ beforeEach(() => {
   };
   document.body.innerHTML = '<div id="component"><div class="moot document-drawer"></div></div>';
   root = document.querySelector(".moot");
-  const runs = [{ id: "r1", live: "r1@x", title: "First run", roles: [] }];
+  mount("r1");
+});
+
+/** @param {string} run */
+const mount = (run) => {
+  const runs = [{ id: run, live: `${run}@x`, title: "First run", roles: [] }];
   const data = { project: "@x", runs, actor: "ann", labels: LABELS, kind: "multilabel", inline: false };
   drawer({
     data: { ...data, document: null, request: "", actions: [] },
     parentElement: document.querySelector("#component"),
     setTriggerValue: () => {},
   });
-});
+};
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
 /** @param {string} key */
@@ -187,8 +192,10 @@ test("a typed note stays when another tab or document is shown, until it is save
   await show("d1");
   assert.equal(note().value, "unclear");
   await click("Save note"); // the studio refuses it
+  mount("r2"); // another run replaces the drawer
   await show("d2");
   await show("d1");
+  await click("Notes");
   assert.equal(note().value, "unclear");
   const answer = globalThis.fetch;
   globalThis.fetch = async (...request) => {

@@ -28,6 +28,7 @@ from core.services.evaluation import coverage, panel_ablation
 from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
+from core.services.evaluation.reference import reference_names
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.stats.debate_rounds import Bound, Round
@@ -41,9 +42,9 @@ SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent correc
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     _groups(session, run, reference)
     result = effect_of(session, run, reference)
-    unit = noun(run)
+    unit, evaluation = noun(run), evaluate(session, run, reference)
     run_basis, debate_basis, rounds_basis = (
-        count(session, run, reference).describe(reference)
+        evaluation.describe_basis(count(session, run, reference))
         for count in (coverage.of_run, coverage.of_debate, coverage.of_rounds)
     )
     if result.flip_table is None and not result.rounds and not result.panels:
@@ -55,7 +56,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     left, right = st.columns([1.75, 1], gap="small")
     with left:
         if result.flip_table is not None:
-            _steps(result, unit, debate_basis)
+            _steps(result, unit, reference_names(reference).noun, debate_basis)
         _rounds(result.rounds, result.titles, rounds_basis)
         if result.critic is not None and not result.rounds:  # beside the bound it would leave the left side empty
             _critic(result.critic)
@@ -66,10 +67,10 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     _panels(result, rounds_basis)
 
 
-def _steps(result: DebateEffect, noun: str, basis: str) -> None:
+def _steps(result: DebateEffect, noun: str, reference: str, basis: str) -> None:
     flip_table = result.flip_table
     assert flip_table is not None
-    subtitle = f"{format_count(flip_table.cells, noun)} with a reference"
+    subtitle = f"{format_count(flip_table.cells, noun)} against {reference}"
     with layout.panel("Contribution by step", subtitle, counted=basis, key="debate-steps"):
         rows = [[result.titles[flip_table.roles[0]], share_html(flip_table.shares[0]), *[""] * 7]]
         for step, share in zip(flip_table.steps, flip_table.shares[1:], strict=True):

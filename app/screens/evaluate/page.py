@@ -224,8 +224,9 @@ def _undefined_scores(evaluation: EvaluationReport) -> list[str]:
 def _flow(session: ProjectSession, evaluation: EvaluationReport, debate: DebateEffect) -> None:
     flip_table = debate.flip_table
     assert flip_table is not None
-    cells = format_count(flip_table.cells, noun(evaluation.run))
-    basis = coverage.of_debate(session, evaluation.run, evaluation.reference).describe(evaluation.reference)
+    against = reference_names(evaluation.reference).noun
+    cells = f"{format_count(flip_table.cells, noun(evaluation.run))} against {against}"
+    basis = evaluation.describe_basis(coverage.of_debate(session, evaluation.run, evaluation.reference))
     with layout.panel("Effect of the debate", cells, counted=basis, key="evaluate-flow"):
         # As high as the bars beside it, within limits.
         height = min(480, max(190, score_bars.ROW * (len(evaluation.scores.labels) + 2) - 66))

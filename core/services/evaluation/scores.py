@@ -126,9 +126,13 @@ class EvaluationReport:
     overlap: Mapping[str, FieldOverlap] = field(default_factory=dict)
     """ratings of documents with several fields: ROUGE-L by field"""
 
-    def describe_basis(self) -> str:
-        """Return the documents that the scores are based on and how they were selected, in words."""
-        return "; ".join(filter(None, (self.describe_coverage(), self.basis.sentence, self.basis.warning)))
+    def describe_basis(self, coverage: Coverage | None = None) -> str:
+        """Return the documents that the scores are based on and how they were selected, in words.
+
+        ``coverage`` replaces the documents of the scores, for a chart of the run that uses others.
+        """
+        counted = coverage.describe(self.reference) if coverage is not None else self.describe_coverage()
+        return "; ".join(filter(None, (counted, self.basis.sentence, self.basis.warning)))
 
     def describe_coverage(self) -> str:
         """Return the documents that the scores are based on, with the range over labels if these differ."""
