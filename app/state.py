@@ -119,6 +119,8 @@ class CodebookState:
     """Unix time at which this tab last saved a draft of the codebook or the personas."""
     document: Value[int] = Value(1)
     """Widget: position of the document in the prompt preview."""
+    unmatched: Value[tuple[str, tuple[str, ...], tuple[str, ...]] | None] = Value(None)
+    """Keywords without a match that the user removed last: label id, all its keywords before, and the removed ones."""
 
     def select_label(self, label_id: str | None) -> None:
         """Select the label to edit. Rejected inputs of the previous label are dropped."""

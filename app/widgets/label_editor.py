@@ -83,6 +83,7 @@ class Fields:
         """Discard the draft and the invalid inputs of all pages."""
         codebooks.discard(self.session)
         CodebookState.rejected.reset()
+        CodebookState.unmatched.reset()
         LabState.problem.reset()
 
     def change(self, label_id: str, part: str, change: Callable[[Any], Any]) -> None:
@@ -289,6 +290,7 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
             list(label.keywords),
             lambda book, typed: codebooks.change_label(book, label.id, keywords=tuple(typed)),
             "for the built-in model only",
+            f"{len(label.keywords):,}" if keyword_matches.has_full_list(label) else "",
             options=[*label.keywords, *offered],
             accept_new_options=True,
             select_all=False,
@@ -296,6 +298,7 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
         )
         if keyword_matches.has_full_list(label):
             line(keyword_matches.UNUSED_DESCRIPTION, "q xs")
+        _restore_button(fields, label)
     if not offered:
         return
 
@@ -318,6 +321,27 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
         )
 
 
+def _restore_button(fields: Fields, label: Label) -> None:
+    """Draw the button that undoes the last removal of keywords without a match, if it was of this label."""
+    if state.codebook.unmatched is None or state.codebook.unmatched[0] != label.id:
+        return
+    _, before, removed = state.codebook.unmatched
+
+    def restore() -> None:
+        fields.change(
+            label.id,
+            "keywords",
+            lambda words: (
+                *(word for word in before if word in {*words, *removed}),
+                *(w for w in words if w not in before),
+            ),
+        )
+        CodebookState.unmatched.reset()
+
+    text = f"Put back {format_count(len(removed), 'keyword')}"
+    st.button(text, icon=":material/undo:", key="keywords-restore", type="tertiary", on_click=restore)
+
+
 _reading = threading.Lock()
 """Held while texts are read, so that of many edits in a row only the first and the latest codebook are looked up."""
 
@@ -334,6 +358,8 @@ def in_texts(fields: Fields, label: Label) -> None:
         matches = keyword_matches.count_matches(fields.session, book, label.id, offered)
     _proposed_keywords(fields, label, proposals)
     _matches(matches)
+    if matches.idle:
+        _remove_button(fields, label, matches)
 
 
 def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.KeywordProposals) -> None:
@@ -409,3 +435,23 @@ def _matches(matches: keyword_matches.KeywordMatches) -> None:
     body = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
     field_name("Matches in your data", "by the built-in model, without held-out gold")
     st.html(f'<table class="moot-found">{body}</table>')
+
+
+def _remove_button(fields: Fields, label: Label, matches: keyword_matches.KeywordMatches) -> None:
+    """Draw the button that removes the keywords without a match."""
+    removed = matches.idle
+
+    def remove() -> None:
+        before = codebooks.codebook_status(fields.session).codebook.label(label.id).keywords
+        fields.change(label.id, "keywords", lambda words: tuple(word for word in words if word not in removed))
+        state.codebook.unmatched = (label.id, before, removed)
+
+    if st.button(
+        f"Remove {format_count(len(removed), 'keyword')} without a match",
+        key="keywords-remove",
+        type="tertiary",
+        icon=":material/playlist_remove:",
+        help=f"None of {format_count(matches.documents, 'document')} contains them. You can put them back.",
+    ):
+        remove()
+        st.rerun()  # the whole page, because this is a fragment

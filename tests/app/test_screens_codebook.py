@@ -89,6 +89,22 @@ def test_a_long_list_of_keywords_says_that_the_description_does_not_count(saved:
     assert words in html(at)
 
 
+def test_keywords_without_a_match_are_removed_together_and_put_back(saved: ProjectSession) -> None:
+    def keywords() -> tuple[str, ...]:
+        return codebooks.codebook_status(saved).codebook.label(PRICE).keywords
+
+    field = f"codebook-label-keywords-{PRICE}"
+    at = open_page("codebook")
+    at.multiselect(key=field).set_value(["bill", "cheap", "dear", "fee"]).run()
+    button(at, "Remove 3 keywords without a match")
+    assert keywords() == ("cheap",)
+    assert not [button for button in at.button if button.key == "keywords-remove"]
+    at.multiselect(key=field).set_value(["cheap", "money"]).run()
+    button(at, "Put back 3 keywords")
+    assert keywords() == ("bill", "cheap", "dear", "fee", "money")
+    assert not [button for button in at.button if button.key == "keywords-restore"]
+
+
 def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: ProjectSession) -> None:
     at = open_page("codebook")
     at.multiselect(key=f"codebook-label-keywords-{PRICE}").set_value(["cheap", "bill"]).run()
