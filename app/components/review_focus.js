@@ -36,13 +36,14 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {string | null} document The document that the page requests.
  * @property {string} height A CSS length.
  */
-/** @typedef {{ documents: number, submitted: number, urgent: number, seconds: number | null }} Progress */
+/** @typedef {{ documents: number, decided: number, urgent: number, seconds: number | null }} Progress */
 /** @typedef {"transcript" | "guideline" | "history"} SideName */
 /** @typedef {{ button: HTMLButtonElement, note: HTMLElement, section: HTMLElement, content: HTMLElement }} SidePart */
 
 const ADDRESS = "/moot/review";
 const PAGE_SIZE = 50;
 const LONGEST_QUEUE = 1000;
+const DECIDED = "Submitted or discarded by you, of all documents of this run with an ended debate";
 const REFRESHED_AFTER = 5; // The queue is loaded again after so many submitted documents.
 const ROWS_AHEAD = 8; // More rows are loaded this many rows before the end.
 const PREFETCHED = 4; // Documents that are loaded before they are shown.
@@ -814,7 +815,7 @@ class FocusView {
 
   drawQueue() {
     const decided = this.isQueue ? this.rows.filter(({ status }) => isSettled(status)).length : 0;
-    setText(this.queueCount, formatCount(this.total - decided));
+    setText(this.queueCount, `${formatCount(this.total - decided)} ${this.isQueue ? "waiting" : "found"}`);
     const list = this.queueRows;
     const { scrollTop } = list;
     const rows = this.rows.map((row) => this.rowNode(row));
@@ -1125,14 +1126,14 @@ class FocusView {
 
   progressNodes() {
     if (!this.progress) return [];
-    const { documents, submitted, urgent, seconds } = this.progress;
+    const { documents, decided, urgent, seconds } = this.progress;
     const bar = el("i");
-    bar.style.width = `${documents ? (100 * submitted) / documents : 0}%`;
+    bar.style.width = `${documents ? (100 * decided) / documents : 0}%`;
     const left = seconds && urgent ? `, about ${formatDuration(seconds * urgent)}` : "";
     return [
-      el("span", "", el("b", "", formatCount(submitted)), ` of ${formatCount(documents)} done`),
+      el("span", { title: DECIDED }, el("b", "", formatCount(decided)), ` of ${formatCount(documents)} decided`),
       el("span", "progress-bar", bar),
-      el("span", "muted", `${formatCount(urgent)} to check${left}`),
+      el("span", "muted", `${formatCount(documents - decided)} waiting, ${formatCount(urgent)} with a reason${left}`),
     ];
   }
 

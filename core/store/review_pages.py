@@ -278,12 +278,12 @@ class QueueLines:
 class ReviewProgress:
     """A reviewer's progress with a run.
 
-    Numbers of all documents, of submitted ones and of waiting ones with a reason, and the median seconds of the last
-    fifty submitted (None before the first).
+    Numbers of all documents, of decided ones (submitted or discarded) and of waiting ones with a reason, and the median
+    seconds of the last fifty submitted (None before the first). Documents that are not decided wait.
     """
 
     documents: int
-    submitted: int
+    decided: int
     urgent: int
     seconds: float | None
 
@@ -375,7 +375,7 @@ class ReviewPages(Reader):
         """Return the reviewer's progress."""
         lines, params = self._lines(view)
         counted = self._connection.rows(
-            f"""WITH {lines} SELECT count(*), count(*) FILTER (review_status = 'Submitted'),
+            f"""WITH {lines} SELECT count(*), count(*) FILTER (review_status IN ('Submitted', 'Discarded')),
                 count(*) FILTER (reasons > 0 AND review_status IN ('Pending', 'Draft')) FROM lines""",
             params,
         )[0]
@@ -384,8 +384,8 @@ class ReviewPages(Reader):
             "AND ($actor IS NULL OR actor = $actor) AND seconds > 0 ORDER BY seq DESC LIMIT 50)",
             {"run": view.run_id, "actor": view.actor},
         )
-        documents, submitted, urgent = counted
-        return ReviewProgress(documents, submitted, urgent, pace)
+        documents, decided, urgent = counted
+        return ReviewProgress(documents, decided, urgent, pace)
 
     def _lines(
         self,

@@ -310,7 +310,7 @@ def test_history_progress_and_guideline_are_returned(client):
     entries = ask(client, "history", document="d1")["entries"]
     assert [(entry["item"], entry["after"]) for entry in entries][-1] == ("Alpha", "present")
     done = ask(client, "progress")
-    assert (done["documents"], done["submitted"], done["seconds"]) == (8, 1, 9.0)
+    assert (done["documents"], done["decided"], done["seconds"]) == (8, 1, 9.0)
     assert [label["id"] for label in ask(client, "guideline")["labels"]] == ["a", "b"]
 
 

@@ -53,7 +53,7 @@ def wait_for_form(page: Page) -> None:
 
 
 def wait_for_done(page: Page, count: int, total: int = COUNT) -> None:
-    page.locator(".keys", has_text=f"{count} of {total} done").wait_for()
+    page.locator(".keys", has_text=f"{count} of {total} decided").wait_for()
 
 
 def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, tmp_path: Path) -> None:
@@ -200,10 +200,10 @@ def test_queue_takes_over_the_order_of_a_new_sampling_frame(open_studio: OpenStu
     settle(page)
     shown = waiting.all_inner_texts()
     count = page.locator(".queue .badge").first
-    expect(count).to_have_text("12")
+    expect(count).to_have_text("12 waiting")
     page.reload()
     wait_for_form(page)
-    expect(count).to_have_text("12")
+    expect(count).to_have_text("12 waiting")
     fresh = waiting.all_inner_texts()
     assert len(shown) == 12
     assert shown[0] in fresh, "the open document stays"
@@ -247,8 +247,8 @@ window.fetch = async (address, options) => {
 SUBMITTED = """async (wanted) => {
   for (let attempt = 0; ; attempt++) {
     const body = JSON.stringify({run: "r0001", actor: "", query: "progress"});
-    const {submitted} = await (await fetch("/moot/review", {method: "POST", body})).json();
-    if (submitted === wanted || attempt > 300) return submitted;
+    const {decided} = await (await fetch("/moot/review", {method: "POST", body})).json();
+    if (decided === wanted || attempt > 300) return decided;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }"""
@@ -384,8 +384,8 @@ def test_undone_lesson_is_reported_at_once(open_studio: OpenStudio, tmp_path: Pa
 
 
 def review_as(page: Page, name: str) -> None:
-    """Change the reviewer under Settings."""
-    page.get_by_test_id("stMain").get_by_role("button", name="Settings").click()
+    """Change the reviewer at the top of the page."""
+    page.locator(".st-key-review-reviewer-open").get_by_role("button").click()
     box = page.get_by_role("textbox", name="Reviewing as")
     box.fill(name)
     box.press("Enter")

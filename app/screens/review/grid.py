@@ -80,10 +80,10 @@ def grid_view(
         _controls_below(session, run, actor, page)
     attribution = actions.Attribution(actor)
     with counters:
-        matching = format_count(page.total, "document")
-        waiting = queue.open_count(session, run, actor=actor)
+        found, waiting = format_count(page.total, "document"), queue.open_count(session, run, actor=actor)
+        words = f"{found} found, {waiting:,} of all" if queue_filter.narrowed else f"{found}, {waiting:,}"
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-acts"):
-            st.html(f'<div class="moot-legend"><span>{matching}, {waiting:,} to review</span></div>', width="content")
+            st.html(f'<div class="moot-legend"><span>{words} waiting</span></div>', width="content")
             message = escape(state.review.saved)
             st.html(f'<div class="moot-saved" role="status" title="{message}">{message}</div>', width="stretch")
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
