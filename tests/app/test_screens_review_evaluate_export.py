@@ -199,15 +199,21 @@ def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
 
 def test_reviewer_stays_the_same_in_a_new_tab(screen, project):
     sample_world.build(project)
+    name, login = literal("Bea <i>"), literal(f"{actions.default_reviewer()} (login name)")
+
+    def buttons(app):
+        return [popover.proto.popover.label for popover in app.get("popover")]
+
     app = screen("review", review_view="Grid")
-    assert ">as " not in texts(app)
+    assert login in buttons(app)
+    assert "your decision counts before gold" in texts(app)
     app.text_input(key="review_reviewer").set_value("Bea <i>").run()
-    assert ">as Bea &lt;i&gt;<" in texts(app)
+    assert name in buttons(app)
     again = screen("review", review_view="Grid")
-    assert ">as Bea &lt;i&gt;<" in texts(again)
+    assert name in buttons(again)
     assert again.text_input(key="review_reviewer").value == "Bea <i>"
     again.text_input(key="review_reviewer").set_value("").run()
-    assert ">as " not in texts(screen("review", review_view="Grid"))
+    assert login in buttons(screen("review", review_view="Grid"))
 
 
 def test_refused_submission_gives_a_reason(screen, project):
@@ -221,7 +227,7 @@ def test_search_filters_the_review_rows(screen, project):
     sample_world.build(project)
     app = screen("review", review_view="Grid")
     app.text_input(key="review-search").set_value("number 3").run()
-    assert "1 document, 8 to review" in texts(app)
+    assert "1 document found, 8 of all waiting" in texts(app)
     app.text_input(key="review-search").set_value("no such words").run()
     assert "No document matches" in texts(app)
     app.button(key="review-nothing-0").click().run()

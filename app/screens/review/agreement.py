@@ -44,7 +44,7 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
         submitters = ", ".join(f"{name} ({count:,})" for name, count in report.reviewers.items()) or "nobody yet"
         layout.empty(
             "No document has two reviewers yet",
-            f"Submitted so far by: {submitters}. A second reviewer enters another name under Settings. "
+            f"Submitted so far by: {submitters}. A second reviewer enters another name at the top of the page. "
             "The filter “Reviewed by others” shows what others have submitted.",
             sign="lines",
             key="agreement-none",

@@ -14,7 +14,7 @@ from app.screens.review import agreement, grid, progress
 from app.state import ReviewState, bound, reset_widgets, state, with_default
 from app.widgets import layout
 from app.widgets.alerts import notice
-from app.widgets.elements import facts, segments
+from app.widgets.elements import facts, line, literal, segments
 from app.widgets.labels import label_data, role_data
 from app.widgets.run_picker import run_picker, runs_or_empty_page, selected_run
 from core.codebook import Codebook
@@ -34,6 +34,11 @@ SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
     f"review-{name}" for name in ("search", "label", "reason", "status", "length", "others")
 )
 
+DECISIONS_COUNT = (
+    "Your decisions are stored under this name. Gold stays as it was imported, and Evaluate scores against either. "
+    "Where one answer per label is needed, as in the Lab, your decision counts before gold: it was made later, with "
+    "the definitions and the debate in view."
+)
 MAX_ID = 80
 """Longest id in the message about a document that the run lacks."""
 
@@ -67,9 +72,10 @@ def _page(session: ProjectSession, runs: list[RunRow]) -> None:
     actor = state.review.actor
     view = state.review.view or ReviewState.VIEWS[0]
     state.review.note_view(view)
-    with layout.header("Review", "" if actor == actions.default_reviewer() else f"as {actor}", key="review-head"):
+    with layout.header("Review", key="review-head"):
         segments("View", ReviewState.VIEWS, key=with_default(ReviewState.view.key, view), persist_state="session")
         run_picker(runs, key="review-run")
+        _reviewer(actor)
         _settings(session, run)
     layout.write_url(view=view)
     if view == "Agreement":
@@ -179,7 +185,23 @@ def _show_all() -> None:
     state.review.start_document = None
 
 
-# -- settings
+# -- reviewer and settings
+
+
+def _reviewer(actor: str) -> None:
+    """Draw the button with the reviewer's name, and the popover that explains and changes the name."""
+    typed = preferences.load().reviewer if state.review.reviewer is None else state.review.reviewer
+    name = actor if typed.strip() else f"{actor} (login name)"
+    with st.popover(literal(name), icon=":material/person:", key="review-reviewer-open"):
+        st.text_input(
+            "Reviewing as",
+            key=with_default(ReviewState.reviewer.key, preferences.load().reviewer),
+            placeholder=actions.default_reviewer(),
+            on_change=state.review.keep_reviewer,
+            persist_state="session",
+            help="Each reviewer has a separate queue and separate decisions. A second reviewer enters another name.",
+        )
+        line(DECISIONS_COUNT, "q")
 
 
 EVEN, BLIND = "review-even", "review-blind"
@@ -194,14 +216,6 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
         queue.save_review_settings(session, settings, actor=state.review.actor)
 
     with st.popover("Settings", icon=":material/tune:", key="review-settings"):
-        st.text_input(
-            "Reviewing as",
-            key=with_default(ReviewState.reviewer.key, preferences.load().reviewer),
-            placeholder=actions.default_reviewer(),
-            on_change=state.review.keep_reviewer,
-            persist_state="session",
-            help="Each reviewer has a separate queue and separate decisions. A second reviewer enters another name.",
-        )
         settings = queue.review_settings(session)
         st.slider(
             "Uniform random draws, %",
