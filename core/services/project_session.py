@@ -14,15 +14,15 @@ from typing import Literal
 
 from core.debate.turns import Event, RunStatus, TurnDone
 from core.documents import Document
-from core.engine import worker_pool
+from core.engine import worker_pool_engine
 from core.engine.base_engine import Engine
-from core.engine.batch_run import BatchEngine
+from core.engine.batch_engine import BatchEngine
 from core.engine.event_loop import EngineThread
 from core.engine.interfaces import Dependencies, Publish, Work
 from core.engine.live_engine import LiveEngine
 from core.errors import ExportError, ProjectError, UsageError
 from core.llm import embeddings
-from core.llm.batch_api import BatchLibrary
+from core.llm.batch_servers import BatchLibrary
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import few_shot_examples
@@ -316,14 +316,14 @@ class ProjectSession:
         find_examples = few_shot_examples.example_library(self.store, models, load, work.run)
         dependencies = Dependencies(load, models, project.turn_store, project.sink, publish, find_examples)
         match engine.name:
-            case "live" if worker_pool.is_faster(work):
-                return worker_pool.WorkerPoolEngine(work, dependencies)
+            case "live" if worker_pool_engine.is_faster(work):
+                return worker_pool_engine.WorkerPoolEngine(work, dependencies)
             case "live":
                 return LiveEngine(work, dependencies)
             case "batch":
                 return BatchEngine(work, dependencies, BatchLibrary(models), project.jobs)
             case "ray":
-                from core.engine.ray_run import RayEngine  # with Parquet, which nothing else in a run needs
+                from core.engine.ray_engine import RayEngine  # with Parquet, which nothing else in a run needs
 
                 folder = Path(engine.ray_dir or self.path.with_suffix(".ray")).expanduser().resolve()
                 return RayEngine(work, dependencies, models, folder / work.run.run_id)

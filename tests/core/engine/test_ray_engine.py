@@ -10,10 +10,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from core.engine import ray_run
+from core.engine import ray_engine
 from core.engine.event_loop import start_python
 from core.engine.interfaces import Dependencies
-from core.engine.ray_run import RayEngine
+from core.engine.ray_engine import RayEngine
 from core.errors import UsageError
 from core.llm.connections import Limits
 from core.llm.models import ModelLibrary
@@ -29,14 +29,14 @@ def world() -> World:
 @pytest.fixture
 def engine(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RayEngine:
     """An engine whose job waits for a minute."""
-    monkeypatch.setattr(ray_run, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(ray_run, "require_ray", lambda _budget: None)
+    monkeypatch.setattr(ray_engine, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(ray_engine, "require_ray", lambda _budget: None)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
     async def start_job(*_arguments: str, env: object, **options: object) -> asyncio.subprocess.Process:
         return await start_python("-c", "import time; time.sleep(60)", **options)
 
-    monkeypatch.setattr(ray_run, "start_python", start_job)
+    monkeypatch.setattr(ray_engine, "start_python", start_job)
     dependencies = Dependencies(world.load, world, world, world, world.events.append)
     work = world.work(settings(engine=EngineSettings(name="ray")))
     models = ModelLibrary([])

@@ -4,9 +4,9 @@ A debate with the built-in model depends only on its document and settings and w
 computes on one processor. Here workers receive blocks of documents and return their debates, which this process stores
 in the order of the documents. Stored values equal those of the live engine, except for times.
 
-A worker (``python -m core.engine.worker_pool``) exchanges pickles with its parent over standard input and output, and
-ends when the parent does. ``multiprocessing`` would import the caller's main module in each worker, which a script
-without a guard does not survive.
+A worker (``python -m core.engine.worker_pool_engine``) exchanges pickles with its parent over standard input and
+output, and ends when the parent does. ``multiprocessing`` would import the caller's main module in each worker, which a
+script without a guard does not survive.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class WorkerPoolEngine(Engine):
 
     async def _start(self) -> asyncio.subprocess.Process:
         worker = await start_python(
-            "-P", "-m", "core.engine.worker_pool", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+            "-P", "-m", "core.engine.worker_pool_engine", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
         )
         _send(worker, (self.run_id, self.settings))
         return worker

@@ -12,16 +12,16 @@ import pytest
 from core.debate import protocols
 from core.debate.turns import Event, RunStatus, Turn, VerdictReached
 from core.documents import Document
-from core.engine import worker_pool
+from core.engine import worker_pool_engine
 from core.engine.interfaces import Dependencies
 from core.engine.live_engine import LiveEngine
-from core.engine.worker_pool import WorkerPoolEngine, debate_document, is_faster
+from core.engine.worker_pool_engine import WorkerPoolEngine, debate_document, is_faster
 from core.llm.models import LEXICAL, ModelLibrary
 from core.runs import Handling, RoleModel, RunSettings, StopReason
 from tests.core.engine.fakes import World, settings
 
 BUILTIN = RoleModel(connection=LEXICAL[0], model=LEXICAL[1])
-COUNT = 3 * worker_pool.BLOCK
+COUNT = 3 * worker_pool_engine.BLOCK
 
 
 def builtin_settings(protocol: str = "ecj", **changes: object) -> RunSettings:
@@ -149,7 +149,7 @@ def test_run_pauses_when_a_worker_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_short_limited_and_other_runs_stay_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    world, enough = World(), worker_pool.FEWEST_DOCUMENTS
+    world, enough = World(), worker_pool_engine.FEWEST_DOCUMENTS
     assert is_faster(world.work(builtin_settings(), enough))
     assert not is_faster(world.work(builtin_settings(), enough - 1))
     assert not is_faster(world.work(builtin_settings(), enough, retry=1))

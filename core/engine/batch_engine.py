@@ -28,7 +28,7 @@ from core.engine.limits import EQUAL_FAILURES, BudgetSpent, with_retries
 from core.engine.model_calls import PaidCall
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.formatting import format_count, join_names, plural
-from core.llm.batch_api import (
+from core.llm.batch_servers import (
     ASK_AGAIN,
     MAX_BYTES,
     MAX_REQUESTS,
@@ -65,6 +65,15 @@ class _Waiting:
     documents: dict[str, None] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """Result of collecting a job: the keys without a row, the errors of failed requests, and if a file is gone."""
+
+    missing: Sequence[str]
+    errors: Sequence[ModelError]
+    is_gone: bool
+
+
 class BatchEngine(ReplayingEngine):
     """A run whose requests are submitted in files.
 
@@ -86,7 +95,7 @@ class BatchEngine(ReplayingEngine):
         self._failure = ""
         """The last failure of a request, as the end of a note."""
         self._deferred: dict[str, None] = {}
-        self._most = MAX_REQUESTS
+        self._max_requests = MAX_REQUESTS
         self._quota_exceeded = False
         self._failed_polls = 0
 
@@ -144,7 +153,7 @@ class BatchEngine(ReplayingEngine):
 
         ``only_open`` defers every request that is not in an open batch.
         """
-        files = BatchFiles(folder, self.run_id, self._most, self._send)
+        files = BatchFiles(folder, self.run_id, self._max_requests, self._send)
         self._deferred = {}
         try:
             for start in range(0, len(ids), LOADED_AT_ONCE):
@@ -174,17 +183,17 @@ class BatchEngine(ReplayingEngine):
         request = pending.request
         waiting = self._waiting.get(key)
         if waiting is None:
-            most = self.dependencies.models.max_cost(pending.role_model, request)
-            most *= self.settings.engine.price_share
+            max_cost = self.dependencies.models.max_cost(pending.role_model, request)
+            max_cost *= self.settings.engine.price_share
             job = self._jobs_out.get(self._submitted_keys.get(key, ""))
-            if job is None and (only_open or not self.budget.fits(most)):
+            if job is None and (only_open or not self.budget.fits(max_cost)):
                 self._deferred[pending.document.id] = None
                 return
             if job is not None and job.run_id != self.run_id:
-                most = 0.0  # the other run pays
-            waiting = _Waiting(replace(request, messages=(), inputs={}, document=None), request.characters, most)
+                max_cost = 0.0  # the other run pays
+            waiting = _Waiting(replace(request, messages=(), inputs={}, document=None), request.characters, max_cost)
             self._waiting[key] = waiting
-            self.budget.held += most
+            self.budget.held += max_cost
             if job is None:
                 body = self._batches.body(pending.role_model, request, self.settings)
                 await files.add(key, pending.role_model, line(key, body))
@@ -195,7 +204,7 @@ class BatchEngine(ReplayingEngine):
     async def _send(self, job: BatchJob, part: Path) -> None:
         """Submit a complete file. The job is recorded first, so that it is never submitted twice."""
         if self._quota_exceeded and self._awaited_jobs():
-            self._release(job.keys, self._deferred)
+            self._deferred |= self._release(job.keys)
             part.unlink()
             return
         await self._jobs.begin(job)
@@ -205,7 +214,7 @@ class BatchEngine(ReplayingEngine):
             remote = await self._submit(server, path, job.name)
         except ModelError as error:
             await self._jobs.close_job(job.name, f"refused: {error.message}")
-            self._release(job.keys, self._deferred)
+            self._deferred |= self._release(job.keys)
             self.pause(StopReason("errors", str(error)))
             return
         await self._jobs.submitted(job.name, remote)
@@ -301,7 +310,7 @@ class BatchEngine(ReplayingEngine):
 
     async def _poll(self, job: BatchJob) -> BatchState | None:
         try:
-            state = await (await self._server(job.role_model)).look(job.remote_id, job.keys)
+            state = await (await self._server(job.role_model)).status(job.remote_id, job.keys)
         except NoSuchModel:
             await self._jobs.submitted(job.name, "")  # the next session searches for it by its name
             problem = f"{job.role_model.connection} does not know the batch {job.remote_id}."
@@ -322,7 +331,24 @@ class BatchEngine(ReplayingEngine):
             self.pause(StopReason("errors", str(error)))
 
     async def _collect(self, job: BatchJob, state: BatchState) -> dict[str, None]:
-        """Commit all replies of a finished job and return the documents that waited for them.
+        """Commit all replies of a finished job and return the documents that waited for them."""
+        collected = await self._commit_outputs(job, state.outputs)
+        server_name = job.role_model.connection
+        if state.problem:
+            self._batch_refused(job, state.problem)
+        elif collected.is_gone:
+            problem = f"{server_name} no longer has the replies of the batch {job.remote_id}."
+            self.pause(StopReason("errors", f"{problem} Resuming pays for them again."))
+        elif state.cancelled and job.name not in self._resumed_jobs:
+            self.pause(StopReason("errors", f"the batch {job.remote_id} was cancelled at {server_name}"))
+        else:
+            self._record_missing(job, collected)
+        await self._jobs.close_job(job.name, state.problem or "collected")
+        del self._jobs_out[job.name]
+        return self._release(job.keys)
+
+    async def _commit_outputs(self, job: BatchJob, outputs: Iterable[str]) -> _Collected:
+        """Commit the replies in the outputs of a job, and record the errors.
 
         Rows come in any order and may come twice. If a request has both an error and a reply, the reply counts.
         """
@@ -332,7 +358,7 @@ class BatchEngine(ReplayingEngine):
         errors: list[ModelError] = []
         server = await self._server(job.role_model)
         is_gone = False
-        for output in state.outputs:
+        for output in outputs:
             try:
                 async for raw in server.rows(output):
                     row = read_row(raw)
@@ -348,29 +374,20 @@ class BatchEngine(ReplayingEngine):
                         rows = []
             except NoSuchModel:  # servers delete files after some weeks
                 is_gone = True
-        unanswered = [(key, failed[key]) for key in missing if key in failed]
-        errors += await self._commit_rows(job, (*rows, *unanswered))
-        server_name = job.role_model.connection
-        if state.problem:
-            self._batch_refused(job, state.problem)
-        elif is_gone:
-            problem = f"{server_name} no longer has the replies of the batch {job.remote_id}."
-            self.pause(StopReason("errors", f"{problem} Resuming pays for them again."))
-        elif state.cancelled and job.name not in self._resumed_jobs:
-            self.pause(StopReason("errors", f"the batch {job.remote_id} was cancelled at {server_name}"))
-        else:
-            lost = TimedOut(f"{job.role_model.model} at {server_name} sent no row for it in {job.name}.", ASK_AGAIN)
-            for key in (key for key in missing if key not in failed):
-                self._record_failure(job, key, lost)
-            again = [error for error in errors if error.retryable and any(error.billed)]
-            if len(again) == len(job.keys) >= EQUAL_FAILURES:
-                problem = f"all {len(again)} requests of the batch {job.remote_id} were billed and failed"
-                self.pause(StopReason("errors", f"{problem}: {again[0]} Resuming pays for them again."))
-        await self._jobs.close_job(job.name, state.problem or "collected")
-        del self._jobs_out[job.name]
-        ready: dict[str, None] = {}
-        self._release(job.keys, ready)
-        return ready
+        errors += await self._commit_rows(job, (*rows, *((key, failed[key]) for key in missing if key in failed)))
+        return _Collected([key for key in missing if key not in failed], errors, is_gone)
+
+    def _record_missing(self, job: BatchJob, collected: _Collected) -> None:
+        """Record the requests without a row; pause the run if all requests were billed and failed."""
+        lost = TimedOut(
+            f"{job.role_model.model} at {job.role_model.connection} sent no row for it in {job.name}.", ASK_AGAIN
+        )
+        for key in collected.missing:
+            self._record_failure(job, key, lost)
+        billed = [error for error in collected.errors if error.retryable and any(error.billed)]
+        if len(billed) == len(job.keys) >= EQUAL_FAILURES:
+            problem = f"all {len(billed)} requests of the batch {job.remote_id} were billed and failed"
+            self.pause(StopReason("errors", f"{problem}: {billed[0]} Resuming pays for them again."))
 
     async def _commit_rows(self, job: BatchJob, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> list[ModelError]:
         """Commit the replies in rows. Record the errors of the other rows and return them."""
@@ -426,12 +443,13 @@ class BatchEngine(ReplayingEngine):
         reason the run pauses.
         """
         if _QUOTA_EXCEEDED.search(problem) and len(job.keys) > 1:
-            self._quota_exceeded, self._most = True, max(1, len(job.keys) // 2)
+            self._quota_exceeded, self._max_requests = True, max(1, len(job.keys) // 2)
         else:
             self.pause(StopReason("errors", f"{job.role_model.connection} refused the batch: {problem}"))
 
-    def _release(self, keys: Iterable[str], documents: dict[str, None]) -> None:
-        """Forget requests that are no longer submitted, and add the waiting documents to ``documents``."""
+    def _release(self, keys: Iterable[str]) -> dict[str, None]:
+        """Forget requests that are no longer submitted, and return the documents that waited for them."""
+        documents: dict[str, None] = {}
         for key in keys:
             self._submitted_keys.pop(key, None)
             if (waiting := self._waiting.pop(key, None)) is not None:
@@ -441,6 +459,7 @@ class BatchEngine(ReplayingEngine):
                     self._requests[id] -= 1
                     if not self._requests[id]:
                         del self._requests[id]
+        return documents
 
     async def _cancel_jobs(self) -> None:
         for job in self._jobs_out.values():
@@ -467,10 +486,10 @@ class BatchFiles:
     A file has a temporary name until it is complete, so that no server answers a part of it.
     """
 
-    def __init__(self, folder: Path, run_id: str, most: int, send: Send) -> None:
+    def __init__(self, folder: Path, run_id: str, max_requests: int, send: Send) -> None:
         self._folder = folder
         self._run_id = run_id
-        self._most = most
+        self._max_requests = max_requests
         self._send = send
         self._open: dict[tuple[str, str, str], _OpenFile] = {}
 
@@ -478,7 +497,7 @@ class BatchFiles:
         """Add a request."""
         series = (role_model.connection, role_model.base_url, role_model.model)
         file = self._open.get(series)
-        if file is not None and (len(file.keys) >= self._most or file.size + len(line) > MAX_BYTES):
+        if file is not None and (len(file.keys) >= self._max_requests or file.size + len(line) > MAX_BYTES):
             await self._close(self._open.pop(series))
             file = None
         if file is None:

@@ -13,10 +13,10 @@ import pytest
 
 from core import errors
 from core.debate.turns import Reply, Request, RunStatus
-from core.engine import batch_run
+from core.engine import batch_engine
 from core.engine.interfaces import BatchJob, Dependencies
-from core.llm import batch_api
-from core.llm.batch_api import HandBatches, read_row
+from core.llm import batch_servers
+from core.llm.batch_servers import FolderBatches, read_row
 from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, RoleModel, StopReason
@@ -28,8 +28,8 @@ from tests.servers.running import batch_server, configure, stats
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_run, "MIN_POLL", 0.01)
-    monkeypatch.setattr(batch_run, "MAX_POLL", 0.05)
+    monkeypatch.setattr(batch_engine, "MIN_POLL", 0.01)
+    monkeypatch.setattr(batch_engine, "MAX_POLL", 0.05)
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def reply_to(request: Request, choice: dict[str, Any], usage: dict[str, int], co
     role_model = library.resolve(RoleModel(connection="s", model="m"))
     library.capabilities.of(library.connection("s"), "m").context = context
     row = {"response": {"status_code": 200, "body": {"choices": [choice], "usage": usage}}}
-    return batch_api.BatchLibrary(library).reply(role_model, row, settings(), request, 40)
+    return batch_servers.BatchLibrary(library).reply(role_model, row, settings(), request, 40)
 
 
 def test_row_that_reached_its_limit_again_without_text_is_an_error_as_in_a_live_run() -> None:
@@ -280,7 +280,7 @@ def test_server_without_batch_api_pauses_and_names_alternatives(tmp_path: Path) 
 def test_manual_batch_files_are_written_and_read_stage_by_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
+    monkeypatch.setattr(FolderBatches, "SETTLED", 0.0)
     write(tmp_path, *texts(5))
     folder = tmp_path / "files"
     url = "http://127.0.0.1:9"  # no server; no request is sent
@@ -306,7 +306,7 @@ def test_manual_batch_files_are_written_and_read_stage_by_stage(
 
 def test_manual_rows_may_be_repeated_reordered_and_reformatted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A request that failed and then succeeded is answered, the first of two answers is used, and nothing is sent again.
-    monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
+    monkeypatch.setattr(FolderBatches, "SETTLED", 0.0)
     write(tmp_path, *texts(4))
     folder = tmp_path / "files"
     more = ("--protocol", "single")
@@ -365,7 +365,7 @@ class Hand:
 def test_file_without_replies_to_the_batch_is_named_and_the_batch_stays_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
+    monkeypatch.setattr(FolderBatches, "SETTLED", 0.0)
     hand = Hand(tmp_path)
     strangers = [reply.replace('"custom_id": "', '"custom_id": "x') for reply in hand.replies]
     for wrong in (strangers, hand.source.read_text().splitlines(), ["id,text"], [f"[{', '.join(hand.replies)}]"]):
@@ -391,12 +391,12 @@ def test_copy_of_a_half_written_file_does_not_end_the_batch(tmp_path: Path) -> N
 
 def test_late_replies_in_the_file_of_an_earlier_batch_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A slow program pauses for longer than a file takes to settle, and the missing requests are written again.
-    monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
+    monkeypatch.setattr(FolderBatches, "SETTLED", 0.0)
     hand = Hand(tmp_path)
     hand.put(hand.replies[:2])
     assert "4 requests of a batch are in" in hand.resume().stderr
     hand.put(hand.replies[:3])
-    monkeypatch.setattr(HandBatches, "SETTLED", 60.0)
+    monkeypatch.setattr(FolderBatches, "SETTLED", 60.0)
     assert "4 requests of a batch are in" in (waiting := hand.resume()).stderr
     assert ", 1 is answered" in waiting.stderr
     hand.put(hand.replies)
@@ -425,13 +425,13 @@ def test_unchanged_files_are_read_once_and_changed_ones_again(tmp_path: Path, mo
         lines.append(line)
         return read_row(line)
 
-    monkeypatch.setattr(batch_api, "read_row", read)
+    monkeypatch.setattr(batch_servers, "read_row", read)
     for name in ("mark", "mark.output"):
         (tmp_path / f"{name}.jsonl").write_text('{"custom_id": "a", "response": {}}\n')
-    hand = HandBatches(tmp_path)
+    folder = FolderBatches(tmp_path)
 
     def look() -> tuple[int, int]:
-        answered = asyncio.run(hand.look("mark.jsonl", "ab")).answered
+        answered = asyncio.run(folder.status("mark.jsonl", "ab")).answered
         return answered, len(lines)
 
     assert [look(), look()] == [(1, 1), (1, 1)]
@@ -442,12 +442,12 @@ def test_unchanged_files_are_read_once_and_changed_ones_again(tmp_path: Path, mo
 def test_batch_of_a_project_file_leaves_the_folder_neither_for_its_input_nor_for_its_output(tmp_path: Path) -> None:
     (tmp_path / "elsewhere.jsonl").write_text('{"custom_id": "a", "response": {}}\n')
     (tmp_path / "files").mkdir()
-    hand = HandBatches(tmp_path / "files")
-    state = asyncio.run(hand.look("../elsewhere.jsonl", "a"))
+    folder = FolderBatches(tmp_path / "files")
+    state = asyncio.run(folder.status("../elsewhere.jsonl", "a"))
     assert (state.ended, state.answered) == (True, 0)
 
     async def rows() -> None:
-        async for _ in hand.rows(str(tmp_path / "elsewhere.jsonl")):
+        async for _ in folder.rows(str(tmp_path / "elsewhere.jsonl")):
             pass
 
     with pytest.raises(FileNotFoundError):
@@ -455,7 +455,7 @@ def test_batch_of_a_project_file_leaves_the_folder_neither_for_its_input_nor_for
 
 
 def test_error_rows_of_vllm_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
+    monkeypatch.setattr(FolderBatches, "SETTLED", 0.0)
     write(tmp_path, *texts(3))
     folder = tmp_path / "files"
     url = "http://127.0.0.1:9"
@@ -507,7 +507,7 @@ def test_pause_ends_the_calls_of_models_without_a_batch_api() -> None:
             SimpleNamespace(batchable=lambda _model: False, close=nothing),
             SimpleNamespace(open_jobs=nothing),
         )
-        engine = batch_run.BatchEngine(world.work(batch_settings, count=12), dependencies, batches, jobs)  # type: ignore[arg-type]
+        engine = batch_engine.BatchEngine(world.work(batch_settings, count=12), dependencies, batches, jobs)  # type: ignore[arg-type]
         asyncio.get_running_loop().call_later(0.12, engine.pause, StopReason("user", "enough"))
         return await engine.run()
 

@@ -27,7 +27,7 @@ from core.runs import RoleModel, RunSettings
 
 URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 WINDOW: Literal["24h"] = "24h"
-MARK = "moot"
+METADATA_KEY = "moot"
 """Metadata key for our name of a batch, to find a batch whose id never reached us."""
 MAX_REQUESTS, MAX_BYTES = 50_000, 190_000_000
 """Limits of one file, the second below the API's 200 MB."""
@@ -53,30 +53,30 @@ class BatchState:
 
 
 class OpenAIBatches:
-    """The Batch API at one connection. ``mark`` is our name of a batch, ``batch`` the id of the server."""
+    """The Batch API at one connection. ``name`` is our name of a batch, ``batch`` the id of the server."""
 
     def __init__(self, connection: Connection, key: str | None) -> None:
         self._connection = connection
         self._client = openai_client(connection, key, {})
 
-    async def submit(self, path: Path, mark: str) -> str:
+    async def submit(self, path: Path, name: str) -> str:
         """Upload the file and start a batch on it."""
         with self._translated("take a file of requests"), path.open("rb") as file:
-            uploaded = await self._client.files.create(file=(f"{mark}.jsonl", file), purpose="batch")
+            uploaded = await self._client.files.create(file=(f"{name}.jsonl", file), purpose="batch")
         with self._translated("start a batch"):
             once = self._client.with_options(max_retries=0)  # a retry after a lost answer would start a second batch
             batch = await once.batches.create(
-                input_file_id=uploaded.id, endpoint=URL, completion_window=WINDOW, metadata={MARK: mark}
+                input_file_id=uploaded.id, endpoint=URL, completion_window=WINDOW, metadata={METADATA_KEY: name}
             )
         return batch.id
 
-    async def find(self, mark: str) -> str | None:
+    async def find(self, name: str) -> str | None:
         """Search the latest batches of the account."""
         with self._translated("list its batches"):
             page = await self._client.batches.list(limit=100)
-            return next((batch.id for batch in page.data if (batch.metadata or {}).get(MARK) == mark), None)
+            return next((batch.id for batch in page.data if (batch.metadata or {}).get(METADATA_KEY) == name), None)
 
-    async def look(self, batch: str, _keys: Iterable[str]) -> BatchState:
+    async def status(self, batch: str, _keys: Iterable[str]) -> BatchState:
         """Return the status of a batch."""
         with self._translated("report the status of a batch"):
             state = await self._client.batches.retrieve(batch)
@@ -127,7 +127,7 @@ class OpenAIBatches:
             raise
 
 
-class HandBatches:
+class FolderBatches:
     """Files in a folder that a person or a script has answered by another program.
 
     A batch is its input file. Its outputs are the files beside it that begin with its name, and later files with
@@ -142,16 +142,16 @@ class HandBatches:
         self._folder = folder
         self._read: dict[tuple[Path, bool], tuple[tuple[int, int], frozenset[str]]] = {}
 
-    async def submit(self, path: Path, mark: str) -> str:
+    async def submit(self, path: Path, name: str) -> str:
         """Return the name; the file is already in the folder."""
-        return path.name if path.stem == mark else f"{mark}.jsonl"
+        return path.name if path.stem == name else f"{name}.jsonl"
 
-    async def find(self, mark: str) -> str | None:
+    async def find(self, name: str) -> str | None:
         """Return the name if its input file is complete."""
-        path = self._folder / f"{mark}.jsonl"
+        path = self._folder / f"{name}.jsonl"
         return path.name if path.exists() else None
 
-    async def look(self, batch: str, keys: Iterable[str]) -> BatchState:
+    async def status(self, batch: str, keys: Iterable[str]) -> BatchState:
         """Count the keys of the batch that have a row in the outputs."""
         source, wanted_keys = self._folder / Path(batch).name, frozenset(keys)
         batch_outputs = [path for path in sorted(self._folder.glob(f"{source.stem}.*jsonl")) if path != source]
@@ -193,7 +193,7 @@ class HandBatches:
         """Do nothing."""
 
 
-BatchServer: TypeAlias = OpenAIBatches | HandBatches
+BatchServer: TypeAlias = OpenAIBatches | FolderBatches
 """A batch server. Its methods raise a ModelError on failure."""
 
 
@@ -260,7 +260,7 @@ class BatchLibrary:
             if not folder:
                 self._keys[connection.base_url] = await self._library.key(connection)
             self._servers[name] = (
-                HandBatches(Path(folder).expanduser())
+                FolderBatches(Path(folder).expanduser())
                 if folder
                 else OpenAIBatches(connection, self._keys[connection.base_url])
             )
