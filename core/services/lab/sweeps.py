@@ -217,8 +217,10 @@ class _SweepRunner:
     def run(self) -> None:
         """Run all rungs from the stored progress."""
         grid = grid_cells(self.spec)
-        drawn = document_samples.project_sample(self.session, self.spec.size, self.spec.seed)
-        ids = document_samples.shuffled(drawn.ids, self.spec.seed)
+        if "documents" not in self.progress:  # a resumed sweep keeps its documents if the project's have changed
+            drawn = document_samples.project_sample(self.session, self.spec.size, self.spec.seed)
+            self.progress["documents"] = document_samples.shuffled(drawn.ids, self.spec.seed)
+        ids: list[str] = self.progress["documents"]
         remaining = tuple(range(len(grid)))
         sizes = rung_sizes(len(grid), self.spec.size)
         for cell in grid:

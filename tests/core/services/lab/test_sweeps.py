@@ -83,6 +83,23 @@ def test_sweep_ranks_its_cells_and_stops_poor_cells_early(session):
     assert session.store.runs.all() == []
 
 
+def test_resumed_sweep_keeps_its_documents(session):
+    row = sweeps.start_sweep(session, spec(params={"extra_rounds": [0, 1, 2]}, size=8))
+    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+    progress = sweeps.find_sweep(session, row.sweep).progress
+    ids = progress["documents"]
+    first_rung = {key: run for key, run in progress["runs"].items() if key.startswith("0/")}
+    assert len(first_rung) < len(progress["runs"])
+    assert [session.store.runs.document_ids(run) for run in first_rung.values()] == [ids[:4]] * 3
+    session.store.lab.update_sweep(row.sweep, {"documents": ids, "runs": first_rung}, "paused")
+    documents = session.store.documents.load(session.store.documents.ids())
+    session.store.documents.replace_all([document for document in documents if document.id != ids[-1]])
+    sweeps.resume_sweep(session, sweeps.find_sweep(session, row.sweep))
+    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+    runs = sweeps.find_sweep(session, row.sweep).progress["runs"]
+    assert [session.store.runs.document_ids(run) for key, run in runs.items() if key.startswith("1/")] == [ids] * 2
+
+
 def test_ranking_counts_the_documents_that_were_scored(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
         book = codebooks.change(codebooks.current(session), kind="choice")
