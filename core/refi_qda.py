@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 from xml.etree import ElementTree as xml
 
-from core.codebook import COLOUR_HEX, Codebook, Label, normalise, parse_codebook
+from core.codebook import COLOUR_HEX, Codebook, Label, Scale, normalise, parse_codebook
 from core.errors import CodebookError
 
 SUFFIX = ".qdc"
@@ -33,6 +34,8 @@ _LABEL_KEYS = {
     "scale": re.compile(r"-?\d+ to -?\d+"),
     "open": re.compile("options|word"),
 }
+_KIND_OF_KEYS = {"scale": "rating", "open": "multilabel"}
+"""Keys that only labels of one kind of codebook have. In other codebooks, such a line belongs to the description."""
 _CODEBOOK_KEYS = {"kind": re.compile("multilabel|choice|rating"), "unit": re.compile(".*"), "domain": _ANY}
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
@@ -64,24 +67,26 @@ def parse_qdc(content: bytes, *, source: str) -> Codebook:
     """
     root = _parse(content, source)
     codes = list(_codes(root))
-    names = [normalise(path[-1]) for _, path in codes]
-    labels = [
-        {
-            "name": " / ".join(path) if names.count(name) > 1 else path[-1],
-            "colour": _colour(code.get("color", "")),
-            **_described(code, "description", _LABEL_KEYS),
-        }
-        for name, (code, path) in zip(names, codes, strict=True)
-    ]
-    data: dict[str, Any] = {"labels": labels}
+    data: dict[str, Any] = {}
     members = {code.get("guid", "") for code, _ in codes}
     for code_set in root.findall(f"{_TAG.format('Sets')}/{_TAG.format('Set')}"):
         if members <= {member.get("guid") for member in code_set}:
             data |= {"name": code_set.get("name", ""), **_described(code_set, "guideline", _CODEBOOK_KEYS)}
             break
+    kind = data.get("kind")
+    label_keys = {key: of for key, of in _LABEL_KEYS.items() if kind in (None, _KIND_OF_KEYS.get(key, kind))}
+    names = [normalise(path[-1]) for _, path in codes]
+    labels = [
+        {
+            "name": " / ".join(path) if names.count(name) > 1 else path[-1],
+            "colour": _colour(code.get("color", "")),
+            **_described(code, "description", label_keys),
+        }
+        for name, (code, path) in zip(names, codes, strict=True)
+    ]
     if any("scale" in label for label in labels):
         data.setdefault("kind", "rating")
-    return parse_codebook(data, source=source).require_labels()
+    return parse_codebook({**data, "labels": labels}, source=source).require_labels()
 
 
 _TAG = "{{*}}{0}"  # of any namespace: programs write different versions of it
@@ -131,7 +136,17 @@ def _entry(line: str, keys: Mapping[str, re.Pattern[str]]) -> tuple[str, str] | 
     """Return key and value of a line ``Key: value`` with one of the keys, else None."""
     key, _, value = (part.strip() for part in line.partition(":"))
     key = key.casefold()
-    return (key, value) if key in keys and keys[key].fullmatch(value) else None
+    if key not in keys or not keys[key].fullmatch(value):
+        return None
+    return None if key == "scale" and _scale(value) is None else (key, value)
+
+
+def _scale(text: str) -> Scale | None:
+    """Return the scale "1 to 5", None if a codebook cannot have it."""
+    low, _, high = text.partition(" to ")
+    with suppress(ValueError):
+        return Scale(min=int(low), max=int(high))
+    return None
 
 
 def _described(element: xml.Element, name: str, keys: Mapping[str, re.Pattern[str]]) -> Mapping[str, Any]:
@@ -149,7 +164,7 @@ def _described(element: xml.Element, name: str, keys: Mapping[str, re.Pattern[st
             words = value.split(";") if key == "keywords" else [value]
             fields["keywords"] = [*words, *fields.get("keywords", [])]
         elif key == "scale":
-            fields[key] = dict(zip(("min", "max"), value.split(" to "), strict=True))
+            fields[key] = _scale(value)
         else:
             fields[key] = value
     return {name: "\n".join(lines).strip(), **fields}
