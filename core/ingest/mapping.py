@@ -489,8 +489,11 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
                 ranks[column_name] = 0 if len(set(listed_names)) > 1 else 1 + _may_be_version(column)
         names = sorted(shares, key=ranks.__getitem__)
         if names and ranks[names[0]] < 2:
+            of_people = [name for name in names if _OF_PERSON.fullmatch(name)]
             sources = _first_by_rater(names, kind)
-            share = format_percent(shares[sources[0].column])
+            if len(sources) == 1 and names[0] in of_people and len(of_people) > 1:
+                sources = tuple(GoldSource(name, kind, rater=name) for name in of_people)
+            share = format_percent(min(shares[source.column] for source in sources))
             return sources, f"{_columns_are(sources)} gold: {share} of the values are labels."
     return (), "No column holds gold for this codebook."
 

@@ -1121,6 +1121,14 @@ def test_lists_in_columns_named_like_raters_are_suggested() -> None:
     assert mapping.gold == tuple(GoldSource(name, "list", rater=name) for name in ("coder_anna", "coder_Ben"))
     assert mapping.reasons[-1] == "'coder_anna' and 'coder_Ben' are gold: lists of the same labels by 2 raters."
     assert set(build_documents(data, mapping).documents[0].gold) == {"coder_anna", "coder_Ben"}
+    codebook = Codebook(labels=tuple(Label(name=name) for name in ("Food", "Price", "Staff")))
+    assert suggest_mapping(data, codebook).gold == mapping.gold
+    choice = codebook.model_copy(update={"kind": "choice"})
+    single = table("text,coder_anna,coder_Ben\n" + "".join(f"{n} words in a text,Food,Price\n" for n in range(20)))
+    assert suggest_mapping(single, choice).gold == tuple(replace(source, kind="choice") for source in mapping.gold)
+    assert [source.column for source in suggest_mapping(rated_lists("labels", "coder_Ben"), codebook).gold] == [
+        "labels"
+    ]
     assert suggest_mapping(rated_lists("liked", "disliked")).gold == ()
     assert suggest_mapping(rated_lists("coder_anna", "comment")).gold == ()
     other_names = rated_lists("reader_likes", "reader_dislikes", ("Noise", "Dust", "Staff"))
