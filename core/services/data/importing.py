@@ -505,12 +505,19 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
 
 
 def _save_new_codebook(session: ProjectSession, preview: ImportPreview, note: str) -> None:
-    """Save a codebook that was made from the gold columns, with the fields that are set in a draft without labels."""
+    """Save a codebook that was made from the gold columns, with the fields that are set in a draft without labels.
+
+    A draft to which labels were added since the preview stays, and its labels get the ids of those with the same names.
+    """
     if not preview.new_codebook or preview.codebook is None:
         return
     draft, unset = session.store.codebooks.draft(), Codebook()
+    if draft is not None and draft.labels:
+        session.store.codebooks.save(preview.codebook, note=note, keep_draft=True)
+        codebooks.save_draft(session, codebooks.adopt(draft, preview.codebook))
+        return
     kept = {}
-    if draft is not None and not draft.labels:
+    if draft is not None:
         fields = {name: getattr(draft, name) for name in ("name", "unit", "domain", "guideline")}
         kept = {name: value for name, value in fields.items() if value != getattr(unset, name)}
     session.store.codebooks.save(codebooks.change(preview.codebook, **kept), note=note)

@@ -252,6 +252,20 @@ def test_codebook_from_gold_columns_keeps_the_draft_without_labels(session: Proj
     assert session.store.codebooks.draft() is None
 
 
+def test_labels_added_to_the_draft_after_the_preview_are_kept(session: ProjectSession) -> None:
+    made = preview(session, with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK)))
+    assert made.new_codebook
+    typed = load_yaml("labels: [{name: food, description: Typed by hand.}, {name: Noise}]")
+    session.store.codebooks.save_draft(typed)
+    importing.store_documents(session, made)
+    (version,) = session.store.codebooks.history()
+    assert version.codebook.names == ("Food", "Service")
+    kept = session.store.codebooks.draft()
+    assert kept is not None
+    assert [label.description for label in kept.labels] == ["Typed by hand.", ""]
+    assert kept.labels[0].id == version.codebook.labels[0].id, "The gold is that of the label in the draft."
+
+
 def test_import_without_usable_rows_is_an_error(session: ProjectSession) -> None:
     draft = importing.read_files([("a.csv", b"id,text\n,x\n")])
     with pytest.raises(InputError, match="no row can be used"):
@@ -499,6 +513,23 @@ def test_gold_columns_of_the_last_import_are_proposed_again(session: ProjectSess
     assert session.store.documents.gold_counts() == before
     stance = load_yaml("{kind: choice, labels: [{name: Favor}, {name: Against}]}")
     assert importing.draft_from_project(session, stance).mapping.gold == ()  # lists do not fit
+
+
+def test_gold_columns_that_were_mapped_last_are_proposed_again(session: ProjectSession) -> None:
+    content = b"id,text,labels,second\n1,one,Food; Staff,?\n2,two,Food,Staff\n3,three,Staff,Food\n"
+    importing.store_documents(session, preview(session, importing.read_files([("a.csv", content)])))
+    book = codebooks.editor_codebook(session)
+    draft = importing.draft_from_project(session, book)
+    assert [source.column for source in draft.mapping.gold] == ["labels"]
+    gold = (GoldSource("labels", "list"), GoldSource("second", "list", rater="ben"))
+    mapping = replace(draft.mapping, gold=gold, value_map={"?": "Food"})
+    importing.replace_gold(session, importing.preview_import(replace(draft, mapping=mapping), book))
+    again = importing.draft_from_project(session, book).mapping
+    assert (again.gold, again.value_map) == (gold, {"?": "Food"})
+    assert again.reasons[-1] == "These are the gold columns that were mapped last."
+    more = importing.read_files([("b.csv", content.replace(b"\n3", b"\n4"))], book)
+    importing.store_documents(session, preview(session, more, book))
+    assert importing.draft_from_project(session, book).mapping.gold == gold[:1]
 
 
 def test_gold_of_another_kind_is_offered_for_a_new_project() -> None:
