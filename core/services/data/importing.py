@@ -66,6 +66,8 @@ RARE = 10
 """A name that may be misspelt is at least this many times rarer than the name that was meant."""
 SIMILARITY = 0.8
 """Least similarity (difflib) of a misspelt name: 'Prcie' and 'Price' have it, 'Service' and 'Price' do not."""
+GOLD_SETTING = "gold mapping"
+"""Project setting with the gold columns that were mapped last and the last import before that."""
 NO_NAMES: Mapping[str, str] = {}
 ID_COLUMN, TEXT_COLUMN = "document id", "document text"
 
@@ -552,9 +554,9 @@ def options_record(draft: ImportDraft) -> dict[str, Any]:
 def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> ImportDraft:
     """Return the project's documents as a draft whose gold columns can be mapped again.
 
-    No columns are proposed if they would add a rater to those of the project: of rows by several raters, only the first
-    of each document is stored. Then the gold columns of the last import are proposed, if they still fit. Raises
-    InputError if the project has no documents.
+    The gold columns that were mapped last are proposed if they still fit. Gold columns of an import are proposed only
+    if no others are. No columns are proposed if they would add a rater to those of the project: of rows by several
+    raters, only the first of each document is stored. Raises InputError if the project has no documents.
     """
     state = _documents_state(session)
     table = _stored_table(session)
@@ -566,30 +568,37 @@ def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> Im
     if gold and raters.isdisjoint(mapping.raters) and raters:
         reason = "The project has gold by other raters. Choose columns to add gold."
         mapping = replace(mapping, gold=(), reasons=(*mapping.reasons, reason))
-    if not mapping.gold:
-        mapping = _with_imported_gold(session, table, codebook, mapping)
+    mapping = _with_earlier_gold(session, table, codebook, mapping)
     return ImportDraft(session.name, (), table, mapping, empties="keep", destination="replace", documents_state=state)
 
 
-def _with_imported_gold(
+def _with_earlier_gold(
     session: ProjectSession, table: Table, codebook: Codebook | None, mapping: ColumnMapping
 ) -> ColumnMapping:
-    """Return the mapping with the gold columns of the last import that had some, unchanged if they do not fit.
+    """Return the mapping with the gold columns that were mapped last, unchanged if they do not fit.
 
-    They do not fit if raters had rows or files of their own, or if the codebook has no such label any more.
+    They do not fit if raters had rows or files of their own, or if the codebook has no such label any more. Those of an
+    import do not replace others.
     """
-    options = next((of.options for of in reversed(session.store.documents.imports()) if of.options.get("gold")), {})
+    imports = [of for of in session.store.documents.imports() if of.options.get("gold")]
+    options, reason = imports[-1].options if imports else {}, "These are the gold columns of the last import with gold."
+    mapped = session.store.settings.get(GOLD_SETTING)
+    is_newer = mapped is not None and all(of.id <= mapped["import"] for of in imports)
+    if is_newer:
+        options, reason = mapped, "These are the gold columns that were mapped last."
     gold = tuple(GoldSource(**source) for source in options.get("gold", ()))
     raters = session.store.annotations.raters()
     if not gold or options["rater"] is not None or not all(source.rater in raters for source in gold):
         return mapping
-    reasons = (*mapping.reasons, "These are the gold columns of the last import with gold.")
-    imported = replace(mapping, gold=gold, value_map=options["value_map"], reasons=reasons)
+    if mapping.gold not in ((), gold) and not is_newer:
+        return mapping
+    value_map = {**options["value_map"], **mapping.value_map}
+    earlier = replace(mapping, gold=gold, value_map=value_map, reasons=(*mapping.reasons, reason))
     try:
-        check_mapping(table, imported, codebook if codebook is not None and codebook.labels else None)
+        check_mapping(table, earlier, codebook if codebook is not None and codebook.labels else None)
     except UsageError:
         return mapping
-    return imported
+    return earlier
 
 
 def _documents_state(session: ProjectSession) -> tuple[Any, ...]:
@@ -623,10 +632,10 @@ def other_raters(session: ProjectSession, draft: ImportDraft) -> list[str]:
 def replace_gold(session: ProjectSession, preview: ImportPreview, dropped: Iterable[str] = ()) -> int:
     """Replace gold by that of a preview of ``draft_from_project``; return the documents with gold from it.
 
-    Only the gold of the raters that the mapping names is replaced, on documents whose row has one of its columns: gold
-    may also come from further files, whose rows are not stored. The gold of the ``dropped`` raters is deleted. Texts,
-    runs and reviews stay. A codebook that was made from the columns is saved. Raises InputError if documents were
-    imported since the draft was made: its rows may be those of other texts.
+    The mapping is proposed again next time. Only the gold of the raters that it names is replaced, on documents whose
+    row has one of its columns: gold may also come from further files, whose rows are not stored. The gold of the
+    ``dropped`` raters is deleted. Texts, runs and reviews stay. A codebook that was made from the columns is saved.
+    Raises InputError if documents were imported since the draft was made: its rows may be those of other texts.
     """
     if preview.draft.documents_state != _documents_state(session):
         raise InputError(
@@ -645,6 +654,9 @@ def replace_gold(session: ProjectSession, preview: ImportPreview, dropped: Itera
         ],
         dropped=dropped,
     )
+    if mapping.gold:
+        last = max((import_.id for import_ in session.store.documents.imports()), default=0)
+        session.store.settings.set(GOLD_SETTING, {**asdict(replace(mapping, reasons=())), "import": last})
     _save_new_codebook(session, preview, "from the gold columns")
     return built.with_gold
 
