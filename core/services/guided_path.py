@@ -190,9 +190,9 @@ def _pilot(
 ) -> Step:
     """Return the pilot's step, which is done by the first of the ``ended`` runs, all of which have verdicts.
 
-    After a change of definitions or prompts, another pilot is due. During its review, examples are no such change,
-    because corrections become examples. After the review, the run on all documents comes next. After a run without any
-    verdict, the failed documents or the definitions come first.
+    After a change of definitions or prompts, another run is due, which Compare sets against the earlier one. During its
+    review, examples are no such change, because corrections become examples. After the review, the run on all documents
+    comes next. After a run without any verdict, the failed documents or the definitions come first.
     """
     version = session.store.codebooks.latest()
     saved = version.version if version else 0
@@ -213,11 +213,16 @@ def _pilot(
         bare = join_names(unknown) if 0 < len(unknown) <= MAX_NAMED else "each label"
         hint = f"Add keywords to {bare} and press Save, or choose a language model on Models and run a pilot again."
         return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
-    size = min(planning.load_plan(session).limit or planning.PILOT, session.store.documents.count())
+    size, documents = planning.load_plan(session).limit or planning.PILOT, session.store.documents.count()
+    button = f"Start with {size:,}" if size < documents else f"Start all {documents:,}"
     if state in UNFINISHED:
         return Step("pilot", "run", "Pilot", "later", _run_words(last, state), *UNFINISHED[state])
-    hint = f"Press Start with {size:,}: a small run shows whether definitions and models work."
     words = changed or _run_words(last, state)
+    if ended:
+        new = f" with v{saved}" if ended[-1].settings.codebook_version != saved else ""
+        hint = f"Press {button}. Compare then shows what the change did."
+        return Step("pilot", "run", "Pilot", "later", words, f"Run again{new}", hint, new_run=True)
+    hint = f"Press {button}: a small run shows whether definitions and models work."
     return Step("pilot", "run", "Pilot", "later", words, "Run a pilot", hint, new_run=True)
 
 

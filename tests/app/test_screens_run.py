@@ -155,9 +155,9 @@ def test_hint_names_the_button_of_the_setup_only_outside_of_it(session: ProjectS
     (run,) = queue_runs(session, planning.Plan())
     session.stop(run.run_id)
     at = open_page("run")
-    assert "Press New run, then press Start with 4:" in html(at)
+    assert "Press New run, then press Start all 4:" in html(at)
     at.button(key="new-run").click().run()
-    assert "Press Start with 4:" in html(at)
+    assert "Press Start all 4:" in html(at)
 
 
 def test_end_of_a_watched_run_is_noticed_by_any_rerun(session: ProjectSession) -> None:

@@ -25,6 +25,7 @@ from core.formatting import format_clock, format_count, format_money, format_per
 from core.runs import RunRow
 from core.services import prompt_templates
 from core.services.data.overview import source_name
+from core.services.evaluation import ambiguity
 from core.services.project_session import ProjectSession
 from core.services.runs import control, cost_estimate, planning, rerun
 from core.services.runs.control import RunOverview
@@ -211,7 +212,8 @@ def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explai
         return
 
     def set_up_rerun() -> None:
-        planning.save_plan(session, rerun.plan_from_run(session, run))
+        plan = rerun.plan_from_run(session, run)
+        planning.save_plan(session, ambiguity.with_documents_of(session, plan, run))
         state.run.show_setup(True)
 
     st.button(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,14 +79,37 @@ def select_documents(session: ProjectSession, plan: Plan, document_ids: Sequence
     """
     ids = session.store.documents.ids() if document_ids is None else list(document_ids)
     if plan.ambiguous:
-        rates = difference_rates(session, plan.ambiguous)
-        ids = [document for document in ids if document in rates and rates[document] <= plan.theta]
+        ids = _ambiguous_ids(ids, difference_rates(session, plan.ambiguous), plan.theta)
         if not ids:
             raise UsageError(
                 f"No document is ambiguous by {plan.ambiguous} at threshold {plan.theta:g}.",
                 "Raise the ambiguity threshold (theta), or run on all documents.",
             )
     return ids[: plan.limit]
+
+
+def _ambiguous_ids(ids: Sequence[str], rates: Mapping[str, float], theta: float) -> list[str]:
+    return [document for document in ids if document in rates and rates[document] <= theta]
+
+
+def with_documents_of(session: ProjectSession, plan: Plan, run: RunRow) -> Plan:
+    """Return the plan with the pre-pass that selects the documents of a run; unchanged without such a pre-pass.
+
+    Runs do not store the pre-pass. With several, it is the latest one.
+    """
+    used, ids = session.store.runs.document_ids(run.run_id), session.store.documents.ids()
+    if used == ids[: len(used)]:
+        return plan
+    for prepass in prepasses(session):
+        rates = difference_rates(session, prepass)
+        if prepass == run.run_id or not rates.keys() >= set(used):
+            continue
+        for theta in (plan.theta, max(rates[document] for document in used)):
+            selected = _ambiguous_ids(ids, rates, theta)
+            if selected[: len(used)] == used:
+                limit = len(used) if len(used) < len(selected) else None
+                return replace(plan, ambiguous=prepass, theta=theta, limit=limit)
+    return plan
 
 
 def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:

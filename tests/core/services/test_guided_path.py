@@ -83,9 +83,11 @@ def test_changed_codebook_needs_another_run(workspace: Workspace) -> None:
     assert next_of(session).name == "review"
     session.store.codebooks.save(sample_world.CODEBOOK.model_copy(update={"guideline": "More."}))
     step = next_of(session)
-    assert (step.name, step.action, step.new_run) == ("pilot", "Run a pilot", True)
+    assert (step.name, step.action, step.new_run) == ("pilot", "Run again with v2", True)
     assert step.words == "The codebook changed since the last run."
-    assert step.hint.startswith("Press Start with 8:")
+    assert step.hint == "Press Start all 8. Compare then shows what the change did."
+    planning.save_plan(session, planning.Plan(limit=3))
+    assert next_of(session).hint.startswith("Press Start with 3.")
     actions.submit(session, run_id, ["d0"])
     assert (next_of(session).name, next_of(session).words) == (step.name, step.words)
     label = sample_world.CODEBOOK.labels[0]
@@ -119,6 +121,7 @@ def test_changed_prompts_need_another_run(workspace: Workspace) -> None:
     edited = session.store.prompts.save("ecj/judge", "## user\n{{ document }}", parent="ecj/judge.v1", after=1)
     session.store.prompts.promote("ecj/judge", edited.name)
     assert (next_of(session).name, next_of(session).words) == ("pilot", "The prompts changed since the last run.")
+    assert next_of(session).action == "Run again"
     settings = settings.model_copy(update={"templates": {**shipped, "judge": edited.template}})
     run()
     assert next_of(session).name == "review"
@@ -190,7 +193,7 @@ def test_next_step_of_a_pilot_without_verdicts_is_the_codebook(workspace: Worksp
     step = next_of(session)
     assert (step.action, step.new_run) == ("Run a pilot", True)  # the page shows the last run otherwise
     assert step.words == "The codebook changed since the last run."
-    assert step.hint.startswith("Press Start with 1:")
+    assert step.hint.startswith("Press Start all 1:")
 
 
 def test_label_without_words_is_named_after_a_pilot_without_verdicts(workspace: Workspace) -> None:

@@ -19,6 +19,7 @@ from core.services.evaluation import (
 )
 from core.services.evaluation.coverage import Coverage
 from core.services.review import actions
+from core.services.runs import rerun
 from core.stats.intervals import wilson
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
@@ -193,6 +194,30 @@ def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
     reviewed = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id, 0.5, reference="reviewed")
     assert reviewed["ambiguous"].scores.n == 0
     assert ambiguity.coverage_by_ambiguity(session, run, vote.run_id, "reviewed").n == 0
+
+
+def test_rerun_of_ambiguous_documents_uses_the_same_documents(project, session, run):
+    settings = make_settings(sample_world.CODEBOOK, params={"method": "vote", "k": 2})
+    vote = project.store.runs.create(settings.model_copy(update={"protocol": "single"}), ["d0", "d1", "d4", "d5"])
+
+    async def debates():
+        for id, second in {"d0": "a", "d1": "", "d4": "a", "d5": "ab"}.items():
+            await store_debate(project, vote.run_id, id, {"one": both("a"), "two": both(second)}, both("a"))
+        await project.sink.state(vote.run_id, "done")
+
+    asyncio.run(debates())
+
+    def plan_of(documents):
+        later = project.store.runs.create(run.settings, documents)
+        return ambiguity.with_documents_of(session, rerun.plan_from_run(session, later), later)
+
+    for documents, limit in ((["d1", "d5"], None), (["d1"], 1)):
+        plan = plan_of(documents)
+        assert (plan.ambiguous, plan.theta, plan.limit) == (vote.run_id, 0.5, limit)
+        assert ambiguity.select_documents(session, plan) == documents
+    for documents in (["d0", "d1"], ["d3"]):  # the first documents, and one that the pre-pass lacks
+        plan = plan_of(documents)
+        assert (plan.ambiguous, plan.limit) == ("", len(documents))
 
 
 def test_documents_with_a_reference_of_other_labels_only_are_named(project):
