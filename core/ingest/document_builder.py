@@ -433,12 +433,15 @@ class _Gold:
         return gold
 
     def unknown(self) -> tuple[UnknownGold, ...]:
-        """Return the values that are not understood, the most frequent first."""
-        unclear = self._filled - self._conclusive
+        """Return the values that are not understood, the most frequent first.
+
+        If empty cells of one column need a meaning, those of all columns are returned, which get the same meaning.
+        """
+        asks_for_empty = any((column, "") in self._counts for column in self._filled - self._conclusive)
         spellings: dict[str, list[tuple[str, str]]] = {}
         """Columns with a value as it is written there, by the normalised value."""
         for column, value in self._counts:
-            if value or column in unclear:
+            if value or asks_for_empty:
                 spellings.setdefault(normalise_cell(value), []).append((column, value))
         unknown = (
             UnknownGold(
