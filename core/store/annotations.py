@@ -207,6 +207,13 @@ class Annotations(Reader):
             {"ids": list(document_ids), "words": words},
         )
 
+    def gold_counts(self) -> list[tuple[str, Value, int]]:
+        """Return (item, value, documents) for every gold value, sorted. With several raters the majority counts."""
+        rows = self._connection.rows(
+            f"SELECT item, value, count(*) FROM {gold_table(self._connection)} GROUP BY ALL ORDER BY item, value"
+        )
+        return [(item, load(value), count) for item, value, count in rows]
+
     def together(self, items: Sequence[str]) -> list[tuple[str, str, int]]:
         """Return the cooccurrence of labels in the gold as (item, other item, documents with both).
 

@@ -140,6 +140,15 @@ def test_deleting_a_label_with_gold_leads_to_map_gold_columns(saved: ProjectSess
     assert "Food is deleted" not in html(at)
 
 
+def test_gold_counts_of_several_raters_are_named_as_those_of_the_majority(saved: ProjectSession) -> None:
+    assert "gold: majority" not in html(open_page("codebook"))
+    saved.store.documents.add([Document("n", {"text": "t"}, gold={"ann": {PRICE: True}, "ben": {PRICE: True}})])
+    assert "<span>2; gold: majority</span>" in html(open_page("codebook"))
+    data = html(open_page("data"))
+    assert "bar: mean of the raters, line: each rater" in data
+    assert "gold: majority of the raters" in data
+
+
 def test_keyword_matches_escape_documents(saved: ProjectSession) -> None:
     shown = html(open_page("codebook"))
     assert "Keyword matches</td><td>1</td><td>of 1 documents" in shown

@@ -143,7 +143,8 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
     notes = {label_id: f"{count:,}" for label_id, count in codebooks.gold_counts(session).items()}
     if picked in notes:
         notes[picked] += " gold"
-    with panel("Labels", str(len(by_id)), key="labels-panel") as head:
+    by_majority = "; gold: majority" if overview.has_several_raters(session) else ""
+    with panel("Labels", f"{len(by_id)}{by_majority}", key="labels-panel") as head:
         with head:
             st.button("Label", icon=":material/add:", key="label-add", on_click=add_label, args=(fields,))
         rows = [{**row, "note": notes.get(row["id"], "")} for row in label_data(status.codebook)]

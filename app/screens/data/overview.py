@@ -113,7 +113,8 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
         return
     names = list(dict.fromkeys(pair.label for pair in pairs))
     most = f"the {len(names)} most frequent labels; " if len(names) < len(codebook.labels) else ""
-    note = f"{most}share of the row's documents that also have the column's label"
+    by_majority = "; gold: majority of the raters" if service.has_several_raters(session) else ""
+    note = f"{most}share of the row's documents that also have the column's label{by_majority}"
     with panel("Label co-occurrence", note, key="pairs"):
         rows = [
             {
@@ -170,7 +171,7 @@ def _imports(session: ProjectSession, imports: Sequence[Import]) -> None:
 def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_gold: int) -> None:
     """Draw the distribution of gold labels and of text lengths, each if there is any."""
     if gold:
-        raters = "; a line for each rater" if len({bar.rater for bar in gold}) > 1 else ""
+        raters = "; bar: mean of the raters, line: each rater" if len({bar.rater for bar in gold}) > 1 else ""
         with panel("Gold labels", f"{format_count(with_gold, 'document')} with gold{raters}", key="gold-panel"):
             gold_chart(gold, key="gold-chart")
     if words.bins:

@@ -172,13 +172,14 @@ def count_stale_reviews(session: ProjectSession, draft: Codebook, saved: Codeboo
 
 
 def gold_counts(session: ProjectSession) -> dict[str, int]:
-    """Return the number of documents with each label in gold, averaged over raters; labels without gold are omitted."""
-    counts: Counter[tuple[str, str]] = Counter()
-    raters: dict[str, set[str]] = {}
-    for rater, item, value, count in session.store.documents.gold_counts():
-        raters.setdefault(item, set()).add(rater)
-        counts[item, item if isinstance(value, bool) else str(value)] += count if value is not False else 0
-    return {label_id: round(count / len(raters[item])) for (item, label_id), count in counts.items()}
+    """Return the number of documents with each label in gold, by the majority of the raters.
+
+    Labels without gold are omitted.
+    """
+    counts: Counter[str] = Counter()
+    for item, value, count in session.store.annotations.gold_counts():
+        counts[item if isinstance(value, bool) else str(value)] += count if value is not False else 0
+    return dict(counts)
 
 
 def count_gold_labels(session: ProjectSession, label_id: str) -> int:

@@ -68,6 +68,11 @@ def load_overview(session: ProjectSession, codebook: Codebook | None) -> Overvie
     )
 
 
+def has_several_raters(session: ProjectSession) -> bool:
+    """Return True if the gold is by more than one rater."""
+    return len(session.store.annotations.raters()) > 1
+
+
 def first_rejected(session: ProjectSession, import_: Import) -> list[str]:
     """Return the first rejected rows of an import, with their reasons."""
     rows = session.store.documents.rejected(import_.id, 5) if import_.counts["rejected"] else []
