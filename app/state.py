@@ -136,6 +136,11 @@ class CodebookState:
         """Remove the rejected input of a widget."""
         self.rejected = {other: rejected for other, rejected in self.rejected.items() if other != key}
 
+    def forget_inputs(self) -> None:
+        """Drop rejected inputs and removed keywords, because another codebook replaces the edited one."""
+        for value in (CodebookState.rejected, CodebookState.unmatched, LabState.problem):
+            value.reset()
+
     def note_draft_saved(self) -> None:
         """Set the time of the last saved draft to now."""
         self.draft_saved_at = time.time()

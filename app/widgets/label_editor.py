@@ -14,7 +14,7 @@ import streamlit as st
 
 from app.components import component
 from app.pages import PageName
-from app.state import CodebookState, LabState, state, with_value
+from app.state import CodebookState, state, with_value
 from app.widgets.elements import icon_button, line, literal
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
@@ -82,9 +82,7 @@ class Fields:
     def discard(self) -> None:
         """Discard the draft and the invalid inputs of all pages."""
         codebooks.discard(self.session)
-        CodebookState.rejected.reset()
-        CodebookState.unmatched.reset()
-        LabState.problem.reset()
+        state.codebook.forget_inputs()
 
     def change(self, label_id: str, part: str, change: Callable[[Any], Any]) -> None:
         """Change one attribute of a label by a function of its value."""

@@ -9,9 +9,11 @@ from string import ascii_lowercase
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from app.screens.lab import prompt
 from app.widgets.codebook_versions import SAVE_HELP
 from core.baseline.lexicon import FULL_LIST
 from core.codebook import Kind
@@ -127,6 +129,21 @@ def test_edited_label_is_kept_while_another_view_is_shown(filled: ProjectSession
         at.session_state["lab_definitions_view"] = view
         at.run()
     assert at.multiselect(key=f"lab-label-keywords-{BOOK.labels[1].id}")
+
+
+def test_opening_a_version_clears_a_rejected_input(filled: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw_history(**options: Any) -> None:
+        st.button("Open v1", on_click=options["on_open_change"])
+
+    monkeypatch.setattr(prompt, "_VERSION_HISTORY", draw_history)
+    monkeypatch.setattr(prompt, "reported", lambda key, trigger: "v1" if "versions" in key else None)
+    field = f"lab-label-name-{BOOK.labels[0].id}"
+    at = open_page("lab")
+    at.text_input(key=field).set_value("").run()
+    assert at.text_input(key=field).value == ""
+    button(at, "Open v1")
+    assert at.text_input(key=field).value == BOOK.labels[0].name
+    assert "moot-wrong" not in html(at)
 
 
 def test_score_of_a_version_keeps_its_name_when_the_draft_has_another_label_type(filled: ProjectSession) -> None:

@@ -98,6 +98,7 @@ def compare(session: ProjectSession) -> None:
     def restore(number: int) -> None:
         with error_boxes():
             version = codebooks.restore(session, number)
+            state.codebook.forget_inputs()
             state.set_notice("ok", f"v{number} is the newest again, as v{version}")
             st.rerun()
 
@@ -126,6 +127,7 @@ def import_form(session: ProjectSession, book: Codebook | None) -> None:
 
     def save(content: bytes, name: str) -> None:
         codebooks.save_draft(session, codebooks.import_file(content, name, book))
+        state.codebook.forget_inputs()
         state.codebook.select_label(None)
 
     draft_upload("Import YAML or REFI-QDA", ["yaml", "yml", "json", "qdc"], "codebook-file", save)

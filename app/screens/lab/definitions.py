@@ -113,6 +113,7 @@ def _save(session: ProjectSession) -> None:
 def _restore(session: ProjectSession, name: str) -> None:
     with error_notices():
         version = codebooks.restore(session, int(name.removeprefix("v")))
+        state.codebook.forget_inputs()
         state.set_notice("ok", f"{name} is the newest again, as v{version}")
 
 
@@ -120,6 +121,7 @@ def _open_version(session: ProjectSession, name: str) -> None:
     with error_notices():
         old = next(version for version in codebooks.history(session) if f"v{version.version}" == name)
         codebooks.save_draft(session, old.codebook)
+        state.codebook.forget_inputs()
         state.codebook.note_draft_saved()
 
 
