@@ -92,10 +92,27 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     except ProjectError as error:
         error_box(error)
         return None
-    if is_new_tab and (run_id := state.run_id) is not None and run_id not in {run.run_id for run in session.runs()}:
-        state.run_id = None
-        state.set_notice("warn", f"Run {run_id} does not exist in this project", "The latest run is shown instead.")
+    if is_new_tab:
+        _check_run(session)
     return session
+
+
+def _check_run(session: ProjectSession) -> None:
+    """Say so if the run in the address does not exist or is archived, which pages do not show."""
+    run_id = state.run_id
+    if run_id is None or run_id in session.active_runs():
+        return
+    run = next((run for run in session.runs() if run.run_id == run_id), None)
+    if run is None:
+        state.set_notice("warn", f"Run {run_id} does not exist in this project", "The latest run is shown instead.")
+    elif run.details.status == "archived":
+        words = (
+            "The latest run is shown instead. To see this one, restore it on Runs, where Columns shows archived runs."
+        )
+        state.set_notice("warn", f"{run.title} is archived", words)
+    else:
+        return
+    state.run_id = None
 
 
 def _report_unknown(requested: str, remedy: str) -> None:

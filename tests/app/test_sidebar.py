@@ -45,7 +45,8 @@ class ProjectSession:
         return "r1"
 
     def runs(self) -> Sequence[SimpleNamespace]:
-        return [SimpleNamespace(run_id="r1")]
+        archived = SimpleNamespace(status="archived")
+        return [SimpleNamespace(run_id="r1"), SimpleNamespace(run_id="r2", title="Old", details=archived)]
 
     def run_name(self, run_id: str) -> str:
         return f"Run {HOSTILE}"
@@ -96,11 +97,14 @@ def html(app: AppTest) -> str:
     return "\n".join(element.proto.body for element in app.get("html"))
 
 
-@pytest.mark.parametrize(("run", "is_reported"), [("r9", True), ("r1", False)])
-def test_unknown_run_in_the_address_is_reported(studio: AppTest, run: str, is_reported: bool) -> None:
+@pytest.mark.parametrize(
+    ("run", "words"), [("r9", "Run r9 does not exist in this project"), ("r2", "Old is archived"), ("r1", "")]
+)
+def test_run_in_the_address_that_is_not_shown_is_reported(studio: AppTest, run: str, words: str) -> None:
     studio.query_params["run"] = run
     studio.run()
-    assert (f"Run {run} does not exist in this project" in html(studio)) == is_reported
+    assert words in html(studio)
+    assert ("The latest run is shown instead" in html(studio)) == bool(words)
 
 
 @pytest.mark.parametrize(
