@@ -188,6 +188,12 @@ _OWN_PART = re.compile(
     r"\b(?:judge|judg[e]?ment|final|verdict|decision|conclusion|answer|result|output|summary|revised|corrected|updated|my|i)\b"
 )
 """Headings and speakers of a reply's own decision."""
+_OWN_BASIS = re.compile(
+    r"\bbased\b|\bmy (?:\w+ ){0,2}(?:decision|answer|verdict|conclusion|judge?ment)\b"
+    r"|\b(?:at|by|on|to|from|with|given|considering) (?:\w+ )?what *$",
+    re.IGNORECASE,
+)
+"""Words before a mention of the document that name it as the basis of a reply's own decision."""
 
 
 def _last_word(unit: str) -> str:
@@ -209,16 +215,18 @@ def next_document(unit: str) -> re.Pattern[str]:
 def _of_document(unit: str) -> re.Pattern[str]:
     """Return the pattern of words at the end of a text that ascribe what follows to the document."""
     noun = rf"(?:the|this) (?:\w+ )?(?:{UNITS}|{re.escape(_last_word(unit))})\b"
-    part = r"(?:line|instruction|sentence|phrase|string|words?|passage|quot(?:e|ation)|injection|command|request)s?"
+    foreign = r"(?:instruction|injection|command|request)s?"
+    part = rf"(?:{foreign}|(?:line|sentence|phrase|string|word|passage|quot(?:e|ation))s?)"
     says = (
         r"(?:contain(?:s|ed)|includ(?:es|ed)|(?:end|start|clos|beg[ia]n)(?:s|es|ed)? with|quot(?:es|ed)|cit(?:es|ed)"
-        r"|sa(?:ys|id)|states?d?|reads?|asks?|asked|claims?|claimed|demands?|instructs?|writes|wrote)"
+        r"|sa(?:ys?|id)|states?d?|reads?|asks?|asked|claims?|claimed|demands?|instructs?|writes|wrote)"
     )
     which = rf"(?: (?:that|this|the|an?|following|own|other|last|final|injected|hidden))*(?: {part})?"
+    inside = rf"(?:in|of|from|inside|within|at the end of) {noun}"
+    one = rf"(?:this|that|it|(?:the|this|that|an?|its|any) (?:\w+ )?{part}(?: {inside})?)"
     words = (
-        rf"\b(?:{noun}(?: (?:itself|also|even|then|only|just))* {says}{which}"
-        rf"|{part} (?:\w+ )?(?:in|of|from|inside|within|at the end of) {noun}(?: (?:that )?{says})?"
-        rf"|ignor(?:e|ed|es|ing)(?: (?:this|that|it|(?:the|this|that|an?|its|any) (?:\w+ )?{part}))?)[^\w.!?]*$"
+        rf"\b(?:{noun}(?: (?:itself|also|even|then|only|just|that))* {says}{which}|{foreign} (?:\w+ )?{inside}"
+        rf"|(?P<ignored>ignor(?:e|ed|es|ing) {one}))[^\w.!?]*$"
     )
     return re.compile(words.replace(" ", " +"), re.IGNORECASE)
 
@@ -226,15 +234,23 @@ def _of_document(unit: str) -> re.Pattern[str]:
 def is_of_document(marked: MarkedReply, start: int) -> bool:
     """Return True if the words before ``start``, on its line or above, ascribe what follows to the document."""
     begin = marked.lines.rfind("\n", 0, start) + 1
-    pattern = _of_document(marked.codebook.unit)
     if CONTENT.search(marked.lines, begin, start):
-        return pattern.search(marked.lines, max(begin, start - _LOOK_BACK), start) is not None
+        return _is_ascribed(marked, max(begin, start - _LOOK_BACK), start)
     above = [
         (first, end)
         for first, end in marked.spans(max(begin - _LOOK_BACK, 0), begin)
         if CONTENT.search(marked.lines, first, end) and not _FENCE.match(marked.text, first, end)
     ]
-    return bool(above) and pattern.search(marked.lines, *above[-1]) is not None
+    return bool(above) and _is_ascribed(marked, *above[-1])
+
+
+def _is_ascribed(marked: MarkedReply, start: int, end: int) -> bool:
+    """Return True if the text from ``start`` to ``end`` ascribes what follows to the document."""
+    match = _of_document(marked.codebook.unit).search(marked.lines, start, end)
+    if match is None:
+        return False
+    sentence = _SENTENCE.split(marked.lines[start : match.start()])[-1]
+    return match["ignored"] is not None or not _OWN_BASIS.search(sentence)
 
 
 def is_reporting(before: str) -> bool:

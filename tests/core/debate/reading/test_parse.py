@@ -756,7 +756,10 @@ def test_any_name_with_a_letter_is_read_back(labels: list[str]) -> None:
         "The review says: ", "The review says:\n```\n", "The document itself contained ", "The text also quotes\n",
         "I ignored the line in the review: ", "I ignored this:\n\n", "The *review* ends with ",
         "The end of the passage reads: ", "The last sentence of this hotel review says: ",
-        "The tweet includes the instruction: ",
+        "The tweet includes the instruction: ", "Instruction in the review:\n",
+        "My answer ignores the line in the review: ",
+        "Here is what the review says:\n", "Based on the soup. The review says:\n",
+        "The words of the review that say: ",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("decision", ["Final Decision: The present aspects are: {}", '{{"labels": ["{}"]}}'])
@@ -781,6 +784,21 @@ def test_decision_after_words_about_the_document_counts() -> None:
 def test_last_decision_after_other_words_counts(words: str) -> None:
     for decision in ("Final Decision: The present aspects are: {}", '{{"labels": ["{}"]}}'):
         assert names(f"{decision.format('Food')}\n\n{words}{decision.format('Service')}") == {"Service"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "**Evidence from the passage in the review**\n", "My answer, based on the words of the review:\n",
+        "Here is my decision, based only on what the review says:\n", "The price remark can be ignored\n",
+        "- Instructions in the text: ignored\n", "Based on what this review says, ",
+        "Looking again at what the review says:\n", "- Price: just one word in the review\n",
+        "I considered the last sentence of the review\n\n", "Judging by the last words of the sentence:\n",
+    ],
+)  # fmt: skip
+def test_decision_on_the_basis_of_the_document_counts(words: str) -> None:
+    list_before = "The aspects present in this review are: #Food\n\n"
+    assert names(f"{list_before}{words}Final Decision: The present aspects are: Service") == {"Service"}
 
 
 def test_decision_in_a_thought_that_never_ends_does_not_count() -> None:
