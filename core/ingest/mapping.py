@@ -336,22 +336,24 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     # not every n-th row, as files have periods
     rows = sorted(random.Random(0).sample(range(len(table)), min(SAMPLE, len(table))))
     cells = {name: tuple(map(column.__getitem__, rows)) for name, column in zip(table.columns, table.data, strict=True)}
-    text, why_text = _suggest_text(table, cells)
-    id, why_id = _suggest_id(table, text)
+    results = _results(table.columns)
+    kept = [name for name in table.columns if name not in results or name.startswith(_ID_OF_EXPORT)]
+    inputs = replace(table, columns=tuple(kept), data=tuple(map(table.column, kept)))
+    text, why_text = _suggest_text(table, {name: column for name, column in cells.items() if name not in results})
+    id, why_id = _suggest_id(inputs, text)
     rater = None
-    if by_raters := _suggest_rater(table, text):
+    if by_raters := _suggest_rater(inputs, text):
         id, rater = by_raters
         same = "text" if id is None else f"'{id}'"
         why_id = f"Rows with the same {same} are one document, labelled by each '{rater}'."
     candidates = {name: column for name, column in cells.items() if name not in (text, id, rater)}
     exported: tuple[GoldSource, ...] = ()
-    if {"run_id", "review_status"} <= candidates.keys():
+    if results:
         exported = _gold_of_export(candidates, codebook)
-        results = _results(table.columns)
         candidates = {name: column for name, column in candidates.items() if name not in results}
     if exported:
         gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
-        repeated = (name for name, _ in _ids_of_several_rows(table, text) if name is not None)
+        repeated = (name for name, _ in _ids_of_several_rows(inputs, text) if name is not None)
         if id is None and (id := next(repeated, None)) is not None:
             why_id = f"'{id}' is the id: rows of further runs with the same '{id}' are not imported again."
     elif codebook is not None:
@@ -498,6 +500,7 @@ def _suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tupl
     return (), "No column holds gold for this codebook."
 
 
+_ID_OF_EXPORT = "document_id"
 _ABOUT_EXPORT = ("run_id", "protocol", "codebook_version", "status", "review_status", "reviewed", "unresolved")
 """Columns of a table that Moot exported, which hold no labels."""
 
@@ -532,11 +535,13 @@ def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None
 
 
 def _results(columns: Sequence[str]) -> frozenset[str]:
-    """Return the columns with the results of a run, in a table that Moot exported.
+    """Return the columns with the results of a run and the document id, in a table that Moot exported; else none.
 
     They follow the document id, or in a file for Hugging Face the status of the review.
     """
-    ids = [index for index, name in enumerate(columns) if name.startswith("document_id")]
+    if not {"run_id", "review_status"} <= set(columns):
+        return frozenset()
+    ids = [index for index, name in enumerate(columns) if name.startswith(_ID_OF_EXPORT)]
     first = ids[-1] if ids else columns.index("review_status")
     return frozenset((*columns[first:], *_ABOUT_EXPORT))
 

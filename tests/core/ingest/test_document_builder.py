@@ -1005,6 +1005,17 @@ def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None
     assert suggest_mapping(table(json.dumps(face), "train.json")).gold == ()
 
 
+def test_notes_and_reviewers_in_an_export_of_moot_are_neither_text_nor_rater() -> None:
+    header = "post,document_id,gold_Food,pred_Food,reviewed_Food,run_id,review_status,review_note,reviewers\n"
+    rows = "".join(
+        f"{'Soup ' * (n + 1)},d{n},1,{n % 2},1,{run},Submitted,A long explanation of the decision on {n},{who}\n"
+        for n in range(10)
+        for run, who in (("r1", "ann"), ("r2", "ben"))
+    )
+    mapping = suggest_mapping(table(header + rows))
+    assert (mapping.text, mapping.id, mapping.rater) == ("post", "document_id", None)
+
+
 @pytest.mark.parametrize(
     ("name", "cells", "kind"),
     [
