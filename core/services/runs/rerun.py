@@ -74,7 +74,7 @@ def differing_options(before: RunSettings, wanted: RunSettings, prompts: Mapping
             "--model": (before.specs, _with_pinned_classifier(wanted.specs, before.specs)),
             "--param": (_parameters(before), _parameters(wanted)),
             "--seed": (before.seed, wanted.seed),
-            "--prompt": ({name: before.templates[name].text for name in prompts}, prompts),
+            "--prompt": ({name: before.templates[name].text for name in prompts if name in before.templates}, prompts),
         }
     pairs["--engine"] = (before.engine.name, wanted.engine.name)
     pairs["--concurrency"] = (before.concurrency, wanted.concurrency)
