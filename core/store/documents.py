@@ -171,6 +171,12 @@ class Documents(Repository):
         sql = f"SELECT count(*) FROM documents WHERE {_MATCHES_SEARCH}"
         return int(self._connection.value(sql, {"search": _search_text(search)}))
 
+    def count_imported(self, at: float) -> int:
+        """Return the number of documents that had been imported at a time, in Unix seconds."""
+        late = "SELECT id FROM imports WHERE unix_time > ?"
+        sql = f"SELECT count(*) FROM documents WHERE import_id IS NULL OR import_id NOT IN ({late})"
+        return int(self._connection.value(sql, [at]))
+
     def page(self, offset: int = 0, limit: int = 100, search: str | None = None) -> list[Document]:
         """Return documents in position order, ``limit`` of them after the first ``offset``; empty past the end."""
         return self._select(

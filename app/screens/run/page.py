@@ -212,7 +212,7 @@ def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explai
         return
 
     def set_up_rerun() -> None:
-        plan = rerun.plan_from_run(session, run)
+        plan = rerun.plan_from_run(run)
         planning.save_plan(session, ambiguity.with_documents_of(session, plan, run))
         state.run.show_setup(True)
 

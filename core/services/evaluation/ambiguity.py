@@ -93,13 +93,15 @@ def _ambiguous_ids(ids: Sequence[str], rates: Mapping[str, float], theta: float)
 
 
 def with_documents_of(session: ProjectSession, plan: Plan, run: RunRow) -> Plan:
-    """Return the plan with the pre-pass that selects the documents of a run; unchanged without such a pre-pass.
+    """Return the plan with the limit or the pre-pass that selects the documents of a run; unchanged if none does.
 
-    Runs do not store the pre-pass. With several, it is the latest one.
+    A run on the first of the documents that had been imported before is limited to their number. Runs do not store the
+    pre-pass. With several, it is the latest one.
     """
     used, ids = session.store.runs.document_ids(run.run_id), session.store.documents.ids()
     if used == ids[: len(used)]:
-        return plan
+        is_limited = len(used) < session.store.documents.count_imported(run.created_at)
+        return replace(plan, limit=len(used) if is_limited else None)
     for prepass in prepasses(session):
         rates = difference_rates(session, prepass)
         if prepass == run.run_id or not rates.keys() >= set(used):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.baseline.classifier_replies import NAME as CLASSIFIER
 from core.debate import protocols
@@ -140,11 +140,8 @@ def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings,
     return run
 
 
-def plan_from_run(session: ProjectSession, run: RunRow) -> planning.Plan:
-    """Return a plan for the setup form that reproduces a run, except for the project's own prompts at that time.
-
-    A run on some of the documents is a pilot, whose size the plan keeps.
-    """
+def plan_from_run(run: RunRow) -> planning.Plan:
+    """Return a plan for the setup form with the settings of a run, except for its documents and prompts."""
     settings = run.settings
     return planning.Plan(
         protocol=settings.protocol,
@@ -152,7 +149,6 @@ def plan_from_run(session: ProjectSession, run: RunRow) -> planning.Plan:
         role_models=dict(settings.role_models),
         params=dict(settings.params),
         seed=settings.seed,
-        limit=run.documents if run.documents < session.store.documents.count() else None,
         concurrency=settings.concurrency,
         budget_usd=run.budget_usd,
         handling=settings.handling,
@@ -164,9 +160,10 @@ def plan_from_run(session: ProjectSession, run: RunRow) -> planning.Plan:
 def use_run(session: ProjectSession, run: RunRow) -> int:
     """Use models, parameters and prompts of a run for tests in the Lab and for the next run.
 
+    The size of the next run stays as it is.
     Returns the number of prompts that changed in the editor. Raises UsageError if the run's protocol no longer exists.
     """
-    planning.save_plan(session, plan_from_run(session, run))
+    planning.save_plan(session, replace(plan_from_run(run), limit=planning.load_plan(session).limit))
     return prompt_templates.load_run_prompts(session, run)
 
 

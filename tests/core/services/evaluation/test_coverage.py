@@ -209,15 +209,24 @@ def test_rerun_of_ambiguous_documents_uses_the_same_documents(project, session, 
 
     def plan_of(documents):
         later = project.store.runs.create(run.settings, documents)
-        return ambiguity.with_documents_of(session, rerun.plan_from_run(session, later), later)
+        return ambiguity.with_documents_of(session, rerun.plan_from_run(later), later)
 
     for documents, limit in ((["d1", "d5"], None), (["d1"], 1)):
         plan = plan_of(documents)
         assert (plan.ambiguous, plan.theta, plan.limit) == (vote.run_id, 0.5, limit)
         assert ambiguity.select_documents(session, plan) == documents
-    for documents in (["d0", "d1"], ["d3"]):  # the first documents, and one that the pre-pass lacks
+    # the first documents, one that the pre-pass lacks, and all documents
+    for documents, limit in ((["d0", "d1"], 2), (["d3"], None), (project.store.documents.ids(), None)):
         plan = plan_of(documents)
-        assert (plan.ambiguous, plan.limit) == ("", len(documents))
+        assert (plan.ambiguous, plan.limit) == ("", limit)
+
+
+def test_rerun_of_all_documents_includes_those_imported_later(project, session, run):
+    ids = project.store.documents.ids()
+    full, pilot = (project.store.runs.create(run.settings, documents) for documents in (ids, ids[:2]))
+    project.store.documents.add([Document("later", {"text": "later"})], file_name="later.csv")
+    limits = [ambiguity.with_documents_of(session, rerun.plan_from_run(row), row).limit for row in (full, pilot)]
+    assert limits == [None, 2]
 
 
 def test_documents_with_a_reference_of_other_labels_only_are_named(project):

@@ -40,13 +40,22 @@ def test_base_of_a_rerun_depends_on_the_model(session: ProjectSession) -> None:
 
 def test_models_and_parameters_of_a_run_are_used_from_now_on(session: ProjectSession) -> None:
     (run,) = queue_runs(session, planning.Plan(params={"extra_rounds": 1}, seed=7))
-    planning.save_plan(session, planning.Plan(protocol="single"))
+    planning.save_plan(session, planning.Plan(protocol="single", limit=2))
     assert rerun.use_run(session, run) == 0
     plan = planning.load_plan(session)
+    assert plan.limit == 2
     assert (plan.protocol, plan.params["extra_rounds"], plan.seed) == ("ecj", 1, 7)
     result = rerun.base_run(session, plan)
     assert result is not None
     assert result.run_id == run.run_id
+
+
+def test_prompt_that_a_run_lacks_is_a_differing_option(session: ProjectSession) -> None:
+    (run,) = queue_runs(session)
+    text = run.settings.templates["critic"].text
+    prompts = ({"critic": text}, {"critic": f"{text}!"}, {"renamed": text})
+    differing = [rerun.differing_options(run.settings, run.settings, texts) for texts in prompts]
+    assert differing == [[], ["--prompt"], ["--prompt"]]
 
 
 def test_rerun_keeps_the_current_budget_and_the_documents(session: ProjectSession) -> None:
