@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
 
@@ -139,14 +139,22 @@ def _append(root: Cursor, name: str, batch: pa.RecordBatch) -> None:
 
 
 def _clear_locations(root: Cursor) -> None:
-    """Clear the locations in the settings of all runs and in the stored plan."""
+    """Clear the locations in the settings of all runs and in the stored plans."""
     for table, key, column in (("runs", "run_id", "settings"), ("settings", "name", "value")):
         for row, text in root.execute(f"SELECT {key}, {column} FROM {table}").fetchall():
             settings = load(text)
-            engine = settings.get("engine") if isinstance(settings, dict) else None
-            if isinstance(engine, dict) and any(map(engine.get, _LOCATIONS)):
-                cleared = dump(settings | {"engine": engine | _LOCATIONS})
-                root.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", [cleared, row])
+            if (cleared := _without_locations(settings)) != settings:
+                root.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", [dump(cleared), row])
+
+
+def _without_locations(settings: Any) -> Any:
+    """Return the settings of an engine, or a list of such settings, without locations; all else unchanged."""
+    if isinstance(settings, list):
+        return [_without_locations(entry) for entry in settings]
+    engine = settings.get("engine") if isinstance(settings, dict) else None
+    if isinstance(engine, dict) and any(map(engine.get, _LOCATIONS)):
+        return settings | {"engine": engine | _LOCATIONS}
+    return settings
 
 
 def _tables(cursor: Cursor) -> list[str]:

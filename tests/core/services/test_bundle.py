@@ -15,7 +15,7 @@ from core.errors import InputError, ProjectError
 from core.runs import EngineSettings, Template
 from core.services import bundle, export
 from core.services.review import actions
-from core.services.runs import planning
+from core.services.runs import planned_comparison, planning
 from core.store.project import Project
 
 
@@ -51,10 +51,12 @@ def test_restored_project_names_no_folder_and_no_cluster_of_another_machine(sess
     )
     elsewhere = EngineSettings(name="ray", ray_address="elsewhere:6379", ray_dir="/shared/ray", ray_workers=3)
     other = session.store.runs.create(settings.model_copy(update={"engine": elsewhere}), ["d0"]).run_id
+    planned_comparison.add(session, planning.load_plan(session))
     packed = bundle.write_bundle(session, tmp_path / "all.zip")
     with packed.open("rb") as file:
         path = bundle.open_bundle(file, tmp_path / "again.duckdb")
     with Project(path) as project:
+        assert project.store.settings.get(planned_comparison.MEMBERS_SETTING)[0]["engine"]["batch_dir"] == ""
         assert project.store.runs.get(run_id).settings == settings
         assert project.store.runs.get(other).settings.engine == EngineSettings(name="ray", ray_workers=3)
         assert project.store.settings.get(planning.PLAN_SETTING)["engine"]["batch_dir"] == ""
