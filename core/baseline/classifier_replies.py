@@ -14,6 +14,7 @@ from typing import TypeAlias
 from core.baseline.evidence import quote_around
 from core.baseline.roles import decision
 from core.codebook import Codebook
+from core.debate.reading.normalise import unspaced
 from core.debate.turns import Request
 from core.documents import Document, Value
 from core.errors import NoSuchModel
@@ -88,8 +89,18 @@ def write_reply(request: Request, codebook: Codebook, document: Document, model:
 
 
 def _quoted(text: str, words: Sequence[str]) -> str:
-    """Return the clause with the first of the words that is in the text as a whole word, after a colon."""
+    """Return the clause with the first of the words that is in the text, after a colon.
+
+    A word is a whole word of the text, else the beginning of one ("dish" in "dishes"); in scripts without spaces, it is
+    anywhere.
+    """
     lowered = text.lower()
-    matches = (re.search(rf"(?<!\w){re.escape(word)}(?!\w)", lowered) for word in words if len(lowered) == len(text))
+    spaced = [r"\s+".join(map(re.escape, word.split())) for word in words if len(lowered) == len(text)]
+    patterns = [
+        *(rf"(?<!\w){word}(?!\w)" for word in spaced),
+        *(rf"(?<!\w){word}" for word in spaced),
+        *(word for word in words if any(map(unspaced, word))),
+    ]
+    matches = (re.search(pattern, lowered) for pattern in patterns)
     quotes = (quote_around(text, match.start(), match.end()) for match in matches if match is not None)
     return next((f': "{quote}"' for quote in quotes if quote), "")

@@ -34,6 +34,24 @@ def test_quote_has_the_whole_word() -> None:
     assert '"The bar was loud"' in write_reply(REQUEST, CHOICE, document, model)
 
 
+@pytest.mark.parametrize(
+    ("word", "text", "quote"),
+    [
+        ("dish", "We left. The dishes were cold.", "The dishes were cold"),
+        ("食物", "房间很大。这里的食物很好吃。", "这里的食物很好吃"),
+        ("cleaning staff", "We left. The cleaning  staff was nice.", "The cleaning  staff was nice"),
+    ],
+)
+def test_quote_has_other_forms_of_the_word(word: str, text: str, quote: str) -> None:
+    model = ClassifierModel(20, lambda _codebook, _document: [Prediction("label", "p", 0.9, (word,))])
+    assert f': "{quote}"' in write_reply(REQUEST, CHOICE, Document("d", {"text": text}), model)
+
+
+def test_word_inside_another_word_is_not_quoted() -> None:
+    model = ClassifierModel(20, lambda _codebook, _document: [Prediction("label", "p", 0.9, ("bar",))])
+    assert '"' not in write_reply(REQUEST, CHOICE, Document("d", {"text": "The crowbar was heavy."}), model)
+
+
 def test_reply_about_a_precedent_is_on_the_precedent() -> None:
     model = ClassifierModel(20, lambda _, document: [Prediction("label", document.id, 0.9)])
     request = replace(REQUEST, role="clerk", document=Document("p", {"text": "The vote was close."}))
