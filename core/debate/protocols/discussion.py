@@ -41,9 +41,9 @@ def debate(context: DebateContext) -> Step[Verdict]:
         agreed = is_majority(len(votes), len(roles)) and in_consensus(votes, context.codebook, context.params["within"])
         if agreed or not votes:
             break
-    verdict = majority_verdict(
-        context, [transcript.latest[role.name] for role in roles], weights=_weights(str(context.params["weights"]))
-    )
+    is_rating = context.codebook.kind == "rating"  # the median has no weights, whatever is stored
+    weights = None if is_rating else _weights(str(context.params["weights"]))
+    verdict = majority_verdict(context, [transcript.latest[role.name] for role in roles], weights=weights)
     if not is_majority(len(votes), len(roles)):  # without enough votes, there is neither a consensus nor a majority
         return verdict
     return replace(verdict, notes=(_outcome(context, number, agreed=agreed), *verdict.notes))
@@ -87,13 +87,9 @@ def _weights(text: str) -> list[float] | None:
 
 
 def _check(params: Params, codebook: Codebook) -> str:
-    """Return what is wrong with the weights, empty if nothing is."""
+    """Return what is wrong with the weights, empty if nothing is. Ratings take the median and ignore them."""
     text = str(params["weights"])
-    if text == "equal":
-        return ""
-    if codebook.kind == "rating":
-        return "ratings take the median, so votes have no weights"
-    if text == "reviewed":  # becomes numbers when the run is planned
+    if text in ("equal", "reviewed") or codebook.kind == "rating":  # reviewed ones become numbers in a planned run
         return ""
     try:
         weights = _weights(text) or []

@@ -285,7 +285,7 @@ def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:
     saved, templates = saved_codebook(session), prompt_templates.promoted_templates(session)
     settings = build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, templates)
     settings = session.trainer.pin_classifier(settings)
-    if settings.params.get("weights") != "reviewed":
+    if settings.params.get("weights") != "reviewed" or saved.codebook.kind == "rating":
         return settings
     weights = reviewed_vote_weights(session, settings)
     return settings.model_copy(update={"params": {**settings.params, "weights": weights}})
