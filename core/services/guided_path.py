@@ -219,9 +219,9 @@ def _pilot(
         return Step("pilot", "run", "Pilot", "later", _run_words(last, state), *UNFINISHED[state])
     words = changed or _run_words(last, state)
     if ended:
-        new = f" with v{saved}" if ended[-1].settings.codebook_version != saved else ""
+        action = f"Run with v{saved}" if ended[-1].settings.codebook_version != saved else "Run again"
         hint = f"Press {button}. Compare then shows what the change did."
-        return Step("pilot", "run", "Pilot", "later", words, f"Run again{new}", hint, new_run=True)
+        return Step("pilot", "run", "Pilot", "later", words, action, hint, new_run=True)
     hint = f"Press {button}: a small run shows whether definitions and models work."
     return Step("pilot", "run", "Pilot", "later", words, "Run a pilot", hint, new_run=True)
 

@@ -199,21 +199,24 @@ def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
 
 def test_reviewer_stays_the_same_in_a_new_tab(screen, project):
     sample_world.build(project)
-    name, login = literal("Bea <i>"), literal(f"{actions.default_reviewer()} (login name)")
+    name, login = literal("Bea <i>"), actions.default_reviewer()
+    advice = f"{login} is your login name."
 
     def buttons(app):
         return [popover.proto.popover.label for popover in app.get("popover")]
 
     app = screen("review", review_view="Grid")
-    assert login in buttons(app)
+    assert literal(login) in buttons(app)
+    assert advice in texts(app)
     assert "your decision counts before gold" in texts(app)
     app.text_input(key="review_reviewer").set_value("Bea <i>").run()
     assert name in buttons(app)
+    assert advice not in texts(app)
     again = screen("review", review_view="Grid")
     assert name in buttons(again)
     assert again.text_input(key="review_reviewer").value == "Bea <i>"
     again.text_input(key="review_reviewer").set_value("").run()
-    assert login in buttons(screen("review", review_view="Grid"))
+    assert literal(login) in buttons(screen("review", review_view="Grid"))
 
 
 def test_refused_submission_gives_a_reason(screen, project):

@@ -145,8 +145,7 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
     notes = {label_id: f"{count:,}" for label_id, count in codebooks.gold_counts(session).items()}
     if picked in notes:
         notes[picked] += " gold"
-    by_majority = "; gold: majority" if overview.has_several_raters(session) else ""
-    with panel("Labels", f"{len(by_id)}{by_majority}", key="labels-panel") as head:
+    with panel("Labels", str(len(by_id)), key="labels-panel") as head:
         with head:
             st.button("Label", icon=":material/add:", key="label-add", on_click=add_label, args=(fields,))
         rows = [{**row, "note": notes.get(row["id"], "")} for row in label_data(status.codebook)]
@@ -156,6 +155,8 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
             on_pick_change=lambda: None,  # a component reports a trigger only if it has a callback
             on_order_change=lambda: None,
         )
+        if notes and overview.has_several_raters(session):
+            line("Gold: majority of the raters", "q xs")
     clicked, order = shown.get("pick"), shown.get("order")
     if clicked in by_id and clicked != state.codebook.label:
         state.codebook.select_label(clicked)

@@ -191,8 +191,7 @@ def _show_all() -> None:
 def _reviewer(actor: str) -> None:
     """Draw the button with the reviewer's name, and the popover that explains and changes the name."""
     typed = preferences.load().reviewer if state.review.reviewer is None else state.review.reviewer
-    name = actor if typed.strip() else f"{actor} (login name)"
-    with st.popover(literal(name), icon=":material/person:", key="review-reviewer-open"):
+    with st.popover(literal(actor), icon=":material/person:", key="review-reviewer-open"):
         st.text_input(
             "Reviewing as",
             key=with_default(ReviewState.reviewer.key, preferences.load().reviewer),
@@ -201,6 +200,8 @@ def _reviewer(actor: str) -> None:
             persist_state="session",
             help="Each reviewer has a separate queue and separate decisions. A second reviewer enters another name.",
         )
+        if not typed.strip():
+            line(f"{actor} is your login name. Enter the name that exports and reports should show.")
         line(DECISIONS_COUNT, "q")
 
 

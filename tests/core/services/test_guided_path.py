@@ -83,7 +83,7 @@ def test_changed_codebook_needs_another_run(workspace: Workspace) -> None:
     assert next_of(session).name == "review"
     session.store.codebooks.save(sample_world.CODEBOOK.model_copy(update={"guideline": "More."}))
     step = next_of(session)
-    assert (step.name, step.action, step.new_run) == ("pilot", "Run again with v2", True)
+    assert (step.name, step.action, step.new_run) == ("pilot", "Run with v2", True)
     assert step.words == "The codebook changed since the last run."
     assert step.hint == "Press Start all 8. Compare then shows what the change did."
     planning.save_plan(session, planning.Plan(limit=3))
