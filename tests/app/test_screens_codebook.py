@@ -180,7 +180,7 @@ def test_dimension_has_its_own_scale(session: ProjectSession) -> None:
     book = load_yaml("{kind: rating, labels: [{name: Fluency}, {name: Overall}]}")
     fluency, overall = book.items
     codebooks.save(session, book)
-    gold = [{"gold": {fluency: rating, overall: 4}} for rating in (0, 1, 2)]
+    gold = [{rater: {fluency: rating, overall: 4} for rater in ("ann", "ben")} for rating in (0, 1, 2)]
     session.store.documents.add(Document(f"d{n}", {"text": "t"}, gold=values) for n, values in enumerate(gold))
 
     def scales() -> list[str]:
@@ -188,6 +188,7 @@ def test_dimension_has_its_own_scale(session: ProjectSession) -> None:
 
     at = open_page("codebook")
     assert "gold ratings: 0 to 2" in html(at)
+    assert "majority of the raters" not in html(at)  # no counts are shown
     button(at, "Use 0 to 2")
     assert scales() == ["0 to 2", "1 to 5"]
     assert "one for each dimension" in html(at)

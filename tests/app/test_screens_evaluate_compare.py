@@ -272,7 +272,8 @@ def test_cost_per_gain_is_left_out_if_no_step_gained_anything(session, project, 
 
 
 @pytest.mark.parametrize(
-    ("claim", "note"), [("ab", "only tokens per label gained are given"), ("a", "The debate gained no label")]
+    ("claim", "note"),
+    [("ab", "only tokens per label gained are given"), ("a", "The debate as a whole gained no label")],
 )
 def test_note_on_unknown_prices_names_tokens_only_where_they_are_shown(session, project, monkeypatch, claim, note):
     known = debate_effects._price

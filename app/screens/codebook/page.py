@@ -155,7 +155,7 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
             on_pick_change=lambda: None,  # a component reports a trigger only if it has a callback
             on_order_change=lambda: None,
         )
-        if notes and overview.has_several_raters(session):
+        if by_id.keys() & notes and overview.has_several_raters(session):
             line("Gold: majority of the raters", "q xs")
     clicked, order = shown.get("pick"), shown.get("order")
     if clicked in by_id and clicked != state.codebook.label:

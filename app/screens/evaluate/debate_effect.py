@@ -103,7 +103,7 @@ def _steps(result: DebateEffect, noun: str, reference: str, basis: str) -> None:
         if total.cost_usd is None and has_gain:
             notes.append(f"The price of a model is unknown, so only tokens {gained} are given.")
         elif total.net <= 0:
-            notes.append(f"The debate gained no {noun} on balance, so there is no cost per {noun} gained.")
+            notes.append(f"The debate as a whole gained no {noun}, so it has no cost per {noun} gained.")
         if notes:
             st.caption(" ".join(notes))
 

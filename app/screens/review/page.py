@@ -191,7 +191,8 @@ def _show_all() -> None:
 def _reviewer(actor: str) -> None:
     """Draw the button with the reviewer's name, and the popover that explains and changes the name."""
     typed = preferences.load().reviewer if state.review.reviewer is None else state.review.reviewer
-    with st.popover(literal(actor), icon=":material/person:", key="review-reviewer-open"):
+    popover = st.popover(literal(actor), icon=":material/person:", key="review-reviewer-open")
+    with popover, st.container(width=380):
         st.text_input(
             "Reviewing as",
             key=with_default(ReviewState.reviewer.key, preferences.load().reviewer),
