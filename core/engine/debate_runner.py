@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,9 +10,10 @@ from functools import lru_cache
 
 from core.debate import protocols
 from core.debate.context import DebateContext, parse_reply, run_protocol
-from core.debate.turns import Reply, ReplyError, Request, Step, Turn, Verdict
+from core.debate.turns import Reply, Request, Step, Turn, Verdict
 from core.documents import Document, Precedents, storable
 from core.engine.interfaces import Models, ReplyStore
+from core.engine.truncation import MAX_CUTS, describe_cut, skipped_verdict, too_long_verdict, truncate
 from core.errors import ContextTooLong
 from core.hashing import digest
 from core.runs import RoleModel, RunSettings, Sampling
@@ -162,15 +162,15 @@ class Debate:
         on_long, error = self._settings.handling.on_long, verdict.error
         if error is not None and error.kind == ContextTooLong.kind and on_long != "fail":
             if on_long == "skip":
-                verdict = skipped(verdict)
-            elif (shorter := shortened(self._debated_document, error.message)) is not None and self._cuts < MAX_CUTS:
+                verdict = skipped_verdict(verdict)
+            elif (shorter := truncate(self._debated_document, error.message)) is not None and self._cuts < MAX_CUTS:
                 self._cuts += 1
                 self._debated_document = shorter
                 self._step = self._start(shorter)
                 self._advance(None)
                 return
             else:
-                verdict = uncut(verdict, error)
+                verdict = too_long_verdict(verdict, error)
         if self._cuts and verdict.error is None:
             verdict = replace(verdict, notes=(*verdict.notes, describe_cut(self.document, self._debated_document)))
         self.verdict = verdict
@@ -212,72 +212,3 @@ def read_reply(reply: Reply, pending: PendingTurn, settings: RunSettings) -> Rep
     """Return a stored reply with its reading and its located quotes."""
     limit = pending.request.output_limit(pending.role_model)
     return parse_reply(pending.request, reply, settings.codebook, pending.document, limit)
-
-
-MAX_CUTS = 6
-"""Attempts to make a document fit, each shorter than the one before."""
-
-MARGIN = 0.92
-"""Part of the fitting share that is kept: prompts contain more than the document, and later prompts are longer."""
-
-HALF = 0.5
-"""Share that is kept if the server does not report how much fits."""
-
-_SHORTEST = 200
-"""Shortest text in characters; a shorter one is not cut."""
-
-_NUMBER = re.compile(r"\d{2,9}")
-_AT_LEAST = re.compile(r"\bat least \d", re.IGNORECASE)
-"""The requested tokens in the message of a server that counts no further than its context, as vLLM does."""
-_CONTEXT = re.compile(
-    r"(?:context|maximum|length|size|limit|allowed)\D{0,40}?(\d{2,9})|(\d{2,9})\s(?:tokens\s)?(?:maximum|max|limit)",
-    re.IGNORECASE,
-)
-
-
-def share_that_fits(message: str) -> float:
-    """Return the share of a prompt that fits according to a server's message, between 0.1 and ``MARGIN``.
-
-    It is the context over the requested tokens, with a margin; ``HALF`` if the message does not contain both numbers.
-    """
-    words = message.partition(": ")[2] or message  # without the names of connection and model
-    if _AT_LEAST.search(words):
-        return HALF
-    context = _CONTEXT.search(words)
-    requested = max((int(number) for number in _NUMBER.findall(words)), default=0)
-    most = int(context[1] or context[2]) if context is not None else 0
-    return min(MARGIN, max(0.1, most / requested * MARGIN)) if 0 < most < requested else HALF
-
-
-def shortened(document: Document, message: str) -> Document | None:
-    """Return the document with its longest text cut at the end to fit, None if the text is too short to cut.
-
-    The rest keeps its offsets, so that evidence still points into the whole document.
-    """
-    fields: Mapping[str, str] = document.fields
-    name = max(fields, key=lambda field: len(fields[field]))
-    text = fields[name]
-    keep = int(len(text) * share_that_fits(message))
-    if keep < _SHORTEST:
-        return None
-    return replace(document, fields={**fields, name: text[:keep]})
-
-
-def describe_cut(document: Document, shorter: Document) -> str:
-    """Return the note for a verdict on a truncated document."""
-    before = sum(map(len, document.fields.values()))
-    after = sum(map(len, shorter.fields.values()))
-    return f"the text was cut to its first {after:,} of {before:,} characters, to fit the model's context"
-
-
-def uncut(verdict: Verdict, error: ReplyError) -> Verdict:
-    """Return the failed verdict on a document that does not fit even if it is cut, with the remedy for this case."""
-    remedy = "Cutting the text is not enough. Shorten the codebook, or choose a model with more context."
-    message = error.message.replace(ContextTooLong.advice, remedy)
-    return replace(verdict, error=replace(error, message=message), reasons=dict.fromkeys(verdict.reasons, message))
-
-
-def skipped(verdict: Verdict) -> Verdict:
-    """Return an unresolved verdict for a document that is left to a person."""
-    reason = "too long for the model's context: skipped, as set for this run"
-    return replace(verdict, error=None, reasons=dict.fromkeys(verdict.values, reason))

@@ -29,6 +29,7 @@ from core.engine.debate_runner import Debate, PendingTurn, paid_reply, read_repl
 from core.engine.event_loop import start_python, tune_garbage_collection
 from core.engine.interfaces import Work
 from core.llm.models import LEXICAL, ModelLibrary
+from core.llm.streaming import ignore_delta
 from core.runs import RunSettings, StopReason
 
 FEWEST_DOCUMENTS = 1_000
@@ -168,7 +169,7 @@ async def debate_document(
                 request,
                 settings,
                 request.document or pending.document,
-                lambda _text, _is_reasoning: None,
+                ignore_delta,
             )
             reply = paid_reply(reply, pending.key(0), seconds=time.monotonic() - began, run_id=run_id)
             replies.append(read_reply(reply, pending, settings))

@@ -286,7 +286,7 @@ class BatchLibrary:
         key = self._keys.get(role_model.base_url)
         request = self._library.build_request(key, role_model, role_request, settings)
         capabilities = self._library.capabilities.of(request.connection, role_model.model)
-        builder = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
+        builder = streaming.ReplyBuilder(streaming.ignore_delta)
         try:
             openai_chat.take(body_of(row, role_model), role_model, builder)
             builder.finish_reason = builder.finish_reason or "stop"  # a row is complete even without a finish reason

@@ -26,7 +26,7 @@ from core.llm.capabilities import Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, Connection, Limits, find_key
 from core.llm.prices import Prices
 from core.llm.request import ModelRequest, Schema, request_schema
-from core.llm.streaming import OnDelta, estimate_usage
+from core.llm.streaming import OnDelta, estimate_usage, ignore_delta
 from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
 
 PLAIN = ("lexical",)
@@ -151,7 +151,7 @@ class ModelLibrary:
         capabilities.reasons = published.reasons if capabilities.reasons is None else capabilities.reasons
         return capabilities
 
-    async def examine(self, role_model: RoleModel, settings: RunSettings) -> ModelCapabilities:
+    async def probe_capabilities(self, role_model: RoleModel, settings: RunSettings) -> ModelCapabilities:
         """Probe the capabilities of a role's model with four short requests; those of failed probes stay unknown."""
         connection = self.connection_of(role_model)
         capabilities = self.capabilities.of(connection, role_model.model)
@@ -161,9 +161,9 @@ class ModelLibrary:
 
         async def send(request: Request, sampling: Sampling, extra_params: Mapping[str, Any]) -> Reply:
             probed = role_model.model_copy(update={"sampling": sampling})
-            return await self._send(probed, request, probe_settings, lambda _text, _is_reasoning: None, extra_params)
+            return await self._send(probed, request, probe_settings, ignore_delta, extra_params)
 
-        await probe.examine(send, capabilities)
+        await probe.probe_capabilities(send, capabilities)
         return await self.look_up(role_model)
 
     def connection_of(self, role_model: RoleModel) -> Connection:

@@ -49,7 +49,7 @@ Send = Callable[[Request, Sampling, Mapping[str, Any]], Awaitable[Reply]]
 """Function of (request, sampling, further parameters) that returns the reply; raises ModelError."""
 
 
-async def examine(send: Send, capabilities: ModelCapabilities) -> None:
+async def probe_capabilities(send: Send, capabilities: ModelCapabilities) -> None:
     """Probe seed, log probabilities and schema, and record the results in ``capabilities``.
 
     ``capabilities`` learns from refusals by itself. Other failures leave a capability unknown. Sends at most four

@@ -514,6 +514,10 @@ OnDelta: TypeAlias = Callable[[str, bool], None]
 """Receiver of (text, is_reasoning) for every piece of a streamed reply."""
 
 
+def ignore_delta(_text: str, _is_reasoning: bool) -> None:
+    """Receive a piece of a reply that nobody watches."""
+
+
 def _token_bytes(token: Mapping[str, Any]) -> bytes:
     byte_values = token.get("bytes")
     if isinstance(byte_values, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in byte_values):

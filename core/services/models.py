@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from core.codebook import Codebook, Label
-from core.engine.standalone_requests import Probe as Probe
+from core.engine.preflight import Probe as Probe
 from core.errors import ModelError, UsageError
 from core.formatting import format_bytes, format_token_price
 from core.llm import connections, embeddings
@@ -71,11 +71,11 @@ def try_model(workspace: Workspace, role_model: RoleModel) -> Probe:
     return _tested(workspace, role_model)[0]
 
 
-def examine(workspace: Workspace, role_model: RoleModel) -> Probe:
+def probe_capabilities(workspace: Workspace, role_model: RoleModel) -> Probe:
     """Test a model like ``try_model`` and, if it answers, find out its capabilities with four more tiny requests."""
     probe, settings = _tested(workspace, role_model)
     if probe.error is None:
-        workspace.engine.submit(workspace.models.examine(probe.role_model, settings)).result()
+        workspace.engine.submit(workspace.models.probe_capabilities(probe.role_model, settings)).result()
         preferences.keep_capabilities(workspace.models)
     return probe
 
@@ -136,7 +136,7 @@ def connection_report(workspace: Workspace, name: str, *, probe: bool = False) -
         for card, role_model in zip(cards, role_models, strict=True)
     ]
     if probe and role_models:
-        result = examine(workspace, role_models[0])
+        result = probe_capabilities(workspace, role_models[0])
         report["probe"] = {
             "model": cards[0].name,
             "error": str(result.error) if result.error else None,

@@ -15,7 +15,7 @@ from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaExtraction, Pe
 from core.debate.protocol_spec import PRESET
 from core.debate.protocols.panel import AGGREGATOR
 from core.debate.turns import family
-from core.engine import standalone_requests
+from core.engine.standalone_run import Spent, run_standalone
 from core.errors import InputError, UsageError
 from core.files import decode_text, read_text
 from core.formatting import format_money, one_line
@@ -39,7 +39,7 @@ class GeneratedPersonas:
     """Personas generated from documents, with the usage."""
 
     extraction: PersonaExtraction
-    spent: standalone_requests.Spent
+    spent: Spent
 
     @property
     def words(self) -> str:
@@ -164,7 +164,7 @@ def generate(
     )
 
     async def run() -> GeneratedPersonas:
-        extraction, spent = await standalone_requests.drive(
+        extraction, spent = await run_standalone(
             step, settings, session.models, session.project.turn_store, on_progress
         )
         return GeneratedPersonas(extraction, spent)

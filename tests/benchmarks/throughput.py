@@ -37,7 +37,7 @@ from core import baseline
 from core.codebook import Codebook, Label, load_yaml
 from core.debate.turns import Reading, Reply, Request
 from core.documents import Document
-from core.engine.standalone_requests import probe_role_models
+from core.engine.preflight import probe_role_models
 from core.files import shipped_folder
 from core.llm.connections import parse_connection
 from core.runs import RoleModel

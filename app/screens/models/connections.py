@@ -187,7 +187,7 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
 
 def _probe(workspace: Workspace, name: str, model: str, *, capabilities: bool = False) -> Probe | None:
     """Send a short request to a model, with ``capabilities`` also those that detect them. None after an error."""
-    test = models.examine if capabilities else models.try_model
+    test = models.probe_capabilities if capabilities else models.try_model
     try:
         return test(workspace, RoleModel(connection=name, model=model))
     except MootError as error:

@@ -40,7 +40,7 @@ from core.codebook import Codebook, normalise
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.turns import Step
 from core.documents import Document, Value, storable
-from core.engine.standalone_requests import drive
+from core.engine.standalone_run import run_standalone
 from core.errors import ModelError, UsageError
 from core.formatting import format_problem
 from core.hashing import digest
@@ -385,12 +385,12 @@ def run_step(
     spec: str,
     *,
     seconds: float | None = None,
-    replied: tuple[type[ModelError], ...] = (),
+    errors_as_replies: tuple[type[ModelError], ...] = (),
 ) -> T:
     """Run a generator of requests with one model for all roles, wait for it, and return its result.
 
-    Raises ModelError, TimedOut after ``seconds`` (STEP_SECONDS if None); errors of the classes ``replied`` are replies
-    of the step. Replies that were paid for before are reused.
+    Raises ModelError, TimedOut after ``seconds`` (STEP_SECONDS if None); errors of the classes ``errors_as_replies``
+    are replies of the step. Replies that were paid for before are reused.
     """
     settings = RunSettings(
         protocol=requests.TEMPLATES,
@@ -398,8 +398,13 @@ def run_step(
         role_models=dict.fromkeys(requests.ROLES, role_model(session, spec)),
         templates=requests.load_templates(),
     )
-    work = drive(
-        step, settings, session.models, session.project.turn_store, seconds=seconds or STEP_SECONDS, replied=replied
+    work = run_standalone(
+        step,
+        settings,
+        session.models,
+        session.project.turn_store,
+        seconds=seconds or STEP_SECONDS,
+        errors_as_replies=errors_as_replies,
     )
     result, _ = session.engine.submit(work).result()
     return result

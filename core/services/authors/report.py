@@ -131,7 +131,7 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
         step = requests.annotate(
             asked_question.source, asked_question.question, requests.load_templates(), copies=copies
         )
-        replies = run_step(session, step, asked_question.question.codebook, spec, replied=UNANSWERABLE)
+        replies = run_step(session, step, asked_question.question.codebook, spec, errors_as_replies=UNANSWERABLE)
         answers = [
             Answer(
                 asked_question.question.id,
@@ -170,7 +170,12 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
             for task in tasks_of_question
         ]
         results = run_step(
-            session, run_parallel(*steps), asked_question.question.codebook, spec, seconds=3600, replied=UNANSWERABLE
+            session,
+            run_parallel(*steps),
+            asked_question.question.codebook,
+            spec,
+            seconds=3600,
+            errors_as_replies=UNANSWERABLE,
         )
         options += [option for ((option, _),) in results]
         progress(len(options), len(tasks))

@@ -18,7 +18,7 @@ from core.baseline.evidence import quote_around
 from core.codebook import Codebook, Label, normalise
 from core.debate.reading.json_blocks import last_json
 from core.debate.turns import Reply, Request, Step
-from core.engine.standalone_requests import drive
+from core.engine.standalone_run import run_standalone
 from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
 from core.runs import RoleModel
@@ -308,7 +308,7 @@ def propose_rewrite(
     settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, default_model=role_model))
     settings = settings.model_copy(update={"role_models": {ask.role: role_model}})
     reply, spent = session.engine.submit(
-        drive(_single(ask), settings, session.models, session.project.turn_store, seconds=REWRITE_TIMEOUT)
+        run_standalone(_single(ask), settings, session.models, session.project.turn_store, seconds=REWRITE_TIMEOUT)
     ).result()
     after, why = parse_proposal(reply.text, label)
     return Proposal(label, after, why, role_model.spec, reply.cost_usd, spent.calls == 0)

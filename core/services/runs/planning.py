@@ -17,8 +17,8 @@ from core.debate.protocol_spec import PRESET, Params, ProtocolSpec
 from core.debate.protocols.custom import read
 from core.debate.turns import Role, family
 from core.engine.event_loop import EngineThread
+from core.engine.preflight import Probe, probe_role_models
 from core.engine.ray_job import require_cluster, require_ray
-from core.engine.standalone_requests import Probe, probe_role_models
 from core.errors import CodebookError, UsageError
 from core.files import read_text
 from core.formatting import format_problem, join_names, plural

@@ -11,7 +11,7 @@ import pytest
 from core import errors
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine.debate_runner import HALF, share_that_fits, shortened
+from core.engine.truncation import DEFAULT_SHARE, share_that_fits, truncate
 from core.runs import Handling, OnLong
 from tests.core.engine.fakes import World, find_service, settings
 
@@ -53,15 +53,15 @@ def test_share_that_fits_is_read_from_the_error_message(message: str, share: flo
     ],
 )
 def test_half_is_kept_if_the_message_does_not_say_how_much_fits(message: str) -> None:
-    assert share_that_fits(message) == HALF
+    assert share_that_fits(message) == DEFAULT_SHARE
 
 
 def test_longest_field_is_cut_at_its_end_and_short_texts_are_not_cut() -> None:
     document = Document("1", {"title": "A title", "text": LONG})
-    cut = shortened(document, "too long")
+    cut = truncate(document, "too long")
     assert cut is not None
     assert cut.fields == {"title": "A title", "text": LONG[:2100]}
-    assert shortened(Document("1", {"text": "short"}), "too long") is None
+    assert truncate(Document("1", {"text": "short"}), "too long") is None
 
 
 def prompt_tokens(ask: Request) -> int:

@@ -109,7 +109,7 @@ def probe(behave: Behaviour) -> tuple[ModelCapabilities, int]:
             role_model = models.resolve(RoleModel(connection="local", model="m"))
             run = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
             try:
-                return await models.examine(role_model, run)
+                return await models.probe_capabilities(role_model, run)
             finally:
                 await models.close()
 

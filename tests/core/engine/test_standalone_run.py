@@ -9,8 +9,9 @@ import pytest
 
 from core.debate.turns import Reply, Request
 from core.documents import Document
-from core.engine import limits, standalone_requests
-from core.errors import EmptyReply, NoSuchModel, RateLimited, TimedOut, Unauthorised
+from core.engine import limits
+from core.engine.standalone_run import Spent, run_standalone
+from core.errors import EmptyReply, TimedOut, Unauthorised
 from core.prompts import Message
 from tests.core.engine.fakes import World, settings
 
@@ -23,8 +24,8 @@ def steps() -> Generator[tuple[Request, ...], tuple[Reply, ...], str]:
     return last.text
 
 
-def drive(world: World, **options: object) -> tuple[str, standalone_requests.Spent]:
-    return asyncio.run(standalone_requests.drive(steps(), settings(), world, world, **options))  # type: ignore[arg-type]
+def drive(world: World, **options: object) -> tuple[str, Spent]:
+    return asyncio.run(run_standalone(steps(), settings(), world, world, **options))  # type: ignore[arg-type]
 
 
 def test_identical_requests_get_two_replies_and_a_repeat_is_free() -> None:
@@ -87,34 +88,5 @@ def test_other_timeout_error_passes_through_and_the_generator_is_closed() -> Non
 
     requests, world = watched(), World(lambda *_: TimeoutError("of the store"))
     with pytest.raises(TimeoutError, match="of the store"):
-        asyncio.run(standalone_requests.drive(requests, settings(), world, world, seconds=60.0))
+        asyncio.run(run_standalone(requests, settings(), world, world, seconds=60.0))
     assert closed == [True]
-
-
-def test_preflight_timeout_does_not_stop_the_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(standalone_requests, "PROBE_SECONDS", 0.05)
-    world = World(delay=30.0)
-    (probe,) = asyncio.run(standalone_requests.probe_role_models(settings("single"), world))
-    assert probe.error is not None
-    assert probe.error.kind == "timed out"
-    assert not probe.stops
-    assert probe.seconds < 5
-    assert world.cancelled == 1
-
-
-def test_preflight_does_not_call_a_long_rate_limit_a_timeout() -> None:
-    world = World(script=lambda *_: RateLimited("Slow down.", retry_after=300.0))
-    (probe,) = asyncio.run(standalone_requests.probe_role_models(settings("single"), world))
-    assert isinstance(probe.error, RateLimited)
-    assert probe.seconds < 5
-    assert len(world.requested) == 1
-
-
-def test_unknown_model_stops_the_run_after_one_request() -> None:
-    world = World(script=lambda _ask, _document, _times: NoSuchModel("fake does not know m.", "Choose another."))
-    (probe,) = asyncio.run(standalone_requests.probe_role_models(settings("ecj"), world))
-    assert probe.roles == ("extractor", "critic", "judge")
-    assert probe.stops
-    assert len(world.requested) == 1

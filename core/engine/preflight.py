@@ -1,0 +1,93 @@
+"""Preflight: one short request to each distinct role model tests it before a run costs anything."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.debate.reading.parse import read
+from core.debate.turns import Reply
+from core.engine.interfaces import Models
+from core.engine.limits import with_retries
+from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
+from core.llm.probe import BOOK, DOCUMENT, WEATHER
+from core.llm.streaming import ignore_delta
+from core.runs import RoleModel, RunSettings
+
+PROBE_ATTEMPTS = 3
+PROBE_SECONDS = 45.0
+"""Longest wait for a role model, retries included; enough to load most models while a person waits."""
+STOPPING = (Unreachable, Unauthorised, NoSuchModel)
+"""Errors that stop a run before it starts. Other errors are recorded, and the run starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The result of one request to a role model.
+
+    ``error`` is None if it replied. ``in_format`` is True if the reply had a readable decision line.
+    ``refused_params`` are parameters that the server refused.
+    """
+
+    role_model: RoleModel
+    roles: tuple[str, ...]
+    seconds: float
+    error: ModelError | None = None
+    in_format: bool = False
+    refused_params: tuple[str, ...] = ()
+
+    @property
+    def stops(self) -> bool:
+        """True if a run must not start with this role model."""
+        return isinstance(self.error, STOPPING)
+
+
+async def probe_role_models(settings: RunSettings, models: Models) -> tuple[Probe, ...]:
+    """Probe every distinct role model of a run in parallel, with a few retries; 401, 403 and 404 are not retried.
+
+    A model that does not reply is given up after ``PROBE_SECONDS``.
+    """
+    role_models: dict[RoleModel, list[str]] = {}
+    for role, role_model in settings.role_models.items():
+        role_models.setdefault(role_model, []).append(role)
+    return tuple(
+        await asyncio.gather(
+            *(_probe(role_model, roles, settings, models) for role_model, roles in role_models.items())
+        )
+    )
+
+
+async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSettings, models: Models) -> Probe:
+    probe_settings = settings.model_copy(update={"codebook": BOOK, "pace": 0.0})
+    began = time.monotonic()
+    reply = Reply()
+    error: ModelError | None = None
+
+    async def attempt() -> Reply:
+        nonlocal error
+        try:
+            return await models.ask(role_model, WEATHER, probe_settings, DOCUMENT, ignore_delta)
+        except ModelError as failed:
+            error = failed
+            raise
+
+    async def wait(seconds: float) -> None:
+        if error is not None and time.monotonic() + seconds > began + PROBE_SECONDS:
+            raise error
+        await asyncio.sleep(seconds)
+
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            reply = await with_retries(attempt, PROBE_ATTEMPTS, sleep=wait)
+            error = None
+    except ModelError as failed:
+        error = failed
+    except TimeoutError:
+        error = TimedOut(
+            f"{role_model.model} at {role_model.connection} did not answer within {PROBE_SECONDS:.0f} s.",
+            "It may still be loading, or the server hangs.",
+        )
+    reading = read(reply.text, BOOK, finish_reason=reply.finish_reason)
+    return Probe(role_model, tuple(roles), time.monotonic() - began, error, reading.readable, reply.refused_params)

@@ -1,0 +1,80 @@
+"""Documents that exceed a model's context: truncate them, or give them a verdict that says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from core.debate.turns import ReplyError, Verdict
+from core.documents import Document
+from core.errors import ContextTooLong
+
+MAX_CUTS = 6
+"""Attempts to make a document fit, each shorter than the one before."""
+
+MARGIN = 0.92
+"""Part of the fitting share that is kept: prompts contain more than the document, and later prompts are longer."""
+
+DEFAULT_SHARE = 0.5
+"""Share that is kept if the server does not report how much fits."""
+
+_MIN_CHARACTERS = 200
+"""Shortest text in characters; a shorter one is not cut."""
+
+_NUMBER = re.compile(r"\d{2,9}")
+_UNCOUNTED = re.compile(r"\bat least \d", re.IGNORECASE)
+"""The requested tokens in the message of a server that counts no further than its context, as vLLM does."""
+_CONTEXT = re.compile(
+    r"(?:context|maximum|length|size|limit|allowed)\D{0,40}?(\d{2,9})|(\d{2,9})\s(?:tokens\s)?(?:maximum|max|limit)",
+    re.IGNORECASE,
+)
+
+
+def share_that_fits(message: str) -> float:
+    """Return the share of a prompt that fits according to a server's message, between 0.1 and ``MARGIN``.
+
+    It is the context over the requested tokens, with a margin; ``DEFAULT_SHARE`` if the message does not contain both
+    numbers.
+    """
+    words = message.partition(": ")[2] or message  # without the names of connection and model
+    if _UNCOUNTED.search(words):
+        return DEFAULT_SHARE
+    context = _CONTEXT.search(words)
+    requested = max((int(number) for number in _NUMBER.findall(words)), default=0)
+    limit = int(context[1] or context[2]) if context is not None else 0
+    return min(MARGIN, max(0.1, limit / requested * MARGIN)) if 0 < limit < requested else DEFAULT_SHARE
+
+
+def truncate(document: Document, message: str) -> Document | None:
+    """Return the document with its longest text cut at the end to fit, None if the text is too short to cut.
+
+    The rest keeps its offsets, so that evidence still points into the whole document.
+    """
+    fields: Mapping[str, str] = document.fields
+    name = max(fields, key=lambda field: len(fields[field]))
+    text = fields[name]
+    keep = int(len(text) * share_that_fits(message))
+    if keep < _MIN_CHARACTERS:
+        return None
+    return replace(document, fields={**fields, name: text[:keep]})
+
+
+def describe_cut(document: Document, shorter: Document) -> str:
+    """Return the note for a verdict on a truncated document."""
+    before = sum(map(len, document.fields.values()))
+    after = sum(map(len, shorter.fields.values()))
+    return f"the text was cut to its first {after:,} of {before:,} characters, to fit the model's context"
+
+
+def too_long_verdict(verdict: Verdict, error: ReplyError) -> Verdict:
+    """Return the failed verdict on a document that does not fit even if it is cut, with the remedy for this case."""
+    remedy = "Cutting the text is not enough. Shorten the codebook, or choose a model with more context."
+    message = error.message.replace(ContextTooLong.advice, remedy)
+    return replace(verdict, error=replace(error, message=message), reasons=dict.fromkeys(verdict.reasons, message))
+
+
+def skipped_verdict(verdict: Verdict) -> Verdict:
+    """Return an unresolved verdict for a document that is left to a person."""
+    reason = "too long for the model's context: skipped, as set for this run"
+    return replace(verdict, error=None, reasons=dict.fromkeys(verdict.values, reason))
