@@ -26,7 +26,7 @@ from core.services.project_session import ProjectSession
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
-    from core.debate.turns import RunStatus
+    from core.debate.events import RunStatus
 
 _log = logging.getLogger("moot.app")
 MOVING = ("running", "queued")

@@ -36,7 +36,8 @@ from core.baseline import author_labelling
 from core.baseline.evidence import Evidence, Near, find_evidence
 from core.baseline.lexicon import FUNCTION_WORDS, PEOPLE, forms, lexicon_of, tokenise
 from core.codebook import Codebook
-from core.debate.personas import AUTHOR, FAMILY, MERGER, SCOUT, FoundDimension
+from core.debate.persona_extraction import MERGER, PERSONA_WRITER, SCOUT, FoundDimension
+from core.debate.personas import FAMILY
 from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document, Value
@@ -355,7 +356,7 @@ def write_persona_reply(request: Request) -> str | None:
         reply: dict[str, Any] = {"stakeholders": list(_stakeholders(source))}
     elif request.role == MERGER and isinstance(findings, tuple):
         reply = {"groups": list(_groups(findings))}
-    elif request.role == AUTHOR and isinstance(group, str):
+    elif request.role == PERSONA_WRITER and isinstance(group, str):
         number = sum(name.startswith(group) for name in request.inputs.get("taken", ()))
         reply = {
             "name": f"{group} {number + 1}",

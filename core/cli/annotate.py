@@ -14,7 +14,7 @@ import click
 
 from core.cli import console
 from core.codebook import Codebook
-from core.debate.turns import RunStatus
+from core.debate.events import RunStatus
 from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text

@@ -26,7 +26,7 @@ from core.errors import ProjectGone, StorageFull, UsageError
 from core.formatting import CONTROL, format_eta, format_money, format_rate, printable
 
 if TYPE_CHECKING:
-    from core.debate.turns import Event, RunStatus
+    from core.debate.events import Event, RunStatus
     from core.runs import RunRow
     from core.services.data.importing import Header
     from core.services.project_session import ProjectSession
@@ -192,7 +192,7 @@ class ProgressLines:
 
     def __call__(self, event: Event) -> None:
         """Print an event's progress. Called from the engine's thread, some times for each reply."""
-        from core.debate.turns import RunStatus
+        from core.debate.events import RunStatus
 
         if not isinstance(event, RunStatus):
             return

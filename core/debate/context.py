@@ -1,8 +1,7 @@
 """The context of a debate: one document and one codebook, and how a protocol asks roles about them.
 
 A protocol is a function ``DebateContext -> Step[Verdict]`` that reads like the algorithm in its paper. Requests, second
-attempts after unreadable replies, and ending a debate after a provider error are implemented here for all protocols. So
-are few-shot examples as a prompt shows them.
+attempts after unreadable replies, and ending a debate after a provider error are implemented here for all protocols.
 """
 
 from __future__ import annotations
@@ -368,60 +367,3 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
         return replace(reply, reading=reading)
     evidence = quote_location.locate_evidence(reply.text, codebook, document.fields, reading.values.get(CHOICE_ITEM))
     return replace(reply, reading=reading, evidence=evidence)
-
-
-def format_labels(codebook: Codebook, values: Mapping[str, Value]) -> str:
-    """Return the labels of a document in the words of a decision: names, one name, or a number per dimension."""
-    match codebook.kind:
-        case "multilabel":
-            return ", ".join(label.name for label in codebook.labels if values.get(label.id) is True) or "none"
-        case "choice":
-            return codebook.label_names.get(values.get(CHOICE_ITEM), "none")
-        case "rating":
-            return ", ".join(f"{label.name}: {values[label.id]:g}" for label in codebook.labels if label.id in values)
-
-
-def select_examples(context: DebateContext, shots: int) -> tuple[Precedent, ...]:
-    """Return up to ``shots`` precedents for each label, each document once, in codebook order, the nearest first.
-
-    For ratings they are taken for both ends of each dimension's scale. Empty if there are none.
-    """
-    examples: dict[str, Precedent] = {}
-    for item, value in _example_values(context):
-        for precedent in context.nearest(item, value, shots):
-            examples.setdefault(precedent.document_id, precedent)
-    return tuple(examples.values())
-
-
-def template_rows(codebook: Codebook, precedents: Iterable[Precedent]) -> list[dict[str, Any]]:
-    """Return each precedent as templates show it: ``label``, ``text``, and ``unlabelled`` names of multiple labels."""
-    return [
-        {
-            "label": format_labels(codebook, precedent.values),
-            "unlabelled": ", ".join(label.name for label in codebook.labels if label.id not in precedent.values)
-            if codebook.kind == "multilabel"
-            else "",
-            "text": prompts.delimit(precedent.text, "precedent"),
-        }
-        for precedent in precedents
-    ]
-
-
-def _example_values(context: DebateContext) -> list[tuple[str, Value]]:
-    codebook = context.codebook
-    match codebook.kind:
-        case "multilabel":
-            return [(label.id, True) for label in codebook.labels]
-        case "choice":
-            return [(CHOICE_ITEM, label.id) for label in codebook.labels]
-        case "rating":
-            present: dict[str, set[float]] = {label.id: set() for label in codebook.labels}
-            for item, value in context.precedents:
-                if item in present and not isinstance(value, str):
-                    present[item].add(float(value))
-            return [
-                (item, end)
-                for item, values in present.items()
-                if values
-                for end in dict.fromkeys((min(values), max(values)))
-            ]

@@ -1,24 +1,13 @@
-"""Personas of a panel: groups of personas, with the source quotes that support them, and their extraction.
+"""Personas of a panel: groups of personas, with the source quotes that support them.
 
-After stakeholder persona creation in Chen et al. 2025, *Multi-Agent-as-Judge* (MAJ-Eval, section 3.1, appendices A.7
-and A.11). Stakeholders and their evaluation dimensions are found in documents with evidence and merged into groups;
-each kept dimension becomes a persona with five attributes. The panel protocol uses them.
-
-The extraction is a generator like a protocol: a scout reads every source piece by piece, a merger puts the stakeholders
-into groups, an author writes a persona for each kept dimension.
-
-Requests: p + m + d, with p pieces of sources, m = 1 if there is more than one stakeholder to merge, d kept dimensions;
-one more for each unreadable reply, and for each persona whose name is taken.
-
-Deviations: long sources are read in pieces. If a merger's reply is unreadable twice, the groups stay as the scouts
-named them. Evidence is located in the source instead of being trusted.
+After stakeholder persona creation in Chen et al. 2025, *Multi-Agent-as-Judge* (MAJ-Eval, section 3.1). The panel
+protocol uses them; ``core.debate.persona_extraction`` extracts them from documents.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Self, TypeAlias
 
@@ -26,16 +15,10 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json
 
-from core import prompts, yaml_text
+from core import yaml_text
 from core.codebook import normalise
-from core.debate.context import ask_with_retry
-from core.debate.quote_location import Haystack
-from core.debate.reading.decision_markers import without_reasoning
-from core.debate.reading.json_blocks import last_json, lookup
-from core.debate.turns import Reply, Request, Step
 from core.errors import UsageError
 from core.formatting import CONTROL, format_problem, one_line
-from core.runs import Template
 
 FAMILY = "persona"
 """Role family of the panel's personas: ``persona_1``, ``persona_2`` ..."""
@@ -134,10 +117,10 @@ class PersonaSet(_Frozen):
 
     @property
     def text(self) -> str:
-        """The persona set as stored in a run's parameters: JSON that ``read`` reads."""
+        """The persona set as stored in a run's parameters: JSON that ``parse_persona_set`` reads."""
         return self.model_dump_json(exclude_defaults=True)
 
-    def of(self, group: Group) -> tuple[Member, ...]:
+    def group_members(self, group: Group) -> tuple[Member, ...]:
         """Return the members of one group."""
         return tuple(member for member in self.members if member.group.name == group.name)
 
@@ -187,7 +170,7 @@ def dump_yaml(persona_set: PersonaSet) -> str:
 
 
 @lru_cache(maxsize=32)
-def read(text: str) -> PersonaSet:
+def parse_persona_set(text: str) -> PersonaSet:
     """Return the persona set in a run's parameters, ``DEFAULT_PERSONAS`` for empty text. Raises UsageError."""
     if not text.strip():
         return DEFAULT_PERSONAS
@@ -196,297 +179,3 @@ def read(text: str) -> PersonaSet:
     except ValueError:
         return load_yaml(text)
     return parse(data)
-
-
-SCOUT, MERGER, AUTHOR = "scout", "merger", "author"
-TEMPLATES = "personas"
-"""The folder of the prompts."""
-
-_NUMBER = re.compile(r"\s\d+$")
-_WHOLE = re.compile(r"(?<![\w.-])\d{1,6}(?![\w.])")
-
-MAX_PIECE_CHARACTERS = 12_000
-"""Most characters of a source in one request to a scout."""
-GROUPS, DIMENSIONS, MOST = 4, 3, 99
-"""Default limits of the groups of a panel and of the personas in each, and a limit that is none in practice."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceDocument:
-    """A source document of personas."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class FoundDimension:
-    """One evaluation dimension of a stakeholder or of a group of them, with the quotes that support it."""
-
-    stakeholder: str
-    characteristics: str
-    dimension: str
-    evidence: tuple[Quote, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PersonaExtraction:
-    """The extracted persona set, all dimensions found on the way, and notes for the user."""
-
-    persona_set: PersonaSet
-    findings: tuple[FoundDimension, ...]
-    notes: tuple[str, ...]
-
-
-def extract_personas(
-    sources: Sequence[SourceDocument],
-    task: str,
-    templates: Mapping[str, Template],
-    *,
-    groups: int = GROUPS,
-    dimensions: int = DIMENSIONS,
-) -> Step[PersonaExtraction]:
-    """Extract personas for a task from sources. Raises UsageError if no stakeholder is found."""
-    notes: list[str] = []
-    pieces = [(source, text) for source in sources for text in split_source(source.text)]
-    replies = yield from _ask_for_json(tuple(_scout(text, task, templates) for _, text in pieces), templates)
-    findings: list[FoundDimension] = []
-    for (source, _), reply in zip(pieces, replies, strict=True):
-        stakeholders = _entries(reply, "stakeholders")
-        if stakeholders is None:
-            notes.append(f"A part of {source.name} had no readable answer.")
-        findings += _parse_found(source, stakeholders or ())
-    if not findings:
-        names = ", ".join(source.name for source in sources) or "nothing"
-        raise UsageError(
-            f"No stakeholder was found in {names}.",
-            "Use documents that say what people want of such texts, or write the personas yourself.",
-        )
-    spelt = {normalise(finding.stakeholder): finding.stakeholder for finding in reversed(findings)}  # as spelt first
-    selected = [replace(finding, stakeholder=spelt[normalise(finding.stakeholder)]) for finding in findings]
-    if len(spelt) > 1:
-        (reply,) = yield from _ask_for_json((_merger(findings, task, templates, groups, dimensions),), templates)
-        merged = list(_parse_merged(reply, findings))
-        if merged:
-            selected = merged
-        else:
-            notes.append("The groups could not be merged and are as in the documents.")
-    selected = _limited(selected, groups, dimensions)
-    if len(selected) > MAX_PERSONAS:
-        notes.append(
-            f"The first {MAX_PERSONAS} of {len(selected)} dimensions are used, the most that a panel can have."
-        )
-        selected = selected[:MAX_PERSONAS]
-    personas = yield from _personas(selected, task, templates)
-    persona_set = PersonaSet(task=task, groups=tuple(_grouped(selected, personas)))
-    return PersonaExtraction(persona_set, tuple(findings), tuple(notes))
-
-
-def split_source(text: str) -> Iterator[str]:
-    """Split a text into pieces, cut between paragraphs if possible."""
-    piece = ""
-    for paragraph in text.split("\n\n"):
-        while len(paragraph) > MAX_PIECE_CHARACTERS:
-            cut = paragraph.rfind(" ", 0, MAX_PIECE_CHARACTERS)
-            cut = cut if cut > 0 else MAX_PIECE_CHARACTERS
-            if piece:
-                yield piece
-                piece = ""
-            yield paragraph[:cut]
-            paragraph = paragraph[cut:].lstrip()
-        if piece and len(piece) + len(paragraph) + 2 > MAX_PIECE_CHARACTERS:
-            yield piece
-            piece = ""
-        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
-    if piece.strip():
-        yield piece
-
-
-def _ask_for_json(requests: tuple[Request, ...], templates: Mapping[str, Template]) -> Step[tuple[Reply, ...]]:
-    """Return the replies in the order of the requests; one without JSON is asked for once more."""
-    return (yield from ask_with_retry(requests, _missing_json, templates[prompts.REASK]))
-
-
-def _missing_json(request: Request, reply: Reply) -> str:
-    data = _persona_data(reply) if request.role == AUTHOR else _json(reply)
-    return "there is no JSON of that shape in it" if reply.error is None and data is None else ""
-
-
-def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Request:
-    values = {"assignment": prompts.delimit(task, "task"), "document": prompts.delimit(text)}
-    return Request(SCOUT, prompts.render(templates[SCOUT], values), inputs={"source": text})
-
-
-def _merger(
-    findings: Sequence[FoundDimension], task: str, templates: Mapping[str, Template], groups: int, dimensions: int
-) -> Request:
-    listing = "\n".join(
-        f"{number}. {finding.stakeholder}: {finding.dimension}"
-        + (f" ({finding.characteristics})" if finding.characteristics else "")
-        for number, finding in enumerate(findings, 1)
-    )
-    values = {
-        "assignment": prompts.delimit(task, "task"),
-        "found": prompts.delimit(listing),
-        "most_groups": 0 if (groups, dimensions) == (MOST, MOST) else groups,
-        "most_dimensions": dimensions,
-    }
-    return Request(MERGER, prompts.render(templates[MERGER], values), inputs={"found": tuple(findings)})
-
-
-def _author(
-    finding: FoundDimension, task: str, used_names: Sequence[str], templates: Mapping[str, Template]
-) -> Request:
-    values = {
-        "assignment": prompts.delimit(task, "task"),
-        "group": finding.stakeholder,
-        "characteristics": prompts.delimit(finding.characteristics) if finding.characteristics else "",
-        "dimension": prompts.delimit(finding.dimension),
-        "evidence": prompts.delimit("\n".join(quote.words for quote in finding.evidence)),
-        "taken": tuple(used_names),
-    }
-    inputs = {"group": finding.stakeholder, "dimension": finding.dimension, "taken": tuple(used_names)}
-    return Request(AUTHOR, prompts.render(templates[AUTHOR], values), inputs=inputs)
-
-
-def _personas(
-    findings: Sequence[FoundDimension], task: str, templates: Mapping[str, Template]
-) -> Step[tuple[Persona, ...]]:
-    """Request a persona for each dimension, with unique names; an unreadable persona has a plain name."""
-    first = yield from _ask_for_json(tuple(_author(finding, task, (), templates) for finding in findings), templates)
-    personas = [_persona(finding, reply) for finding, reply in zip(findings, first, strict=True)]
-    duplicates = [
-        n for n, persona in enumerate(personas) if normalise(persona.name) in {normalise(o.name) for o in personas[:n]}
-    ]
-    if duplicates:
-        used_names = list(dict.fromkeys(persona.name for persona in personas))
-        requests = tuple(_author(findings[n], task, used_names, templates) for n in duplicates)
-        for n, reply in zip(duplicates, (yield from _ask_for_json(requests, templates)), strict=True):
-            personas[n] = _persona(findings[n], reply)
-    return tuple(_with_unique_names(personas))
-
-
-def _persona(finding: FoundDimension, reply: Reply) -> Persona:
-    data = _persona_data(reply) or {}
-
-    def attribute(key: str) -> str:
-        return _line(data.get(key))
-
-    return Persona(
-        name=attribute("name")[:80] or finding.stakeholder[:80],
-        demographics=attribute("demographics"),
-        dimension=attribute("dimension") or finding.dimension,
-        specialty=attribute("specialty"),
-        traits=attribute("traits"),
-        relationships=attribute("relationships"),
-        evidence=finding.evidence,
-    )
-
-
-def _with_unique_names(personas: Iterable[Persona]) -> Iterator[Persona]:
-    """Yield the personas with a number added to names that are taken."""
-    seen: set[str] = set()
-    for persona in personas:
-        name, number = persona.name, 1
-        while normalise(name) in seen or not normalise(name):
-            number += 1
-            name = f"{_NUMBER.sub('', persona.name)[:76]} {number}"
-        seen.add(normalise(name))
-        yield persona.model_copy(update={"name": name})
-
-
-def _grouped(findings: Sequence[FoundDimension], personas: Sequence[Persona]) -> Iterator[Group]:
-    groups: dict[str, list[Persona]] = {}
-    characteristics: dict[str, str] = {}
-    for finding, persona in zip(findings, personas, strict=True):
-        groups.setdefault(finding.stakeholder, []).append(persona)
-        characteristics.setdefault(finding.stakeholder, finding.characteristics)
-    for name, members in groups.items():
-        yield Group(name=name, characteristics=characteristics[name], personas=tuple(members))
-
-
-def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[FoundDimension]:
-    haystack = Haystack({source.name: source.text})
-    for entry in entries:
-        if not isinstance(entry, dict):
-            continue
-        name, characteristics = _line(entry.get("name"))[:80], _line(entry.get("characteristics"))
-        dimensions = lookup(entry, "dimensions")
-        for raw in dimensions if isinstance(dimensions, list) else ():
-            dimension = _line(raw.get("dimension") if isinstance(raw, dict) else raw)
-            evidence = raw.get("evidence") if isinstance(raw, dict) else None
-            quotes = evidence if isinstance(evidence, list) else [evidence]
-            if normalise(name) and dimension:
-                located = (
-                    _located(words.strip()[:MAX_TEXT], source.name, haystack)
-                    for words in quotes
-                    if isinstance(words, str) and words.strip()
-                )
-                yield FoundDimension(name, characteristics, dimension, tuple(located))
-
-
-def _located(words: str, source: str, haystack: Haystack) -> Quote:
-    _, start, end, match = haystack.locate(words)
-    return Quote(words=words, source=source, start=start, end=end, match=match)
-
-
-def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[FoundDimension]:
-    """Yield the dimensions that the merger keeps; unknown and repeated numbers are ignored."""
-    used: set[int] = set()
-    spelt: dict[str, str] = {}
-    for group in _entries(reply, "groups") or ():
-        if not isinstance(group, dict):
-            continue
-        name, characteristics = _line(group.get("name"))[:80], _line(group.get("characteristics"))
-        name = spelt.setdefault(normalise(name), name)  # "Parents" and "parents" are one group
-        dimensions = lookup(group, "dimensions")
-        for raw in dimensions if isinstance(dimensions, list) else ():
-            numbers = raw.get("from") if isinstance(raw, dict) else None
-            number_list = numbers if isinstance(numbers, list) else [numbers]
-            written = [int(digits) for n in number_list for digits in _WHOLE.findall(str(n))]
-            numbered = [n for n in written if 0 < n <= len(findings) and n not in used]
-            merged_numbers = list(dict.fromkeys(numbered))
-            used.update(merged_numbers)
-            if merged_numbers and normalise(name):
-                first = findings[merged_numbers[0] - 1]
-                quotes = tuple(quote for n in merged_numbers for quote in findings[n - 1].evidence)
-                dimension = _line(raw.get("dimension")) or first.dimension
-                yield FoundDimension(name, characteristics or first.characteristics, dimension, quotes)
-
-
-def _limited(findings: Sequence[FoundDimension], groups: int, dimensions: int) -> list[FoundDimension]:
-    """Limit the groups to those with most dimensions, and the dimensions of each group to the first ones."""
-    by_group: dict[str, list[FoundDimension]] = {}
-    for finding in findings:
-        by_group.setdefault(normalise(finding.stakeholder), []).append(finding)
-    largest = sorted(by_group, key=lambda name: -min(len(by_group[name]), dimensions))[:groups]
-    return [finding for name in by_group if name in largest for finding in by_group[name][:dimensions]]
-
-
-def _entries(reply: Reply, key: str) -> list[Any] | None:
-    """Return the list under ``key`` of a reply's JSON, the JSON itself if it is a list, None without JSON."""
-    data = _json(reply)
-    if isinstance(data, list):
-        return data
-    entries = lookup(data, key) if data is not None else None
-    return entries if isinstance(entries, list) else None
-
-
-def _json(reply: Reply) -> Any:
-    """Return the last JSON value of a reply; an empty list if the reply is only that; None without JSON."""
-    text = without_reasoning(reply.text)
-    if text.strip().strip("`").removeprefix("json").strip() == "[]":
-        return []
-    return last_json(text)
-
-
-def _persona_data(reply: Reply) -> dict[str, Any] | None:
-    """Return the object in a reply, also if it is the only element of a list; None without one."""
-    data = _json(reply)
-    if isinstance(data, list) and len(data) == 1:
-        (data,) = data
-    return data if isinstance(data, dict) else None
-
-
-def _line(value: Any) -> str:
-    return one_line(str(value or ""))[:MAX_TEXT]

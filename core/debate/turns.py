@@ -1,21 +1,17 @@
-"""Values of a debate: Role, Request, Reply, Reading, Verdict, and the events of a run. No I/O, no clock.
-
-The events are one stream that the live page, the command line and the tests read. ``Event`` is the union of all events.
-``core.services.live_state`` makes the form for the browser.
-"""
+"""Values of a debate: Role, Request, Reply, Reading, Turn, Verdict. No I/O, no clock."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Evidence, Value
 from core.prompts import Message
-from core.runs import RoleModel, RunRow, State, StopCode
+from core.runs import RoleModel
 
 _FAMILY_MEMBER = re.compile(r"^(?P<family>.+)_(?:[a-z]|\d{1,3})$")
 
@@ -284,96 +280,3 @@ class Verdict:
 T = TypeVar("T")
 Step: TypeAlias = Generator[tuple[Request, ...], tuple[Reply, ...], T]
 """A running protocol: yields requests that may run in parallel, receives their replies in that order, returns T."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
-    """The start of a turn, whose reply is still empty."""
-
-    turn: Turn
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """More text of a turn, to be inserted at character ``offset``.
-
-    Offset 0 in the middle of a turn means that the attempt before was cut off and the text starts again.
-    """
-
-    run_id: str
-    document_id: str
-    turn: int
-    offset: int
-    text: str
-    reasoning: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TurnWaiting:
-    """A failed attempt at a turn, for ``reason`` in words. The next attempt is in ``seconds``; 0 after the last one."""
-
-    run_id: str
-    document_id: str
-    turn: int
-    reason: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class TurnDone:
-    """The end of a turn, after its reply was committed."""
-
-    turn: Turn
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictReached:
-    """The end of a debate at ``unix_time``: the event for the browser and the row in the store."""
-
-    run_id: str
-    document_id: str
-    verdict: Verdict
-    unix_time: float = 0.0
-
-
-@dataclass(slots=True)
-class RunStatus:
-    """The state and the totals of a run, sent on every change of state and at most a few times a second in between.
-
-    ``rate`` is documents per minute over the last minute. ``eta_seconds`` is None while unknown, ``cost_usd`` None if
-    a price is unknown. ``cached_tokens`` are those of ``prompt_tokens`` that servers took from their prefix caches.
-    ``stop_code`` is why the run is not running, ``message`` the same in words.
-    """
-
-    run_id: str
-    state: State
-    documents: int
-    verdicts: int
-    unresolved: int
-    failed: int
-    in_flight: int
-    calls: int
-    cached_calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    seconds: float
-    rate: float
-    eta_seconds: float | None
-    message: str = ""
-    cached_tokens: int = 0
-    stop_code: StopCode = ""
-
-    @classmethod
-    def of(cls, run: RunRow) -> Self:
-        """Return the status of a stored run."""
-        shared = {field.name: getattr(run, field.name) for field in fields(cls) if field.name in RunRow.model_fields}
-        return cls(**shared, in_flight=0, rate=0.0, eta_seconds=None)
-
-    @property
-    def ended(self) -> int:
-        """Number of documents whose debate has ended in any way."""
-        return self.verdicts + self.unresolved + self.failed
-
-
-Event: TypeAlias = TurnStarted | Delta | TurnWaiting | TurnDone | VerdictReached | RunStatus

@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from core.debate.turns import Reply, ReplyError, RunStatus, TurnDone, TurnStarted, Usage, Verdict, VerdictReached
+from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
+from core.debate.turns import Reply, ReplyError, Usage, Verdict
 from core.documents import Document
 from core.engine.debate_runner import Debate, PendingTurn, look_up, read_reply
 from core.engine.event_loop import gather_all

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from core.debate.turns import Event, Reply, Request, Turn, Usage, VerdictReached
+from core.debate.events import Event, VerdictReached
+from core.debate.turns import Reply, Request, Turn, Usage
 from core.documents import Document, Precedents
 from core.llm.connections import Limits
 from core.llm.streaming import OnDelta

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from core.debate.turns import Delta, Reply, TurnStarted, TurnWaiting, Usage
+from core.debate.events import Delta, TurnStarted, TurnWaiting
+from core.debate.turns import Reply, Usage
 from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.interfaces import Dependencies, FailedAttempt, Publish
 from core.engine.limits import Budget, BudgetSpent, ServerLimiter, Settle, with_retries

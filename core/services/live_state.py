@@ -14,7 +14,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
-from core.debate.turns import Delta, Event, RunStatus, Turn, TurnDone, TurnStarted, TurnWaiting, Verdict, VerdictReached
+from core.debate.events import Delta, Event, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
+from core.debate.turns import Turn, Verdict
 from core.llm.streaming import CHARACTERS_PER_TOKEN
 from core.runs import RunRow, State
 

@@ -231,7 +231,7 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
         words = [f"{param.title.lower()} = {param.format(used[param.name])}" for param in shown]
         yield f"Parameters: {'; '.join(words)}."
     if settings.protocol == PANEL:
-        persona_set = personas.read(str(values["personas"]))
+        persona_set = personas.parse_persona_set(str(values["personas"]))
         members, groups = len(persona_set.members), [group.name for group in persona_set.groups]
         yield f"{format_count(members, 'persona')} in {format_count(len(groups), 'group')}: {join_names(groups)}."
     if vote := spec.describe_vote(values, kind):
@@ -288,7 +288,7 @@ def _codebook(codebook: Codebook) -> Iterable[Block]:
 def _appendix_of_protocol(settings: RunSettings) -> dict[str, tuple[Block, ...]]:
     """Return the appendix with the personas of a panel, or with the description of a custom protocol."""
     if settings.protocol == PANEL and _spec(settings) is not None:
-        persona_set = personas.read(str(protocols.params_of(settings)["personas"]))
+        persona_set = personas.parse_persona_set(str(protocols.params_of(settings)["personas"]))
         return {"Appendix: personas": (Listing("Personas", personas.dump_yaml(persona_set)),)}
     if script := str(settings.params.get(protocols.custom.SCRIPT, "")):
         return {"Appendix: protocol": (Listing("Description", script),)}

@@ -10,8 +10,9 @@ from typing import Any
 
 from core import prompts
 from core.codebook import Codebook
-from core.debate import personas, protocols
-from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaExtraction, PersonaSet, SourceDocument
+from core.debate import persona_extraction, personas, protocols
+from core.debate.persona_extraction import PersonaExtraction, SourceDocument
+from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
 from core.debate.protocol_spec import PRESET
 from core.debate.protocols.panel import AGGREGATOR
 from core.debate.turns import family
@@ -28,7 +29,7 @@ from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.store.saved_versions import PersonaSetVersion as PersonaSetVersion
 
 LIMITS = ("groups", "dimensions")
-ROLE_MODELS = (personas.SCOUT, personas.MERGER, personas.AUTHOR)
+ROLE_MODELS = (persona_extraction.SCOUT, persona_extraction.MERGER, persona_extraction.PERSONA_WRITER)
 
 OnProgress = Callable[[int, int], None]
 """Progress callback with (requests answered, requests made so far)."""
@@ -105,12 +106,12 @@ def _read_texts(session: ProjectSession, files: Sequence[tuple[str, bytes | Path
 
     A name gets a number if an earlier file has it, or a source of the project with another text.
     """
-    stored, read = sources(session), set[str]()
+    stored, used = sources(session), set[str]()
     for file_name, source in files:
         name = one_line(file_name)
         text = read_text_file(source, name)
-        (unique,) = unique_names([name], {*read, *(other for other in stored if stored[other] != text)})
-        read.add(unique)
+        (unique,) = unique_names([name], {*used, *(other for other in stored if stored[other] != text)})
+        used.add(unique)
         yield unique, text
 
 
@@ -138,8 +139,8 @@ def generate(
     role_model: RoleModel,
     *,
     temperature: float | None = None,
-    groups: int = personas.GROUPS,
-    dimensions: int = personas.DIMENSIONS,
+    groups: int = persona_extraction.DEFAULT_GROUPS,
+    dimensions: int = persona_extraction.DEFAULT_DIMENSIONS,
     on_progress: OnProgress = lambda _done, _of: None,
 ) -> Future[GeneratedPersonas]:
     """Generate personas from documents with a model, and store the documents in the project.
@@ -154,12 +155,12 @@ def generate(
     session.store.personas.keep_sources({source.name: source.text for source in sources})
     role_model = with_defaults(session.models, role_model, temperature, LONG_MAX_TOKENS)
     settings = RunSettings(
-        protocol=personas.TEMPLATES,
+        protocol=persona_extraction.TEMPLATES,
         codebook=codebook,
         role_models=dict.fromkeys(ROLE_MODELS, role_model),
-        templates=prompts.shipped_templates(personas.TEMPLATES),
+        templates=prompts.shipped_templates(persona_extraction.TEMPLATES),
     )
-    step = personas.extract_personas(
+    step = persona_extraction.extract_personas(
         sources, task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
     )
 
@@ -182,7 +183,7 @@ def with_personas(
     """
     if not sources:
         if plan.protocol == PANEL and plan.params.get("personas"):
-            persona_set = personas.read(str(plan.params["personas"]))
+            persona_set = personas.parse_persona_set(str(plan.params["personas"]))
             session.store.personas.save(persona_set, note="from the command line", keep_draft=True)
         return plan, []
     panel = protocols.find(PANEL)
@@ -352,7 +353,7 @@ def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
     """
     if run.settings.protocol != PANEL:
         return ()
-    persona_set = personas.read(str(run.settings.params.get("personas", "")))
+    persona_set = personas.parse_persona_set(str(run.settings.params.get("personas", "")))
     of = {member.role: member.group.name for member in persona_set.members}
     spent: dict[str, GroupCost] = {}
     for usage in session.store.costs.spent(run.run_id, superseded=True):

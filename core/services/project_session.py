@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from core.debate.turns import Event, RunStatus, TurnDone
+from core.debate.events import Event, RunStatus, TurnDone
 from core.documents import Document
 from core.engine import worker_pool_engine
 from core.engine.base_engine import Engine

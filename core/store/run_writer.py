@@ -12,7 +12,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
-from core.debate.turns import Turn, VerdictReached
+from core.debate.events import VerdictReached
+from core.debate.turns import Turn
 from core.documents import VERDICT
 from core.engine.interfaces import BatchJob, FailedAttempt
 from core.hashing import canonical

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from core.debate.turns import Reading, Turn, Verdict, VerdictReached
+from core.debate.events import VerdictReached
+from core.debate.turns import Reading, Turn, Verdict
 from core.documents import Evidence, Value
 from core.prompts import Message
 from core.runs import RoleModel

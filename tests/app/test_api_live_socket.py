@@ -13,7 +13,8 @@ from starlette.websockets import WebSocketDisconnect
 
 from app.api import live_socket
 from app.api.middleware import POLICY_VIOLATION
-from core.debate.turns import Delta, Reply, RunStatus, Turn, TurnStarted, Verdict, VerdictReached
+from core.debate.events import Delta, RunStatus, TurnStarted, VerdictReached
+from core.debate.turns import Reply, Turn, Verdict
 from core.errors import ProjectError
 from core.runs import RoleModel
 from core.services.live_state import DocumentText, LiveRunState, StoredDebate

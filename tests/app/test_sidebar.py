@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import components, context, state
 from app.widgets import sidebar
-from core.debate.turns import RunStatus
+from core.debate.events import RunStatus
 from core.errors import ProjectError, ProjectLocked
 from core.services import guided_path
 from core.services.live_state import DocumentText, LiveRunState, StoredDebate

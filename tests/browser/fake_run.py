@@ -20,20 +20,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from core.codebook import Codebook, Label  # noqa: E402
-from core.debate.turns import (  # noqa: E402  # noqa: E402
-    Delta,
-    Reading,
-    Reply,
-    ReplyError,
-    RunStatus,
-    Turn,
-    TurnDone,
-    TurnStarted,
-    TurnWaiting,
-    Usage,
-    Verdict,
-    VerdictReached,
-)
+from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached  # noqa: E402
+from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict  # noqa: E402
 from core.documents import Evidence  # noqa: E402
 from core.runs import RoleModel  # noqa: E402
 from core.services.live_state import DocumentText, LiveRunState, StoredDebate  # noqa: E402

@@ -33,7 +33,8 @@ from functools import partial
 
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook
-from core.debate.context import DebateContext, format_labels, run_parallel, run_protocol, template_rows
+from core.debate.context import DebateContext, run_parallel, run_protocol
+from core.debate.few_shot import format_labels, template_rows
 from core.debate.protocol_spec import (
     VOTE_RULES,
     DecisionRule,

@@ -30,7 +30,8 @@ from functools import partial
 from core import prompts
 from core.codebook import Codebook
 from core.debate.context import DebateContext, run_parallel
-from core.debate.personas import DIMENSIONS, GROUPS, MOST, Group, Member, Persona, PersonaSet, read
+from core.debate.persona_extraction import DEFAULT_DIMENSIONS, DEFAULT_GROUPS, UNLIMITED
+from core.debate.personas import Group, Member, Persona, PersonaSet, parse_persona_set
 from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.label_names import Names
@@ -68,7 +69,7 @@ class _Speaker:
 
 def debate(context: DebateContext) -> Step[Verdict]:
     """Debate in all groups in parallel, then average and summarise."""
-    persona_set = read(str(context.params["personas"]))
+    persona_set = parse_persona_set(str(context.params["personas"]))
     groups = yield from run_parallel(*(_group(context, persona_set, group) for group in persona_set.groups))
     finals = {
         group.name: {speaker.member.persona.name: _values(speaker.final) for speaker in speakers}
@@ -82,7 +83,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
 def _group(context: DebateContext, persona_set: PersonaSet, group: Group) -> Step[tuple[_Speaker, ...]]:
     """Decide alone, debate for at most T turns, and collect the final decisions that are missing."""
     ask, turns = partial(_persona_request, context, persona_set), int(context.params["turns"])
-    members = persona_set.of(group)
+    members = persona_set.group_members(group)
     first = yield from context.ask_all(ask(member, "persona") for member in members)
     speakers = tuple(
         _Speaker(member, _values(context.require(reply))) for member, reply in zip(members, first, strict=True)
@@ -237,7 +238,7 @@ def _request_counts(params: Params, _codebook: Codebook) -> Mapping[str, Request
     counts: dict[str, RequestCount] = {}
     choices = RequestCount(0, 0)
     for group in persona_set.groups:
-        members = persona_set.of(group)
+        members = persona_set.group_members(group)
         n = len(members)
         no_debate = n == 1 or turns == 0
         for index, member in enumerate(members):
@@ -249,7 +250,7 @@ def _request_counts(params: Params, _codebook: Codebook) -> Mapping[str, Request
 
 
 def _persona_set(params: Params) -> PersonaSet:
-    return read(str(params.get("personas", "")))
+    return parse_persona_set(str(params.get("personas", "")))
 
 
 def _check(params: Params, _codebook: Codebook) -> str:
@@ -276,19 +277,19 @@ _PARAMS = (
     Param(
         "groups",
         "Maximum groups",
-        GROUPS,
+        DEFAULT_GROUPS,
         "Limit for personas created from sources.",
         minimum=1,
-        maximum=MOST,
+        maximum=UNLIMITED,
         hidden=True,
     ),
     Param(
         "dimensions",
         "Maximum personas per group",
-        DIMENSIONS,
+        DEFAULT_DIMENSIONS,
         "Limit for personas created from sources.",
         minimum=1,
-        maximum=MOST,
+        maximum=UNLIMITED,
         hidden=True,
     ),
     Param("turns", "Maximum turns", 6, "Limit for each group; 0 means no debate.", minimum=0, maximum=60),
@@ -309,7 +310,7 @@ _PARAMS = (
     ),
 )
 
-_NO_LIMITS = {"groups": MOST, "dimensions": MOST}
+_NO_LIMITS = {"groups": UNLIMITED, "dimensions": UNLIMITED}
 """The paper limits neither the groups nor the personas in each."""
 
 SPEC = ProtocolSpec(

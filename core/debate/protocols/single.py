@@ -24,7 +24,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from core.debate.context import DebateContext, select_examples, template_rows
+from core.debate.context import DebateContext
+from core.debate.few_shot import select_examples, template_rows
 from core.debate.protocol_spec import (
     VOTE_RULES,
     Param,

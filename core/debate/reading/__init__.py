@@ -13,7 +13,7 @@ A reply is read in these steps, one module or two for each:
 6. One grammar for each kind of codebook reads them completely or not at all: ``labels_grammar``, ``choice_grammar``
    and ``ratings_grammar``; ``json_answers`` reads the values of JSON.
 7. Words that a grammar leaves over make the reply unreadable, with the words as the problem.
-8. Each clause after the decision may claim that a label is present or absent. A claim that differs from
-   the decision, or words that take it back, make the reply unreadable (``contradictions``).
+8. Each clause after the decision may claim that a label is present or absent (``claims``). A claim that differs
+   from the decision, or words that take it back, make the reply unreadable (``contradictions``).
 9. Labels that the reply leaves open are undecided; all other labels have a value.
 """

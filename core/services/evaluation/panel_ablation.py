@@ -206,7 +206,7 @@ def _group_ratings(
 def members_of(run: RunRow) -> dict[str, str]:
     """Return the group of each persona by role; empty without personas, or if the protocol can no longer be read."""
     try:
-        persona_set = personas.read(str(protocols.params_of(run.settings)["personas"]))
+        persona_set = personas.parse_persona_set(str(protocols.params_of(run.settings)["personas"]))
     except (MootError, KeyError):
         return {}
     return {member.role: member.group.name for member in persona_set.members}

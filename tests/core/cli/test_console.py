@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from core.cli import console, main
-from core.debate.turns import RunStatus
+from core.debate.events import RunStatus
 from tests.core.cli import invoking
 
 

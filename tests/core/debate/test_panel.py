@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.codebook import Kind
-from core.debate.personas import MOST, Group, Persona, PersonaSet, dump_yaml, load_yaml, read
+from core.debate.persona_extraction import UNLIMITED
+from core.debate.personas import Group, Persona, PersonaSet, dump_yaml, load_yaml, parse_persona_set
 from core.debate.protocols import panel
 from core.debate.turns import Reply, ReplyError, Request, Verdict
 from core.errors import UsageError
@@ -238,7 +239,7 @@ def test_speaker_is_done_if_a_line_says_only_that(text: str, is_done: bool) -> N
 @pytest.mark.parametrize("preset", ["paper", "paper-qwen", "simple"])
 def test_presets_of_the_paper_limit_no_personas(preset: str) -> None:
     params = panel.SPEC.parse_params({"preset": preset})
-    assert (params["groups"], params["dimensions"]) == (MOST, MOST)
+    assert (params["groups"], params["dimensions"]) == (UNLIMITED, UNLIMITED)
 
 
 def test_inputs_of_a_simple_role_have_only_what_its_prompt_shows() -> None:
@@ -296,7 +297,7 @@ def test_group_distance_is_the_mean_distance_to_other_members() -> None:
 
 def test_personas_yaml_round_trip() -> None:
     personas = persona_set(2, 1)
-    assert load_yaml(dump_yaml(personas)) == personas == read(personas.text)
+    assert load_yaml(dump_yaml(personas)) == personas == parse_persona_set(personas.text)
     assert [member.role for member in personas.members] == ["persona_1", "persona_2", "persona_3"]
 
 

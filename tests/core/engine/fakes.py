@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from core.codebook import Codebook, Label
 from core.debate import protocols
-from core.debate.turns import Event, Reply, Request, Turn, Usage, VerdictReached
+from core.debate.events import Event, VerdictReached
+from core.debate.turns import Reply, Request, Turn, Usage
 from core.documents import Document
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from core import errors
-from core.debate.turns import Reply, Request, RunStatus
+from core.debate.events import RunStatus
+from core.debate.turns import Reply, Request
 from core.engine import batch_engine
 from core.engine.interfaces import BatchJob, Dependencies
 from core.llm import batch_servers

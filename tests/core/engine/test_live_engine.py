@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from core import errors
-from core.debate.turns import Delta, Reply, Request, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
+from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
+from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.engine import base_engine, limits, model_calls
 from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET

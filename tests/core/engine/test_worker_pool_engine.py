@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from core.debate import protocols
-from core.debate.turns import Event, RunStatus, Turn, VerdictReached
+from core.debate.events import Event, RunStatus, VerdictReached
+from core.debate.turns import Turn
 from core.documents import Document
 from core.engine import worker_pool_engine
 from core.engine.interfaces import Dependencies

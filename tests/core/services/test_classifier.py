@@ -15,7 +15,7 @@ import pytest
 from core import baseline
 from core.classifier import classifier
 from core.codebook import Codebook, Label
-from core.debate.turns import RunStatus
+from core.debate.events import RunStatus
 from core.documents import Document
 from core.errors import NoSuchModel, UsageError
 from core.runs import BUILTIN, RoleModel, RunRow

@@ -8,19 +8,8 @@ from typing import Any
 
 import pytest
 
-from core.debate.turns import (
-    Delta,
-    Reading,
-    Reply,
-    RunStatus,
-    Turn,
-    TurnDone,
-    TurnStarted,
-    TurnWaiting,
-    Usage,
-    Verdict,
-    VerdictReached,
-)
+from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
+from core.debate.turns import Reading, Reply, Turn, Usage, Verdict
 from core.runs import RoleModel
 from core.services.live_state import (
     KEPT_FINISHED,

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.debate.turns import Event, Reply, Turn, TurnDone, VerdictReached
+from core.debate.events import Event, TurnDone, VerdictReached
+from core.debate.turns import Reply, Turn
 from core.engine.base_engine import Engine
 from core.engine.interfaces import Publish, Work
 from core.errors import ProjectError

@@ -11,7 +11,8 @@ from typing import Any
 
 from core.codebook import Codebook, Label
 from core.debate import protocols
-from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict, VerdictReached
+from core.debate.events import VerdictReached
+from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict
 from core.documents import Document, Evidence, Value
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings
