@@ -22,7 +22,7 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from app.pages import PageName
-    from core.authors.questions import Message
+    from core.author_labelling.questions import Message
     from core.errors import MootError
     from core.runs import RunRow
     from core.services import personas

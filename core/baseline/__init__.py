@@ -1,8 +1,8 @@
 """The built-in word-list baseline: answers from the keywords of the codebook instead of a language model."""
 
+from core.baseline.debate_replies import VERSION, write_reply
 from core.baseline.evidence import example, keyword_spans, select
 from core.baseline.lexicon import describe, is_searchable, labels_without_words, starters
-from core.baseline.roles import VERSION, write_reply
 
 __all__ = [
     "VERSION", "describe", "example", "is_searchable", "keyword_spans", "labels_without_words",

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from core.baseline.debate_replies import decision
 from core.baseline.evidence import quote_around
-from core.baseline.roles import decision
 from core.codebook import Codebook
 from core.debate.reading.normalise import unspaced
 from core.debate.turns import Request

@@ -104,6 +104,8 @@ def _groups(name: str) -> list[str]:
 _LISTS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text(encoding="utf-8"))
 """The word lists; the file describes each."""
 
+BASELINE_NAME = "Word-list baseline"
+
 GRADABLE, NOT_ADVERBS, NOT_DERIVED, NOT_OVER, FUNCTION_WORDS, CATCH_ALL_NAMES, NEGATIONS, FOREIGN_WORDS, PEOPLE = (
     frozenset(_LISTS[name].split())
     for name in (

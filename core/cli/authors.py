@@ -46,8 +46,8 @@ def authors_command(
     as_json: bool,
 ) -> None:
     """Compare annotators with authors who labelled their texts."""
-    from core.services.authors import files
-    from core.services.authors.report import annotate, author_report, run_predictivity, to_json
+    from core.services.author_labelling import files
+    from core.services.author_labelling.report import annotate, author_report, run_predictivity, to_json
 
     with console.open_workspace(connections) as workspace:
         session = workspace.open(project, create=sample)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from core.authors.questions import ENTRY, Answer, Entry, Submission
+from core.author_labelling.questions import ENTRY, Answer, Entry, Submission
 from core.documents import Document, Value
 from core.store.annotators import AUTHOR
 from core.store.database import Cursor, Reader

@@ -9,7 +9,7 @@ import pytest
 
 from core.codebook import Codebook, Label, Scale
 from core.services import projects
-from core.services.authors import labelling
+from core.services.author_labelling import labelling
 from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio
 

@@ -16,11 +16,11 @@ from app.state import AuthorsState, bound, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.elements import line, literal, saved, segments, table
 from app.widgets.layout import empty, header, panel
-from core.authors.questions import AUTHOR, MAX_ASKED, Abstention, Message, Question, Submission
-from core.authors.screening import EXCLUSIONS
+from core.author_labelling.questions import AUTHOR, MAX_ASKED, Abstention, Message, Question, Submission
+from core.author_labelling.screening import EXCLUSIONS
 from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
-from core.services.authors import files, labelling
+from core.services.author_labelling import files, labelling
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 

@@ -12,9 +12,9 @@ from app.widgets.alerts import error_boxes
 from app.widgets.elements import download, line, literal, table
 from app.widgets.layout import panel
 from app.widgets.metric_tables import Metric, estimate_html, metric_strip, share_html
-from core.authors.comparison import GroupReport
+from core.author_labelling.comparison import GroupReport
 from core.formatting import MISSING, format_count, format_duration, format_money, format_number, format_percent
-from core.services.authors import files, labelling, report
+from core.services.author_labelling import files, labelling, report
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.stats.intervals import Estimate, Interval, format_interval

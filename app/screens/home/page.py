@@ -22,7 +22,7 @@ from app.widgets.palette import role_token
 from app.widgets.sidebar import open_step
 from core.formatting import format_bytes, format_count, format_date, format_percent
 from core.services import bundle, guided_path, projects
-from core.services.authors import files as author_files
+from core.services.author_labelling import files as author_files
 from core.services.data import sample_projects
 from core.services.data.overview import count_documents
 from core.services.project_session import ProjectSession

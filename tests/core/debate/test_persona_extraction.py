@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from core import baseline, prompts
-from core.baseline import roles
+from core.baseline import persona_replies
 from core.codebook import Codebook
 from core.debate import persona_extraction, personas
 from core.debate.persona_extraction import PersonaExtraction, SourceDocument
@@ -202,7 +202,7 @@ def test_reply_unreadable_twice_is_left_out_with_a_note() -> None:
 def test_blank_document_is_searched_for_stakeholders_in_linear_time() -> None:
     start = time.process_time()
     request = Request("scout", (), inputs={"source": "\n" * 40_000})
-    assert roles.write_persona_reply(request) == '{"stakeholders":[]}'
+    assert persona_replies.write_reply(request) == '{"stakeholders":[]}'
     assert time.process_time() - start < 3  # a quadratic search takes 8 seconds
 
 

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.authors.questions import AUTHOR, Answer, Entry, Question, Submission
-from core.authors.requests import EarlierAnswer
+from core.author_labelling.questions import AUTHOR, Answer, Entry, Question, Submission
+from core.author_labelling.requests import EarlierAnswer
 from core.codebook import normalise
 from core.stats.agreement import cohen_kappa, divergence, with_interval
 from core.stats.arrays import Ratings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.authors.comparison import (
+from core.author_labelling.comparison import (
     asked_questions,
     collection,
     group_reports,
@@ -13,9 +13,9 @@ from core.authors.comparison import (
     predictivity,
     predictivity_tasks,
 )
-from core.authors.questions import Answer, Entry, Impression, Prediction, Question, Reaction, Submission
-from core.authors.recommendation import click_rates, load_catalogue, next_arm, recommend, spam_authors
-from core.authors.selection import KEYWORDS, SELECTOR, Selector
+from core.author_labelling.questions import Answer, Entry, Impression, Prediction, Question, Reaction, Submission
+from core.author_labelling.recommendation import click_rates, load_catalogue, next_arm, recommend, spam_authors
+from core.author_labelling.selection import KEYWORDS, SELECTOR, Selector
 from core.errors import UsageError
 from core.stats.agreement import cohen_kappa, with_interval
 from core.stats.intervals import Estimate, wilson
@@ -140,7 +140,7 @@ def test_spamming_authors_are_left_out() -> None:
 
 
 def test_recommendations_match_values_or_keywords() -> None:
-    from core.authors.questions import Feature
+    from core.author_labelling.questions import Feature
 
     catalogue = load_catalogue(
         "- {name: Tent, text: Light., keywords: [walk], labels: {Feeling: [calm]}}\n"

@@ -21,7 +21,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.authors.questions import (
+from core.author_labelling.questions import (
     AUTHOR,
     MAX_ASKED,
     NO,

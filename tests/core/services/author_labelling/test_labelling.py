@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.authors.questions import Message, Submission
-from core.authors.selection import SELECTOR
+from core.author_labelling.questions import Message, Submission
+from core.author_labelling.selection import SELECTOR
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.errors import TimedOut, UsageError
 from core.llm.connections import parse_connection
-from core.services.authors import labelling
-from core.services.authors.report import author_report
+from core.services.author_labelling import labelling
+from core.services.author_labelling.report import author_report
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from tests.servers.running import llama_cpp

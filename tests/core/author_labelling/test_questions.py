@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.authors.questions import (
+from core.author_labelling.questions import (
     ENTRY,
     Answer,
     Feature,

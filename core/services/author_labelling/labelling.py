@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.authors import recommendation, requests
-from core.authors.comparison import AskedQuestion, asked_questions
-from core.authors.questions import (
+from core.author_labelling import recommendation, requests
+from core.author_labelling.comparison import AskedQuestion, asked_questions
+from core.author_labelling.questions import (
     AUTHOR,
     MAX_ASKED,
     MAX_WORD_CHARACTERS,
@@ -34,8 +34,8 @@ from core.authors.questions import (
     format_conversation,
     value_of,
 )
-from core.authors.screening import Masked, exclusion, mask
-from core.authors.selection import Effect, Learned, replay
+from core.author_labelling.screening import Masked, exclusion, mask
+from core.author_labelling.selection import Effect, Learned, replay
 from core.codebook import Codebook, normalise
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.turns import Step

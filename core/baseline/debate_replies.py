@@ -22,21 +22,16 @@ neither a word nor a vector.
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median_high, median_low
-from typing import Any
 
-import orjson
-
-from core.baseline import author_labelling
+from core.baseline import author_replies, persona_replies
 from core.baseline.evidence import Evidence, Near, find_evidence
-from core.baseline.lexicon import FUNCTION_WORDS, PEOPLE, forms, lexicon_of, tokenise
+from core.baseline.lexicon import BASELINE_NAME, FUNCTION_WORDS, forms, lexicon_of, tokenise
 from core.codebook import Codebook
-from core.debate.persona_extraction import MERGER, PERSONA_WRITER, SCOUT, FoundDimension
 from core.debate.personas import FAMILY
 from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
@@ -46,7 +41,6 @@ from core.formatting import format_count, join_names
 VERSION = "24"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
-BASELINE_NAME = "Word-list baseline"
 NO_MORE = "NO MORE COMMENTS"
 MAX_QUOTES = 2
 
@@ -64,7 +58,7 @@ def write_reply(request: Request, codebook: Codebook, document: Document, near: 
     follows from the replies among the inputs: without any it proposes, it challenges a single one, and it decides
     between several. So every protocol runs, custom ones too.
     """
-    special = write_persona_reply(request) or _panel_reply(request) or author_labelling.write_reply(request, codebook)
+    special = persona_replies.write_reply(request) or author_replies.write_reply(request, codebook)
     if special is not None:
         return special
     persona = request.inputs.get("persona")
@@ -294,9 +288,6 @@ def _share_of_words(words: frozenset[str], among: frozenset[str]) -> float:
     return sum(not among.isdisjoint(forms(word)) for word in words) / len(words) if words else 0.0
 
 
-# -- Panels
-
-
 def _persona_turn(request: Request, roles: _Roles) -> str:
     """Return a persona's reply: first decision, turn in the debate, or final decision."""
     history = [turn for turn in request.inputs.get("history", ()) if isinstance(turn, AttributedReply)]
@@ -304,94 +295,12 @@ def _persona_turn(request: Request, roles: _Roles) -> str:
         return roles.propose(final=True)
     own_replies = [turn.reply for turn in history if turn.role == request.role]
     last = {turn.role: turn for turn in history if turn.role != request.role and turn.reply.reading.readable}
-    differing = [turn for turn in last.values() if own_replies and _differ(own_replies[0], turn.reply)]
+    differing = [turn for turn in last.values() if own_replies and persona_replies.differ(own_replies[0], turn.reply)]
     if differing and len(own_replies) <= 1:
         return f"I disagree with {differing[0].speaker}.\n{roles.challenge(differing[0].reply)}"
     return f"{NO_MORE}\n{roles.propose(final=True)}"
 
 
-def _panel_reply(request: Request) -> str | None:
-    """Return the first persona that may speak, to a coordinator; to an aggregator the figures and who disagrees."""
-    waiting, averages = request.inputs.get("waiting"), request.inputs.get("averages")
-    if request.role == "coordinator" and isinstance(waiting, Sequence) and waiting:
-        return f"Next: {waiting[0]}"
-    if request.role != "aggregator" or not isinstance(averages, Sequence):
-        return None
-    finals = [turn for turn in request.inputs.get("finals", ()) if isinstance(turn, AttributedReply)]
-    dissenters = [turn.speaker for turn in finals if any(_differ(turn.reply, other.reply) for other in finals)]
-    agreement = "all of them end with the same decision."
-    if dissenters:
-        agreement = f"these end with a decision that differs from another: {', '.join(dict.fromkeys(dissenters))}."
-    lines = (f"- {line}" for line in averages)
-    return "\n".join([f"{BASELINE_NAME}, which only lists the results: {agreement}", *lines])
-
-
-def _differ(first: Reply, second: Reply) -> bool:
-    """Return True if two replies give an item different values."""
-    values = second.reading.values
-    return any(values.get(item, value) != value for item, value in first.reading.values.items())
-
-
 def _unit(codebook: Codebook) -> str:
     """Return the unit of a document, on one line."""
     return " ".join(codebook.unit.split()) or "text"
-
-
-# -- Personas from documents
-
-_SOUGHT = re.compile(
-    r"\b(?:want|need|expect|prefer|look for|look at|value|ask for|asked for|worry|insist|like|care|check|require|"
-    r"choose|hope|depend|demand|appreciate|dislike|do not like|lose interest|reject)\w*\b",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+[\"”’]?|\Z)")
-_BREAK = re.compile(r"^[^\S\n]*#.*$|\n\s*\n", re.MULTILINE)
-_LEAST, _LONGEST = 25, 320
-
-
-def write_persona_reply(request: Request) -> str | None:
-    """Return the reply of a scout, a merger or an author; None for other requests."""
-    source, findings, group = (request.inputs.get(name) for name in ("source", "found", "group"))
-    if request.role == SCOUT and isinstance(source, str):
-        reply: dict[str, Any] = {"stakeholders": list(_stakeholders(source))}
-    elif request.role == MERGER and isinstance(findings, tuple):
-        reply = {"groups": list(_groups(findings))}
-    elif request.role == PERSONA_WRITER and isinstance(group, str):
-        number = sum(name.startswith(group) for name in request.inputs.get("taken", ()))
-        reply = {
-            "name": f"{group} {number + 1}",
-            "demographics": f"One of the {group.lower()}. The word-list baseline adds no personal details.",
-            "dimension": str(request.inputs.get("dimension", "")),
-            **dict.fromkeys(("specialty", "traits", "relationships"), ""),
-        }
-    else:
-        return None
-    return orjson.dumps(reply).decode()
-
-
-def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the people who are said to want something, the most frequent first, with their sentences."""
-    sought: dict[str, list[str]] = defaultdict(list)
-    mentions: Counter[str] = Counter()
-    for sentence in (" ".join(part.split()) for block in _BREAK.split(text) for part in _SENTENCE.findall(block)):
-        people = [word for word, _, _ in tokenise(sentence) if word in PEOPLE]
-        if people and _LEAST <= len(sentence) <= _LONGEST:
-            mentions.update(set(people))
-            if _SOUGHT.search(sentence):
-                sought[people[0]].append(sentence)
-    for who, sentences in sorted(sought.items(), key=lambda pair: -len(pair[1])):
-        yield {
-            "name": who.capitalize(),
-            "characteristics": f"Named in {format_count(mentions[who], 'sentence')} of the document.",
-            "dimensions": [{"dimension": sentence, "evidence": sentence} for sentence in sentences],
-        }
-
-
-def _groups(findings: Sequence[FoundDimension]) -> Iterator[dict[str, Any]]:
-    """Yield groups of findings with the same name, without duplicate sentences."""
-    groups: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for number, finding in enumerate(findings, 1):
-        groups[finding.stakeholder][finding.dimension.casefold()].append(number)
-    for name, dimensions in groups.items():
-        merged = [{"dimension": findings[numbers[0] - 1].dimension, "from": numbers} for numbers in dimensions.values()]
-        yield {"name": name, "characteristics": "", "dimensions": merged}

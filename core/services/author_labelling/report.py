@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from core.authors import comparison, requests
-from core.authors.comparison import Collection, GroupReport, Predictivity
-from core.authors.questions import Answer, Prediction
-from core.authors.recommendation import ClickRate, click_rates
-from core.authors.selection import keywords
+from core.author_labelling import comparison, requests
+from core.author_labelling.comparison import Collection, GroupReport, Predictivity
+from core.author_labelling.questions import Answer, Prediction
+from core.author_labelling.recommendation import ClickRate, click_rates
+from core.author_labelling.selection import keywords
 from core.debate.context import run_parallel
 from core.errors import ContextTooLong, EmptyReply, LengthLimit, Refused, Runaway
-from core.services.authors.labelling import BUILT_IN, AuthorLabelling, load_labelling, model_group, run_step
+from core.services.author_labelling.labelling import BUILT_IN, AuthorLabelling, load_labelling, model_group, run_step
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Estimate, ends

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.authors.questions import (
+from core.author_labelling.questions import (
     ABSTENTIONS,
     AUTHOR,
     Abstention,
@@ -27,8 +27,8 @@ from core.authors.questions import (
     Submission,
     value_of,
 )
-from core.authors.screening import exclusion, mask
-from core.authors.selection import KEYWORDS, SELECTOR
+from core.author_labelling.screening import exclusion, mask
+from core.author_labelling.selection import KEYWORDS, SELECTOR
 from core.codebook import normalise
 from core.csv_text import to_csv
 from core.documents import Document, Value
@@ -37,7 +37,7 @@ from core.export import replacing
 from core.files import read_text, shipped_folder
 from core.formatting import format_problem
 from core.hashing import digest
-from core.services.authors.labelling import (
+from core.services.author_labelling.labelling import (
     CONSENT,
     AuthorLabelling,
     document_of,

@@ -13,9 +13,9 @@ from aiohttp import web
 from core.errors import ExportError, InputError
 from core.files import shipped_folder
 from core.llm.connections import parse_connection
-from core.services.authors import files
-from core.services.authors.labelling import load_labelling
-from core.services.authors.report import annotate, author_report, to_json
+from core.services.author_labelling import files
+from core.services.author_labelling.labelling import load_labelling
+from core.services.author_labelling.report import annotate, author_report, to_json
 from core.services.evaluation import scores
 from core.services.project_session import ProjectSession
 from core.services.runs import planning

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from core.authors.questions import Consent
+from core.author_labelling.questions import Consent
 from core.codebook import Codebook, Label
 from core.errors import InputError
-from core.services.authors import files, labelling
-from core.services.authors.report import author_report
+from core.services.author_labelling import files, labelling
+from core.services.author_labelling.report import author_report
 from core.services.codebooks.codebook import read_codebook
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace

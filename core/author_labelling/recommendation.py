@@ -19,8 +19,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from core import yaml_text
-from core.authors.questions import Entry, Feature, Impression, Reaction, Submission
-from core.authors.selection import KEYWORDS, SELECTOR, Selector
+from core.author_labelling.questions import Entry, Feature, Impression, Reaction, Submission
+from core.author_labelling.selection import KEYWORDS, SELECTOR, Selector
 from core.codebook import normalise
 from core.errors import UsageError
 from core.formatting import format_problem

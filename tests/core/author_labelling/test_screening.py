@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.authors.screening import EXCLUSIONS, exclusion, mask, passes_luhn
+from core.author_labelling.screening import EXCLUSIONS, exclusion, mask, passes_luhn
 
 
 @pytest.mark.parametrize(

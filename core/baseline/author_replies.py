@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from core.authors.questions import Feature, Prediction, Question
-from core.authors.requests import ANNOTATOR, ASSISTANT, FILTER, PREDICTOR, WRITER, EarlierAnswer
-from core.authors.selection import Example, keywords
+from core.author_labelling.questions import Feature, Prediction, Question
+from core.author_labelling.requests import ANNOTATOR, ASSISTANT, FILTER, PREDICTOR, WRITER, EarlierAnswer
+from core.author_labelling.selection import Example, keywords
 from core.baseline.evidence import example, find_evidence
 from core.baseline.lexicon import lexicon_of, tokenise
 from core.classifier.classifier import Task, train

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.authors.questions import Feature, Question, Submission
-from core.authors.requests import annotate, load_templates, predict, write_questions
+from core.author_labelling.questions import Feature, Question, Submission
+from core.author_labelling.requests import annotate, load_templates, predict, write_questions
 from core.debate.turns import Reply
 
 FEATURE = Feature("urgent", "Urgent", values={"Yes": True, "No": False})

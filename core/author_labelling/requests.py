@@ -14,8 +14,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core import prompts
-from core.authors.questions import Feature, Prediction, Question, Submission, format_conversation, make_question
-from core.authors.selection import Example, Learned, keywords, most_uncertain
+from core.author_labelling.questions import (
+    Feature,
+    Prediction,
+    Question,
+    Submission,
+    format_conversation,
+    make_question,
+)
+from core.author_labelling.selection import Example, Learned, keywords, most_uncertain
 from core.codebook import CHOICE_ITEM, normalise
 from core.debate.context import ask_with_retry
 from core.debate.reading import parse

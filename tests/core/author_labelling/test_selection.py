@@ -7,9 +7,18 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from core.authors import requests
-from core.authors.questions import Answer, Feature, Impression, Prediction, Question, Reaction, Submission
-from core.authors.selection import KEYWORDS, SELECTOR, Example, Score, Selector, keywords, most_uncertain, replay
+from core.author_labelling import requests
+from core.author_labelling.questions import Answer, Feature, Impression, Prediction, Question, Reaction, Submission
+from core.author_labelling.selection import (
+    KEYWORDS,
+    SELECTOR,
+    Example,
+    Score,
+    Selector,
+    keywords,
+    most_uncertain,
+    replay,
+)
 
 SURE, UNSURE = Prediction("Yes", 0.9), Prediction("Yes", 0.5)
 
