@@ -79,7 +79,7 @@ def _record(row: ExportRow, codebook: Codebook, questions: Sequence[_Question]) 
             "codebook_version": row.codebook_version,
             "status": row.status,
             "review_status": row.review_status,
-            "people": ", ".join(annotator.name for annotator in row.reviewers),
+            **row.review_details,
         },
         "vectors": {},
         "suggestions": [

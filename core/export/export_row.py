@@ -76,6 +76,13 @@ class ExportRow:
     review_flag: bool = False
     review_error_types: tuple[str, ...] = ()
 
+    @property
+    def review_details(self) -> dict[str, Any]:
+        """The remarks of the reviewers and their names, by the names in ``REVIEW_DETAILS``."""
+        people = [person.name for person in self.reviewers]
+        remarks = (self.review_note, self.review_flag, list(self.review_error_types), people)
+        return dict(zip(REVIEW_DETAILS, remarks, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class ResultColumns:

@@ -12,6 +12,7 @@ import yaml
 from core.codebook import Codebook
 from core.export.export_row import (
     REVIEW,
+    REVIEW_DETAILS,
     ExportRow,
     NamedValues,
     named_values,
@@ -31,6 +32,7 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
     """Write ``id``, the text fields, the run, the statuses, the labels, ``reviewed`` and ``unresolved``.
 
     ``reviewed`` has the names of the items that a person decided, ``unresolved`` those of the items without a value.
+    The last columns are ``REVIEW_DETAILS``.
 
     Multilabel: ``labels``, a list of class numbers. Choice: ``label``, a class number or null. Rating: a column of
     numbers per dimension. The text fields are those that the first row names. Returns the number of rows.
@@ -40,7 +42,7 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
 
     fields, rows = peek_text_fields(rows)
     result = {"multilabel": pa.list_(pa.int64()), "choice": pa.int64(), "rating": pa.float64()}[codebook.kind]
-    types = {"text": pa.string(), "result": result, "names": pa.list_(pa.string())}
+    types = {"text": pa.string(), "result": result, "names": pa.list_(pa.string()), "mark": pa.bool_()}
     columns_of_file = _columns(codebook, fields)
     features = json.dumps({"info": {"features": _features(columns_of_file, codebook)}})
     schema = pa.schema(
@@ -60,6 +62,7 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
                 *_labels([named_values(row.values, codebook) for row in chunk], codebook, numbers),
                 [[name for item, name in names if row.sources.get(item) == REVIEW] for row in chunk],
                 [[name for item, name in names if row.values.get(item) is None] for row in chunk],
+                *([row.review_details[name] for row in chunk] for name in REVIEW_DETAILS),
             ]
             cells = [[clean_value(cell) for cell in column] for column in columns]
             arrays = [pa.array(column, field.type) for column, field in zip(cells, schema, strict=True)]
@@ -76,7 +79,12 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
         "choice": {"dtype": classes},
         "rating": {"dtype": "float64"},
     }
-    kinds = {"text": {"dtype": "string"}, "result": results[codebook.kind], "names": {"sequence": "string"}}
+    kinds: dict[str, dict[str, Any]] = {
+        "text": {"dtype": "string"},
+        "result": results[codebook.kind],
+        "names": {"sequence": "string"},
+        "mark": {"dtype": "bool"},
+    }
     columns = _columns(codebook, summary.fields)
     front = {
         "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": DATA}]}],
@@ -100,16 +108,19 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _columns(codebook: Codebook, fields: Sequence[str]) -> list[tuple[str, Literal["text", "result", "names"]]]:
+def _columns(codebook: Codebook, fields: Sequence[str]) -> list[tuple[str, Literal["text", "result", "names", "mark"]]]:
     """Return name and kind of each column; a result with the name of a text field gets ``_2``."""
     results = {"multilabel": ("labels",), "choice": ("label",), "rating": codebook.names}[codebook.kind]
-    id, run, status, review, reviewed, unresolved, *named = unique_names(
-        ["id", "run_id", "status", "review_status", "reviewed", "unresolved", *results], fields
+    id, run, status, review, reviewed, unresolved, note, flag, errors, people, *named = unique_names(
+        ["id", "run_id", "status", "review_status", "reviewed", "unresolved", *REVIEW_DETAILS, *results], fields
     )
     return [
         *((name, "text") for name in (id, *fields, run, status, review)),
         *((name, "result") for name in named),
         *((name, "names") for name in (reviewed, unresolved)),
+        (note, "text"),
+        (flag, "mark"),
+        *((name, "names") for name in (errors, people)),
     ]
 
 
@@ -122,7 +133,12 @@ def _features(columns: Sequence[tuple[str, str]], codebook: Codebook) -> dict[st
         "choice": classes,
         "rating": {"dtype": "float64", "_type": "Value"},
     }
-    kinds = {"text": text, "result": result[codebook.kind], "names": {"feature": text, "_type": "Sequence"}}
+    kinds = {
+        "text": text,
+        "result": result[codebook.kind],
+        "names": {"feature": text, "_type": "Sequence"},
+        "mark": {"dtype": "bool", "_type": "Value"},
+    }
     return {name: kinds[kind] for name, kind in columns}
 
 

@@ -39,9 +39,8 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -
             }
             if value is None and item in row.reasons:
                 labels[name]["reason"] = row.reasons[item]
-        people = [person.name for person in row.reviewers]
-        review = (row.review_note, row.review_flag, row.review_error_types, people)
-        cells = (row.document.id, labels, dict(row.roles), *(getattr(row, name) for name in ABOUT), *review)
+        about = (getattr(row, name) for name in ABOUT)
+        cells = (row.document.id, labels, dict(row.roles), *about, *row.review_details.values())
         return source | dict(zip(keys(tuple(source)), cells, strict=True))
 
     return write_lines(map(record, rows), file)

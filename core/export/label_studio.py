@@ -53,7 +53,8 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
     empty, because Label Studio refuses tasks without them. The task id is the row number; the document id is in
     ``data.document_id``, because converters overwrite ``data.id`` with the task id. Annotations of submitted documents
     are marked as ground truth, those of discarded documents as cancelled. They have no ``completed_by``, because Label
-    Studio refuses users that it does not know; ``meta.reviewers`` names the reviewers in the order of the annotations.
+    Studio refuses users that it does not know. It assigns all annotations to the user who imports them:
+    ``meta.reviewers`` names the reviewers in the order of the annotations, ``meta.reviewer`` of a result its reviewer.
     Returns the number of tasks.
     """
     count = 0
@@ -71,10 +72,17 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
                 "run": row.run_id,
                 "status": row.status,
                 "review_status": row.review_status,
-                "reviewers": [person.name for person in row.reviewers],
+                **row.review_details,
             },
             "annotations": [
-                _annotation(annotator, _result(annotator, row, codebook, controls), count * 1000 + number)
+                _annotation(
+                    annotator,
+                    [
+                        part | {"meta": {"reviewer": annotator.name}}
+                        for part in _result(annotator, row, codebook, controls)
+                    ],
+                    count * 1000 + number,
+                )
                 for number, annotator in enumerate(row.reviewers, 1)
             ],
             "predictions": [

@@ -39,6 +39,7 @@ def _task(row: ExportRow, codebook: Codebook, options: list[dict[str, str]]) -> 
             "protocol": row.protocol,
             "status": row.status,
             "review_status": row.review_status,
+            **row.review_details,
         },
         "_input_hash": _number(fields),
         "_task_hash": _number([fields, options]),

@@ -79,7 +79,7 @@ def test_each_reviewer_is_exported_with_their_own_labels_and_status(session, run
     assert (prodigy["accept"], prodigy["answer"], prodigy["_annotator_id"]) == (["Alpha", "Beta"], "accept", "ann")
 
 
-def test_tables_contain_notes_flags_error_types_and_reviewers(session, run_id, tmp_path):
+def test_exports_contain_notes_flags_error_types_and_reviewers(session, run_id, tmp_path):
     ann, bob = actions.Attribution("ann"), actions.Attribution("bob")
     actions.submit(session, run_id, ["d0"], ann)
     actions.edit(session, run_id, ["d0"], "b", True, bob)
@@ -103,12 +103,20 @@ def test_tables_contain_notes_flags_error_types_and_reviewers(session, run_id, t
     rows = pq.read_table(export.export(session, run_id, "parquet", tmp_path / "out.parquet")).to_pylist()
     assert [rows[1][name] for name in names] == ["=irony?", False, "edge case, model error", None]
     line = json.loads(export.export_bytes(session, run_id, "jsonl").splitlines()[0])
-    assert [line[name] for name in names] == [
-        "ann: =irony?\nbob: I agree",
-        True,
-        ["edge case", "model error"],
-        ["ann", "bob"],
+    tasks = [json.loads(export.export(session, run_id, "label-studio", tmp_path / "tasks.json").read_text("utf-8"))[0]]
+    tasks += [
+        json.loads(export.export(session, run_id, format, tmp_path / format).read_text("utf-8").splitlines()[0])
+        for format in ("argilla", "prodigy")
     ]
+    folder = export.export(session, run_id, "huggingface", tmp_path / "set")
+    shared = pq.read_table(folder / "data" / "train.parquet").to_pylist()[0]
+    for remarks in (line, shared, *(task.get("meta") or task["metadata"] for task in tasks)):
+        assert [remarks[name] for name in names] == [
+            "ann: =irony?\nbob: I agree",
+            True,
+            ["edge case", "model error"],
+            ["ann", "bob"],
+        ]
 
 
 def test_reviewer_who_resolves_a_disagreement_is_exported_with_their_own_labels(session, run_id, tmp_path):
@@ -153,6 +161,7 @@ def test_discarded_document_without_values_is_marked_for_annotation_tools(sessio
     assert argilla["responses"] == [], "a response of Argilla has a value"
     tasks = [argilla["metadata"], prodigy["meta"], json.loads(lines("label-studio"))[6]["meta"]]
     assert [task["review_status"] for task in tasks] == ["Discarded"] * 3
+    assert [task["reviewers"] for task in tasks] == [["ann"]] * 3
 
 
 def test_jsonl_and_parquet_contain_the_same_values(session, run_id, tmp_path):
