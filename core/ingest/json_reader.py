@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain, islice
+from itertools import chain, count, islice
 from typing import Any, TypeAlias
 
 import orjson
@@ -421,7 +421,10 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
     gets ``_annotated``. Cancelled annotations, marked spans and answers about a span are left out. Elements that are
     not tasks stay unchanged.
     """
-    reviewers: dict[str, int] = {}
+    valid = [task for task in tasks if is_task(task)]
+    users = {_user(annotation) for task in valid for annotation in task["annotations"]}
+    free = (number for number in count(1) if str(number) not in users)
+    reviewers: defaultdict[str, int] = defaultdict(lambda: next(free))
     answers = [[*_annotations(task, reviewers)] if is_task(task) else [] for task in tasks]
     all_answers = [answer for task_answers in answers for _, answer in task_answers]
     controls = {control: None for answer in all_answers for control in answer}
@@ -430,7 +433,7 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
         for control in controls
         if control[1] == "choices" and any(len(answer.get(control, [])) != 1 for answer in all_answers)
     }
-    common = {choice for choice, count in Counter(chain.from_iterable(multiple.values())).items() if count > 1}
+    common = {choice for choice, times in Counter(chain.from_iterable(multiple.values())).items() if times > 1}
     people = {person for task_answers in answers for person, _ in task_answers}
     data_names = {name for task in tasks if is_task(task) for name in task["data"]}
     return [
@@ -439,10 +442,18 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _annotations(task: Mapping[str, Any], reviewers: dict[str, int]) -> Iterator[tuple[str, Choices]]:
+def _user(annotation: Any) -> str:
+    """Return the id of the user who completed an annotation, empty if it is unknown."""
+    user = annotation.get("completed_by") if isinstance(annotation, dict) else None
+    user = user.get("id") if isinstance(user, dict) else user
+    return "" if user is None else str(user)
+
+
+def _annotations(task: Mapping[str, Any], reviewers: defaultdict[str, int]) -> Iterator[tuple[str, Choices]]:
     """Yield the people who annotated a task, each with the answers.
 
-    ``reviewers`` are numbers by name, which this function extends. Moot's own tasks name them in ``meta.reviewers``.
+    ``reviewers`` are numbers by name, which this function extends. Moot's own tasks name the reviewer in the ``meta``
+    of each result, because Label Studio sets ``completed_by`` when it imports them, and in ``meta.reviewers``.
     """
     meta = task.get("meta")
     names = meta.get("reviewers") if isinstance(meta, dict) else None
@@ -451,13 +462,15 @@ def _annotations(task: Mapping[str, Any], reviewers: dict[str, int]) -> Iterator
     for number, annotation in enumerate(task["annotations"], 1):
         if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
             continue
-        person = annotation.get("completed_by")
-        person = person.get("id") if isinstance(person, dict) else person
+        person, name = _user(annotation), names[number - 1] if names else None
         answers: Choices = {}
         results = annotation.get("result")
         for result in results if isinstance(results, list) else ():
             if not isinstance(result, dict):
                 continue
+            about = result.get("meta")
+            if isinstance(about, dict) and isinstance(about.get("reviewer"), str):
+                person, name = "", about["reviewer"]
             kind, value = str(result.get("type", "")), result.get("value")
             if not isinstance(value, dict) or "start" in value:
                 continue
@@ -467,9 +480,7 @@ def _annotations(task: Mapping[str, Any], reviewers: dict[str, int]) -> Iterator
                     item if isinstance(item, int | float) else str(item)
                     for item in (content if isinstance(content, list) else [content])
                 ]
-        if person is None:
-            person = reviewers.setdefault(str(names[number - 1]), len(reviewers) + 1) if names else number
-        yield str(person), answers
+        yield person or str(number if name is None else reviewers[str(name)]), answers
 
 
 def _row(

@@ -105,6 +105,20 @@ def test_reviewers_of_an_export_of_moot_keep_their_own_columns() -> None:
     assert table.data[2:] == ((4, None, 2), (5, 3, 1))
 
 
+def test_reviewers_are_not_mixed_after_an_import_into_label_studio() -> None:
+    def reviewed(value: int, name: str) -> dict[str, Any]:
+        annotation = rating_annotation(value, 1)  # Label Studio sets the user who imports
+        return annotation | {"result": [part | {"meta": {"reviewer": name}} for part in annotation["result"]]}
+
+    both, own = [reviewed(4, "ann"), reviewed(5, "ben")], rating_annotation(3, 1)
+    table = read(*(task(1, *both) | {"meta": {"reviewers": ["ann", "ben"]}}, task(2, reviewed(2, "ben"), own)))
+    assert dict(zip(table.columns[2:], table.data[2:], strict=True)) == {
+        "Fluency_r2": (4, None),
+        "Fluency_r3": (5, 2),
+        "Fluency_r1": (None, 3),
+    }
+
+
 def test_elements_that_are_not_tasks_are_rejected():
     table = read_table(json.dumps([task(1, choice_annotation("Price")), 3]).encode(), name="export.json")
     assert (len(table), len(table.rejected)) == (1, 1)
