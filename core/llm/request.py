@@ -144,7 +144,8 @@ def instruction(schema: Schema) -> str:
     """Return a sentence for the prompt, because a schema constrains a model without explaining the format."""
     keys = [f'"{key}"' for key in schema["properties"]]
     words = f"Its keys, in this order, are {', '.join(keys)}" if len(keys) > 1 else f"Its only key is {keys[0]}"
-    return INSTRUCTION.format(keys=words)
+    listed = " List only the aspects that are present." if "labels" in schema["properties"] else ""
+    return INSTRUCTION.format(keys=words) + listed
 
 
 def without_bounds(schema: Any) -> Any:

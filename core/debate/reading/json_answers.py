@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 
 from core.debate.reading.choice_grammar import read_choice
 from core.debate.reading.json_blocks import entry_name
 from core.debate.reading.label_names import Names
-from core.debate.reading.labels_grammar import Unreadable, is_comment, sole_answer
-from core.debate.reading.tokens import NO_ANSWER, MaybeAnswer
+from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, is_comment, sole_answer
+from core.debate.reading.tokens import NO_ANSWER, MaybeAnswer, tokenise
 
 CHOSEN = (
     "answer", "choice", "category", "class", "classification", "prediction", "decision", "verdict", "code", "stance",
@@ -29,6 +30,14 @@ _NOTES = frozenset(
     {"label", "name", "aspect", "dimension", "quote", "quotes", "evidence", "reason", "reasons", "reasoning", "why",
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
+_CERTAINTY = re.compile(r"certain|confiden|likel|probab|relevan|score|strength|support")
+"""Parts of keys that state how sure it is that a label is present."""
+_LOW = re.compile(r"\W*(?:(?:very|rather|quite|too) )?(?:low|weak|poor|none|little|insufficient)\b")
+_NO_EVIDENCE = re.compile(
+    r"\W*(?:there (?:is|was) )?(?:no|not any|without) (?:\w+ )?(?:mention|evidence|reference|quotes?|support)\b",
+    re.IGNORECASE,
+)
+_DENIAL = frozenset({"absent", "neg", "negation", "no", "none", "open", "hedge"})
 
 
 def by_name(data: Any, names: Names) -> dict[str, Any]:
@@ -66,17 +75,14 @@ def answer_of(value: Any, names: Names) -> MaybeAnswer:
         answers = {
             sole_answer(entry, names) if isinstance(entry, str) else answer_of(entry, names) for entry in candidates
         }
-        other_entries = [entry for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES]
-        scores = (folded.get("score"), folded.get("confidence"))
-        is_doubted = "low" in scores or any(isinstance(score, int | float) and score < 0.5 for score in scores)
-        if not value or len(answers) > 1 or is_doubted or any(is_claim(entry, names) for entry in other_entries):
+        others = {key: entry for key, entry in folded.items() if key not in _ANSWER_KEYS}
+        if not value or len(answers) > 1 or any(_is_doubt(key, entry, names) for key, entry in others.items()):
             return NO_ANSWER
         return answers.pop() if answers else _answer_of_notes(folded, names)
     if isinstance(value, bool | int | float):
         return bool(value) if value in (0, 1) else NO_ANSWER
     if isinstance(value, list):
-        is_evidence = all(isinstance(entry, str) and sole_answer(entry, names) == NO_ANSWER for entry in value)
-        return True if value and is_evidence else NO_ANSWER
+        return True if value and all(_is_evidence(entry, names) for entry in value) else NO_ANSWER
     if not isinstance(value, str):
         return value if value is None else NO_ANSWER
     answer = sole_answer(value, names)
@@ -87,12 +93,42 @@ def answer_of(value: Any, names: Names) -> MaybeAnswer:
 
 def _answer_of_notes(notes: dict[str, Any], names: Names) -> MaybeAnswer:
     """Return True for an entry in a list of labels, or evidence for a label, unless a note says that there is none."""
-    texts = {key: note.strip(" .-").casefold() for key, note in notes.items() if isinstance(note, str)}
-    answers = {key: sole_answer(text, names) for key, text in texts.items()}
-    is_denied = False in answers.values()
-    is_empty = any(texts[key] in ("", "none") or answers[key] is None for key in texts.keys() & _EVIDENCE)
-    is_listed = entry_name(notes) is not None
-    return True if not (is_denied or is_empty) and (is_listed or notes.keys() & _EVIDENCE) else NO_ANSWER
+    for key, note in notes.items():
+        quotes = note if isinstance(note, list) else [note] if isinstance(note, str) else []
+        if key in _EVIDENCE and not all(_is_evidence(quote, names) for quote in quotes):
+            return NO_ANSWER
+        if isinstance(note, str) and (sole_answer(note, names) is False or _denies_mention(note, names)):
+            return NO_ANSWER
+    return True if entry_name(notes) is not None or notes.keys() & _EVIDENCE else NO_ANSWER
+
+
+def _is_evidence(quote: Any, names: Names) -> bool:
+    """Return True for words of the document, and False for "", "n/a", "not mentioned" or "No evidence found."."""
+    if not isinstance(quote, str) or sole_answer(quote, names) in (False, None) or _NO_EVIDENCE.match(quote):
+        return False
+    kinds = [token.kind for token in tokenise(quote, names) if token.kind not in ("stop", "fill", "verb", "link")]
+    return bool(kinds) and kinds != ["none"]
+
+
+def _denies_mention(note: str, names: Names) -> bool:
+    """Return True if a note says that the text says nothing: "The staff are never mentioned", "No evidence"."""
+    tokens = tokenise(note, names)
+    is_of_others = any(token.kind == "name" for token in tokens)
+    is_denied = any(token.kind == "absent" and " " in token.text for token in tokens)
+    return _NO_EVIDENCE.match(note) is not None or (is_denied and not is_of_others)
+
+
+def _is_doubt(key: str, value: Any, names: Names) -> bool:
+    """Return True if the value of a key beside a label doubts it: "probability": 0.1, "critique": "incorrect"."""
+    if _CERTAINTY.search(key):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value < 0.5 or 10 < value < 50
+        if isinstance(value, str) and (_LOW.match(value.casefold()) or UNLIKELY.fullmatch(value.casefold())):
+            return True
+    if key in _NOTES:
+        return False
+    tokens = tokenise(value, names) if isinstance(value, str) else ()
+    return is_claim(value, names) or (bool(tokens) and {token.kind for token in tokens} <= _DENIAL)
 
 
 def is_claim(value: Any, names: Names) -> bool:

@@ -71,6 +71,7 @@ def test_schema_of_an_answer_alone_has_no_place_for_reasons() -> None:
     assert read('{"labels": [{"label": "Service"}]}', BOOK).present == (BOOK.labels[0].id,)
     assert read('{"label": "Bad"}', CHOICE).values == {"label": CHOICE.labels[1].id}
     assert 'Its only key is "label".' in instruction(schemas["choice"])
+    assert "List only the aspects that are present." in instruction(schemas["labels"])
 
 
 def test_schema_has_the_scale_of_each_dimension() -> None:
