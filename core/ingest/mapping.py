@@ -304,6 +304,8 @@ _CHOICES = re.compile(
     r"tag|kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
     r"категория|класс|тема|метка|类别|分类|标签|分類|カテゴリ|ラベル|التصنيف)$|^code$"
 )
+_VERSION = re.compile(r"(?:^|[ _.-])(?:version|ver|v|revision|rev|release|schema|wave|round|batch)$")
+"""Names of columns that may have the same number in every row."""
 _MAX_CHOICES = 30
 _BY_RATER = re.compile(
     rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
@@ -580,7 +582,8 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     if all(len(values[name]) == 1 for name in binaries):
         binaries = []  # such as a version number: 1 in every row
     rated = _by_rater(binaries)
-    binaries = [name for name in binaries if values[name] != {True} or not _may_be_version(cells[name])]
+    constant = [name for name in binaries if values[name] == {True} and _may_be_version(cells[name])]
+    binaries = [name for name in binaries if name not in constant]
     if rated and {source.column for source in rated}.issuperset(binaries):
         return rated, f"Gold for {_grid_size(rated, 'label')}: columns named like a label and a rater."
     # Cells such as "N/A" may be frequent, and a scale of which a rater used two points only looks binary.
@@ -598,8 +601,11 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
         sources = _first_by_rater(lists, "list")
         return sources, f"{_columns_are(sources)} gold: {plural(len(sources), 'it lists', 'they list')} labels."
     if binaries:
-        labels = f"{len(binaries)} label{'' if len(binaries) == 1 else 's'}"
-        return tuple(map(GoldSource, binaries)), f"Gold for {labels}: columns of 1 and 0, or yes and no."
+        constant = [name for name in constant if not _VERSION.search(name.casefold())]
+        sources = tuple(map(GoldSource, (*binaries, *constant)))
+        in_every_row = f" {_columns_are(sources[len(binaries) :])} 1 in every row." if constant else ""
+        labels = format_count(len(sources), "label")
+        return sources, f"Gold for {labels}: columns of 1 and 0, or yes and no.{in_every_row}"
     choices = [
         name
         for name, kind in kinds.items()

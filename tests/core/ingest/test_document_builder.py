@@ -878,6 +878,13 @@ def test_column_of_several_labels_is_preferred_to_one_with_the_same_in_every_row
     assert suggest_mapping(table("text,version\nabc,1\ndef,1\n"), book).gold == ()
 
 
+def test_label_in_every_row_is_proposed_last_and_named() -> None:
+    rows = "".join(f"Some words {n},1,1,{n % 2}\n" for n in range(6))
+    mapping = suggest_mapping(table(f"text,Food,schema_version,Price\n{rows}"))
+    assert mapping.gold == (GoldSource("Price"), GoldSource("Food"))
+    assert mapping.reasons[-1] == "Gold for 2 labels: columns of 1 and 0, or yes and no. 'Food' is 1 in every row."
+
+
 @pytest.mark.parametrize("names", [("yes", "no"), ("1", "2"), ("0", "3")])
 @pytest.mark.parametrize("with_codebook", [True, False])
 def test_export_of_a_choice_stays_a_choice_whatever_its_labels(names: tuple[str, str], with_codebook: bool) -> None:
