@@ -8,6 +8,7 @@ documents to the project.
 from __future__ import annotations
 
 import difflib
+import re
 import threading
 import time
 from collections import Counter
@@ -154,17 +155,32 @@ class ImportPreview:
 def _probably_meant(name: str, names: Iterable[str]) -> str:
     """Return the name that a misspelt one probably stands for, empty if there is none.
 
-    The first letter and the digits are the same: 'stable' is not a misspelt 'unstable', nor 'Group 1' 'Group 2'.
+    The first letter, the digits and words such as ``A`` and ``II`` are the same: 'stable' is not a misspelt 'unstable',
+    nor 'Group 1' 'Group 2'. A part more at the end or inside makes another word, as in 'Asian' and 'interactive', but
+    a doubled letter does not.
     """
 
-    def digits(text: str) -> str:
-        return "".join(filter(str.isdigit, text))
+    def marks(text: str) -> tuple[str, ...]:
+        return tuple(_MARKS.findall(text.casefold()))
 
     folded = name.casefold()
-    meant = {other.casefold(): other for other in names if digits(other) == digits(name)}
-    similar = [other for other in meant if other[:1] == folded[:1]]
+    meant = {other.casefold(): other for other in names if marks(other) == marks(name)}
+    similar = [other for other in meant if other[:1] == folded[:1] and not _has_a_part_more(folded, other)]
     near = difflib.get_close_matches(folded, similar, 1, SIMILARITY)
     return meant[near[0]] if near else ""
+
+
+_MARKS = re.compile(r"\d|\b(?:\w|[ivx]+)\b")
+"""Digits, words of one character, and Roman numerals."""
+
+
+def _has_a_part_more(one: str, other: str) -> bool:
+    """Return True if one name is the other with letters more at its end, or with at least three letters more inside."""
+    shorter, longer = sorted((one, other), key=len)
+    if longer.startswith(shorter):
+        return longer[len(shorter) :] != shorter[-1:]
+    is_inside = any(longer.startswith(shorter[:at]) and longer.endswith(shorter[at:]) for at in range(1, len(shorter)))
+    return is_inside and len(longer) - len(shorter) > 2
 
 
 # -- read

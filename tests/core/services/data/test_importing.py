@@ -129,6 +129,13 @@ def test_missing_codebook_is_created_from_gold(session: ProjectSession) -> None:
         (["Staff"] * 9 + ["staf"], ""),  # too frequent for a slip
         (["stable"] * 30 + ["unstable"], ""),
         (["Group 1"] * 30 + ["Group 2"], ""),
+        (["Group A"] * 30 + ["Group B"], ""),
+        (["Type I"] * 30 + ["Type II"], ""),
+        (["inactive"] * 30 + ["interactive"], ""),
+        (["Republic"] * 30 + ["Republican"], ""),
+        (["Asian"] * 30 + ["Asia"], ""),
+        (["Cleanliness"] * 30 + ["Cleanlines"], "'Cleanlines' (1) for 'Cleanliness' (30)"),
+        (["Location"] * 30 + ["Locaton"], "'Locaton' (1) for 'Location' (30)"),
         (["Service"] * 30 + ["Price"], ""),
     ],
 )
