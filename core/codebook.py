@@ -33,7 +33,7 @@ OpenForm: TypeAlias = Literal["", "options", "word"]
 """
 MAX_LABELS = 1_000
 MAX_NAME = 500
-"""Most characters of a label's name. Whole questions of a survey fit."""
+"""Most characters of a new label's name. Whole questions of a survey fit; stored names may be longer."""
 MAX_STEPS = 1_001
 """Most values of a rating scale: 0 to 1,000."""
 CHOICE_ITEM = "label"
@@ -132,8 +132,6 @@ class Label(_Frozen):
         name = _DOUBLE_QUOTE.sub("'", name)  # a double one would open a quotation wherever it is named
         if not normalise(name):
             raise ValueError("a label needs a name")
-        if len(name) > MAX_NAME:
-            raise ValueError(f"the name has {len(name):,} characters; at most {MAX_NAME} fit into a prompt")
         return name
 
     @field_validator("include", "exclude", "keywords")
@@ -370,12 +368,26 @@ def _new_id(name: str, used_ids: set[str]) -> str:
     raise AssertionError("unreachable: more salts than ids")  # pragma: no cover
 
 
-def parse_codebook(data: Mapping[str, Any], *, source: str = "the codebook") -> Codebook:
-    """Parse a codebook from plain data (YAML, JSON, a form). Raises CodebookError naming every wrong field."""
+def parse_codebook(data: Mapping[str, Any], *, source: str = "the codebook", is_stored: bool = False) -> Codebook:
+    """Parse a codebook from plain data (YAML, JSON, a form).
+
+    Raises CodebookError naming every wrong field, and for a name that is too long unless the codebook ``is_stored``.
+    """
     try:
-        return Codebook.model_validate(data)
+        codebook = Codebook.model_validate(data)
     except ValidationError as error:
         raise CodebookError(f"{source}: {_error_text(error, data)}.", "Correct it and try again.") from error
+    for number, name in enumerate(codebook.names, 1):
+        if not is_stored and (problem := name_problem(name)):
+            raise CodebookError(f"{source}: label {number}: {problem}.", "Correct it and try again.")
+    return codebook
+
+
+def name_problem(name: str) -> str:
+    """Return what is wrong with the length of a new label's name, empty if nothing is."""
+    if len(name) <= MAX_NAME:
+        return ""
+    return f"the name has {len(name):,} characters; at most {MAX_NAME} fit into a prompt"
 
 
 _TEXT_KEYS = ("name", "unit", "domain", "guideline", "description", "include", "exclude", "keywords")

@@ -140,7 +140,7 @@ class Codebooks(Versions[Codebook, CodebookVersion]):
         return dump(content.model_dump(mode="json")), content.hash
 
     def _parse(self, data: Any, source: str) -> Codebook:
-        return parse_codebook(data, source=source)
+        return parse_codebook(data, source=source, is_stored=True)
 
 
 @dataclass(frozen=True, slots=True)

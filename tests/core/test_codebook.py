@@ -118,6 +118,9 @@ def test_name_of_more_than_500_characters_is_refused() -> None:
     with pytest.raises(CodebookError, match="501 characters; at most 500") as refused:
         parse_codebook({"labels": [{"name": "x" * 501}]})
     assert "x" * 100 not in str(refused.value)
+    stored = {"labels": [{"name": "x" * 501}]}  # saved by an earlier version
+    assert Codebook.model_validate(stored).names == ("x" * 501,)
+    assert parse_codebook(stored, is_stored=True).names == ("x" * 501,)
 
 
 def test_codebook_of_1001_labels_is_refused() -> None:

@@ -26,6 +26,7 @@ from core.codebook import (
     id_from_name,
     is_reserved,
     load_yaml,
+    name_problem,
     normalise,
 )
 from core.errors import CodebookError
@@ -221,11 +222,13 @@ def change(codebook: Codebook, **fields: Any) -> Codebook:
 def check_name(codebook: Codebook, name: str, label_id: str = "") -> str:
     """Return ``name`` on one line if a label may have it.
 
-    CodebookError if the name is empty, reserved, or used by a label other than ``label_id``.
+    CodebookError if the name is empty, reserved, new and too long, or used by a label other than ``label_id``.
     """
     name = " ".join(name.split())
     if not normalise(name):
         raise CodebookError("A label needs a name.", "The previous name is kept.")
+    if name not in codebook.names and (problem := name_problem(name)):
+        raise CodebookError(f"{problem[:1].upper()}{problem[1:]}.", "Shorten it.")
     if is_reserved(name, codebook.kind):
         raise CodebookError(f"'{name}' is reserved for documents without labels.", "Choose another name.")
     other = codebook.find(name)

@@ -51,7 +51,13 @@ def test_renamed_label_keeps_its_id_and_its_old_name_gets_a_new_id() -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("", "needs a name"), ('"#"', "needs a name"), ("#food", "A label 'Food' already exists"), ("None", "reserved")],
+    [
+        ("", "needs a name"),
+        ('"#"', "needs a name"),
+        ("#food", "A label 'Food' already exists"),
+        ("None", "reserved"),
+        ("x" * 501, "501 characters"),
+    ],
 )
 def test_invalid_label_names_are_rejected(name: str, message: str) -> None:
     with pytest.raises(CodebookError, match=message):
