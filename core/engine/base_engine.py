@@ -127,6 +127,7 @@ class Engine(ABC):
         self._todo = deque(work.todo)
         self._loaded: deque[Document] = deque()
         self._loading = asyncio.Lock()
+        self._missing: set[str] = set()
         self._failures = FailuresInARow()
         self._held: list[VerdictReached] = []
         self._pending: tuple[State, StopReason] | None = None
@@ -207,11 +208,10 @@ class Engine(ABC):
             return self._loaded.popleft() if self._loaded else None
 
     async def _load(self, ids: Sequence[str]) -> Sequence[Document]:
-        """Return the documents with these ids; those that the project no longer has fail."""
+        """Return the documents with these ids; those that the project no longer has fail once."""
         documents = await self.dependencies.documents(ids)
-        missing = dict.fromkeys(ids)
-        for document in documents:
-            del missing[document.id]
+        missing = set(ids) - {document.id for document in documents} - self._missing
+        self._missing |= missing
         items = self.settings.codebook.items
         verdict = Verdict(dict.fromkeys(items), dict.fromkeys(items, MISSING.message), error=MISSING)
         await gather_all(self._commit(VerdictReached(self.run_id, id, verdict, time.time())) for id in missing)

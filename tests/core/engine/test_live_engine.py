@@ -473,6 +473,22 @@ def test_documents_deleted_since_the_start_fail() -> None:
     assert set(failed.values) == set(CODEBOOK.items)
 
 
+def test_document_that_is_missing_twice_fails_once() -> None:
+    class Deleted(World):
+        async def load(self, ids: Sequence[str]) -> Sequence[Document]:
+            return []
+
+    world = Deleted()
+    engine = world.run(world.work(settings(), count=1))
+
+    async def load_twice() -> None:
+        for _ in range(2):
+            assert not await engine._load(["d0"])
+
+    asyncio.run(load_twice())
+    assert (engine.progress.failed, list(world.verdicts)) == (1, ["d0"])
+
+
 def test_full_disk_at_the_last_held_verdict_pauses_the_run() -> None:
     class Full(World):
         async def verdict(self, reached: VerdictReached) -> None:
