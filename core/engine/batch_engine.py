@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from core.debate.turns import ReplyError, Request, Usage
+from core.documents import Document
 from core.engine.base_engine import LOADED_AT_ONCE, ReplayingEngine
 from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.event_loop import gather_all
@@ -158,7 +159,7 @@ class BatchEngine(ReplayingEngine):
         try:
             for start in range(0, len(ids), LOADED_AT_ONCE):
                 documents = await self._load(ids[start : start + LOADED_AT_ONCE])
-                for missing in await gather_all(self._replay(document) for document in documents):
+                for missing in await gather_all(self._replay_or_defer(document) for document in documents):
                     for key, pending in missing:
                         await self._enqueue(files, key, pending, only_open=only_open)
                 self.progress.in_flight = len(self._requests)
@@ -169,6 +170,16 @@ class BatchEngine(ReplayingEngine):
             self.pause_for_budget()
         finally:
             files.drop()
+
+    async def _replay_or_defer(self, document: Document) -> list[tuple[str, PendingTurn]]:
+        """Replay a debate; defer it if the budget has too little left for a call while batches reserve a part of it."""
+        try:
+            return await self._replay(document)
+        except BudgetSpent:
+            if not self.budget.held:
+                raise
+            self._deferred[document.id] = None
+            return []
 
     async def _call_now(self, key: str, pending: PendingTurn) -> PaidCall | None:
         """Call a role model without a Batch API; return None for one that has it."""

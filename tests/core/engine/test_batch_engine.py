@@ -517,6 +517,26 @@ def test_pause_ends_the_calls_of_models_without_a_batch_api() -> None:
     assert len(world.replies) == len(world.requested) < 12
 
 
+def test_call_that_a_batch_leaves_no_budget_for_is_deferred(tmp_path: Path) -> None:
+    world = World(price=0.01)
+    batch_settings = settings("single", engine=EngineSettings(name="batch"), budget_usd=1.0)
+    dependencies = Dependencies(world.load, world, world, world, world.events.append)
+    batches = SimpleNamespace(batchable=lambda _model: False)
+
+    async def submit() -> list[tuple[object, list[str], int]]:
+        engine = batch_engine.BatchEngine(world.work(batch_settings, count=1), dependencies, batches, SimpleNamespace())  # type: ignore[arg-type]
+        outcomes = []
+        for held in (0.995, 0.0):
+            engine.budget.held = held
+            await engine._submit_stage(["d0"], tmp_path)
+            outcomes.append((engine.pending_state, list(engine._deferred), len(world.verdicts)))
+        engine.budget.spent = 0.995
+        await engine._submit_stage(["d1"], tmp_path)
+        return [*outcomes, (engine.pending_state, list(engine._deferred), len(world.verdicts))]
+
+    assert asyncio.run(submit()) == [(None, ["d0"], 0), (None, [], 1), ("paused", [], 1)]
+
+
 def test_parameter_of_another_engine_is_rejected(tmp_path: Path) -> None:
     write(tmp_path, "Text.")
     result = annotate(tmp_path, "--param", "batch_wait=3", code=2)
