@@ -41,10 +41,12 @@ from core.documents import Value, as_rating
 COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
 _NEXT = re.compile(r"\bnext\b[^:\n]{0,20}:", re.IGNORECASE)
 _DONE = re.compile(
-    r"^(?:[^\w\n>]|_)*+no (?:more|further) comments?(?:(?:[^\w\n]|_)*$|[^\w\n]+(?:my )?final\b)",
+    r"^(?:[^\w\n>]|_)*+no (?:more|further) comments?(?:[^\w\n]+(?:my )?final\b"
+    r"|(?!.*\b(?:on|about|regarding|but|however|except|although|though|yet|unless|until|disagree)\b)"
+    r"(?:[^\w\n]+\w[\w'’]*){0,5}(?:[^\w\n]|_)*$)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The whole of a line, or the words before a final decision; not a quoted line."""
+"""A line with at most five words more, without contrast, or the words before a final decision; not a quoted line."""
 
 
 @dataclass(slots=True)

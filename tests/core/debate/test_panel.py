@@ -227,6 +227,11 @@ def test_simple_roles_omit_details_and_hostile_text_is_delimited() -> None:
         ("No further comments on Price, but I disagree on Service.", False),
         ("> NO MORE COMMENTS\nI have more.", False),
         ("No more comments. However, Bob is wrong.", False),
+        ("No more comments from me.", True),
+        ("NO MORE COMMENTS (I agree with all)", True),
+        ("No more comments; I agree.", True),
+        ("No more comments, but I disagree with Bob.", False),
+        ("No more comments were made by Ann, so let me add one.", False),
     ],
 )
 def test_speaker_is_done_if_a_line_says_only_that(text: str, is_done: bool) -> None:
