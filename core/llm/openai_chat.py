@@ -130,18 +130,27 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
             raise errors.MalformedStream(f"{role_model.connection} sent a choice that is not an object.", "")
         if choice.get("index"):
             continue  # a second reply that was not requested
-        # MiniMax ends a stream with a whole reply, which repeats all of its text.
-        repeats = event.get("object") == "chat.completion" and (builder.text or builder.reasoning)
-        part = choice.get("delta") or (not repeats and choice.get("message")) or {}
+        part = choice.get("delta") or choice.get("message") or {}
         if isinstance(part, dict):
             text, thought = _parts(part.get("content", choice.get("text")))
-            builder.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
-            builder.add_refusal(part.get("refusal"))
+            thought = part.get("reasoning_content") or part.get("reasoning") or thought
+            refusal = part.get("refusal")
+            if event.get("object") == "chat.completion" and part is choice.get("message"):
+                # MiniMax ends a stream with a whole reply, which repeats all of its text.
+                text, thought = _unread(text, builder.so_far), _unread(thought, "".join(builder.reasoning))
+                refusal = _unread(refusal, builder.refusal)
+            builder.add(text, thought)
+            builder.add_refusal(refusal)
         odds = choice.get("logprobs")
         builder.add_logprobs(odds.get("content") if isinstance(odds, dict) else odds)
         if choice.get("error"):
             raise from_event(choice["error"], role_model)
         builder.note_finish(choice.get("finish_reason"))
+
+
+def _unread(text: Any, so_far: str) -> Any:
+    """Return the rest of a text that begins with what was read so far; any other text is a piece of the reply."""
+    return text[len(so_far) :] if isinstance(text, str) and text.startswith(so_far.rstrip()) else text
 
 
 def _parts(content: Any) -> tuple[Any, str]:

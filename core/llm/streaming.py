@@ -235,8 +235,8 @@ class ReplyBuilder:
 
     def add_refusal(self, piece: Any) -> None:
         """Add a piece of the words in which the model declines. Raises Runaway if they do not end."""
-        if isinstance(piece, str) and piece:
-            self.refusal += piece
+        if piece:
+            self.refusal += piece if isinstance(piece, str) else server_message(piece)
             self._received_at = time.monotonic()
             if len(self.refusal) > self._most_characters:
                 raise errors.Runaway(f"The refusal exceeded {len(self.refusal):,} characters without an end.")

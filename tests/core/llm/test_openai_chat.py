@@ -127,6 +127,16 @@ def test_whole_reply_at_the_end_of_a_stream_adds_no_text() -> None:
     assert reply.usage.prompt_tokens == 20
 
 
+@pytest.mark.parametrize("texts", [("The label ", "is A"), ("The label ", "The label is A", "The label is A")])
+def test_stream_of_messages_is_read_whole(texts: tuple[str, ...]) -> None:
+    def message(text: str) -> dict[str, Any]:
+        return {"object": "chat.completion", "choices": [{"message": {"content": text}}]}
+
+    end = {"object": "chat.completion", "choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}
+    with Scripted(sending(*map(event, (*map(message, texts), end)), event(b"[DONE]"))) as server:
+        assert ask(server).text == "The label is A"
+
+
 def test_reply_cut_at_the_end_of_the_context_is_not_complete() -> None:
     with Scripted(sending(event(piece("A, B and", finish="model_context_window_exceeded")))) as server:
         assert ask(server).finish_reason == "length"
@@ -182,6 +192,7 @@ ERROR = {"error": {"message": "no", "code": None}}
         (sending(event(piece(finish="stop")), event(b"[DONE]")), errors.EmptyReply),
         (sending(event(piece("x", finish="content_filter"))), errors.Refused),
         (sending(event(piece(refusal="I will not"))), errors.Refused),
+        (sending(event(piece(refusal={"reason": "no"}))), errors.Refused),
     ],
 )
 def test_each_failure_has_its_own_error(behave: Behaviour, expected: type[errors.ModelError]) -> None:
