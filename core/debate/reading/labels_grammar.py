@@ -46,7 +46,7 @@ _PLURAL = frozenset({"apply", "do not apply", "don't apply", "don’t apply"})
 _SHADES = frozenset({"positive", "negative", "neutral", "mixed", "low", "medium", "moderate", "high"})
 """Words that beside a name are an opinion or a degree, and as its only answer may mean present or absent."""
 _EXCEPT = re.compile(r"(?:and|but|,)? ?(?:except|excluding|leaving|apart|other|minus)")
-_STRONG = re.compile(r"(?:and|but|,)? ?(?:except|excluding|without|leaving|apart|other|minus)")
+_STRONG = re.compile(rf"{_EXCEPT.pattern}|(?:and|but|,)? ?without")
 _BOX = rf"\[[ xX✓✔]?\]|\([ xX]\)|[{YES_SIGNS}{NO_SIGNS}]"
 BULLET = re.compile(
     rf"(?P<indent>(?:[^\S\n]|>)*+)(?:(?P<mark>[-+*–—](?=\s)|[•‣◦·]"
