@@ -312,6 +312,8 @@ _BY_RATER = re.compile(
 )
 _OF_PERSON = re.compile(rf"{PEOPLE}(?:[ _.-].+|\d+)", re.IGNORECASE)
 """Names of columns that are named like the person who labelled, such as ``coder_anna`` and ``coder 2``."""
+_PRODIGY_STYLE = "config.choice_style"
+"""Column of Prodigy that says if one option or several can be chosen."""
 _SHARED = 0.8
 """Least share of the names listed by a rater that all raters list."""
 
@@ -598,6 +600,8 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
         and _has_few_values(column, 200)
     ]
     if lists and len(binaries) < 2:  # columns of 0 and 1 say more than a list: they also say what is absent
+        if lists[0] == "accept" and {*cells.get(_PRODIGY_STYLE, ())} == {"single"}:
+            return (GoldSource("accept", "choice"),), "'accept' is gold: the one option that was chosen in Prodigy."
         sources = _first_by_rater(lists, "list")
         return sources, f"{_columns_are(sources)} gold: {plural(len(sources), 'it lists', 'they list')} labels."
     if binaries:

@@ -1126,6 +1126,22 @@ def test_mapping_suggested_without_a_codebook() -> None:
     assert suggest_mapping(table("text,city\nabc,x\ndef,y\n")).gold == ()
 
 
+@pytest.mark.parametrize(("style", "kind"), [("single", "choice"), ("multiple", "multilabel")])
+def test_kind_of_an_export_of_prodigy_is_that_of_its_choice(style: str, kind: str) -> None:
+    tasks = [
+        {"text": f"words {n} in it", "accept": [("good", "bad", "so-so")[n % 3]], "config": {"choice_style": style}}
+        for n in range(12)
+    ]
+    data = read_table("\n".join(map(json.dumps, tasks)).encode(), name="answers.jsonl")
+    mapping = suggest_mapping(data)
+    assert [source.column for source in mapping.gold] == ["accept"]
+    codebook = codebook_from_gold(data, mapping)
+    assert (codebook.kind, set(codebook.names)) == (kind, {"good", "bad", "so-so"})
+    gold = build_documents(data, mapping, codebook).documents[1].gold[GOLD_RATER]
+    bad = next(label.id for label in codebook.labels if label.name == "bad")
+    assert gold == ({"label": bad} if kind == "choice" else {label.id: label.id == bad for label in codebook.labels})
+
+
 def rated_lists(first: str, second: str, names: tuple[str, str, str] = ("Food", "Price", "Staff")) -> Table:
     cells = ("Food; Price", "Staff", "Price; Staff", "Food")
     others = (names[0], f"{names[1]}; {names[2]}", names[2], f"{names[0]}; {names[2]}")
