@@ -15,7 +15,6 @@ import importlib
 import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -47,6 +46,7 @@ _SHORT_OF_MEMORY = (
     b"failed to map segment", b"Cannot allocate memory",
 )  # fmt: skip
 _LONGEST_LOG = 1 << 20
+_CHUNK = 1 << 20
 _STUCK_SECONDS = 5
 """Seconds without an answer at the memory limit after which a child is taken for stuck."""
 _NEARLY = 2 << 20  # bytes: Python and malloc ask the system for 1 MB at a time
@@ -82,7 +82,11 @@ def run(
         "seconds": seconds,
         "writes": writes,
     }
-    with _file(source) as file, tempfile.TemporaryFile() as log, _start_child(request, file, log) as process:
+    with (
+        _file(source, name, memory) as file,
+        tempfile.TemporaryFile() as log,
+        _start_child(request, file, log) as process,
+    ):
         watch = _Watch(process, seconds, memory)
         watch.start()
         try:
@@ -192,7 +196,7 @@ def _setting(variable: str, default: float) -> float:
 
 
 @contextlib.contextmanager
-def _file(source: BinaryIO | bytes) -> Iterator[IO[bytes]]:
+def _file(source: BinaryIO | bytes, name: str, memory: int) -> Iterator[IO[bytes]]:
     if isinstance(source, bytes):
         source = io.BytesIO(source)
     try:
@@ -204,15 +208,25 @@ def _file(source: BinaryIO | bytes) -> Iterator[IO[bytes]]:
     if is_file:
         yield source
         return
-    with _temporary_copy(source) as file:
+    with _temporary_copy(source, name, memory) as file:
         yield file
 
 
-def _temporary_copy(source: BinaryIO) -> IO[bytes]:
-    """Return an open temporary file with the content of the source. Raises InputError if the disk is full."""
+def _temporary_copy(source: BinaryIO, name: str, memory: int) -> IO[bytes]:
+    """Return an open temporary file with the content of the source, which may be a pipe without an end.
+
+    Raises InputError if the disk is full, and if the content is larger than the memory that a child may use to read it.
+    """
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     try:
-        shutil.copyfileobj(source, file)
+        while chunk := source.read(_CHUNK):
+            if file.tell() + len(chunk) > memory:
+                file.close()
+                raise InputError(
+                    f"{name} sends more than {memory / (1 << 30):g} GB.",
+                    "Save a part of it as a file, or set MOOT_READ_MEMORY_GB to a higher limit and try again.",
+                )
+            file.write(chunk)
         file.flush()
     except OSError as error:
         with contextlib.suppress(OSError):  # it writes what is left

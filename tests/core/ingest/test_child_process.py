@@ -6,6 +6,8 @@ import contextlib
 import io
 import os
 import signal
+import subprocess
+import sys
 import time
 import zipfile
 import zlib
@@ -315,6 +317,18 @@ def test_pipe_is_read() -> None:
     finally:
         os.close(reader)
     assert table.column("text") == ("The staff were kind.",)
+
+
+def test_endless_pipe_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.01")
+    with subprocess.Popen(
+        [sys.executable, "-c", "while True: print('text,' * 9999)"], stdout=subprocess.PIPE
+    ) as endless:
+        assert endless.stdout is not None
+        with pytest.raises(InputError, match=r"stdin sends more than 0\.01 GB") as caught:
+            list(child_process.run("core.ingest.read:serve_table", endless.stdout, {"name": "stdin"}))
+        endless.kill()
+    assert "MOOT_READ_MEMORY_GB" in caught.value.remedy
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
