@@ -45,6 +45,7 @@ SUFFIXES: dict[str, Format] = {
 }
 """Format by file name suffix. Files with other suffixes are read by their content."""
 
+YAML_SUFFIXES = (".yaml", ".yml")
 _SPREADSHEETS = ("xlsx", "xls", "ods")
 _NOTHING = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
 
@@ -92,7 +93,10 @@ def parse_table(source: TableSource) -> Table:
     if not head.strip(_NOTHING):
         problem = "holds nothing but NUL bytes" if b"\x00" in head[4:] and not detect_utf16_or_32(head) else "is empty"
         raise InputError(f"{name} {problem}.", "Choose a file with a header and rows.")
-    promised = SUFFIXES.get(os.path.splitext(name)[1].lower())
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix in YAML_SUFFIXES:
+        raise InputError(f"{name} is not a table but a YAML file.", f"Import a codebook on Codebook. {SAVE_AS_TABLE}")
+    promised = SUFFIXES.get(suffix)
     format = _format(promised, detect_file_type(head, source.stream), name, head)
     if format == "parquet":
         table = read_parquet(source)
@@ -199,6 +203,11 @@ _TEXT_FORMS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     (
         re.compile(rb"(?:-DOCSTART-.*\s+)?(?:\S+[ \t](?:\S+[ \t])*(?:O|[BIES]-[A-Z]\S*)\r?\n\s*){3}"),
         f"{_TOKENS} (CoNLL)",
+        _ONE_TEXT_PER_ROW,
+    ),
+    (
+        re.compile(rb"(?:#.*\r?\n)*\d+(?:-\d+)?\t(?:[^\t\n]+\t){2}(?:[A-Z]{1,5}|_)\t(?:[^\t\n]+\t){2}(?:\d+|_)\t"),
+        f"{_TOKENS} (CoNLL-U)",
         _ONE_TEXT_PER_ROW,
     ),
     (re.compile(rb"WEBVTT\b|\d+\r?\n\d\d:\d\d:\d\d,\d+ -->"), "subtitles", "Save the lines as csv, a text per row."),

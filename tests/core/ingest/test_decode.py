@@ -195,6 +195,10 @@ def test_text_that_is_called_a_workbook_is_read(name: str, encoding: str) -> Non
     ("data", "problem"),
     [
         (b'\xef\xbb\xbf<?xml version="1.0"?>\n<sentences></sentences>', "an XML file"),
+        (
+            b"# text = The dog\n1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n2\tdog\tdog\tNOUN\t_\t_\t0\t_\t_\t_\n\n",
+            "a file of tokens",
+        ),
         (b"#FORMAT=WebAnno TSV 3.3\n\n1-1\t0-3\tThe\t_\n", "a file of tokens"),
         (b"-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\n. . O O\n", "a file of tokens"),
         (b"EU\tB-ORG\r\nrejects\tO\r\ncalls\tO\r\n", "a file of tokens"),
@@ -211,8 +215,21 @@ def test_files_without_a_table_are_rejected_by_kind(data: bytes, problem: str) -
         read(data)
 
 
+def test_yaml_file_is_rejected_with_a_remedy() -> None:
+    with pytest.raises(InputError, match="is not a table but a YAML file") as caught:
+        read(b"labels: [{name: Food}]\n", "book.yml")
+    assert caught.value.remedy == "Import a codebook on Codebook. Save the table as csv, xlsx, jsonl or parquet."
+
+
 @pytest.mark.parametrize(
-    "data", ["@anna {hi},x\nb,y\n", "tag O\nfood O\n", "id\tlabel\n1\tO\n2\tB-side\n", "1\n2\n3\n"]
+    "data",
+    [
+        "@anna {hi},x\nb,y\n",
+        "tag O\nfood O\n",
+        "id\tlabel\n1\tO\n2\tB-side\n",
+        "1\n2\n3\n",
+        "1\ta\tb\tC d\te\tf\t7\th\n2\ta\tb\tC d\te\tf\t7\th\n",
+    ],
 )
 def test_tables_that_begin_like_other_files_are_read(data: str) -> None:
     assert len(read(data.encode())) >= 1
