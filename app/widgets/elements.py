@@ -20,6 +20,8 @@ NO_NUMBERS = {"", MISSING, "free", PRICE_UNKNOWN}
 """Texts in columns with numbers where there is none."""
 SENTENCE = 8
 """Words from which on a cell is a text, even if it has numbers."""
+NAME = re.compile(r"(?!p [=<])[^\W\d_]")
+"""Start of an id or a name, such as h001 or gpt-4.1, but not of a p value: a text, even if it has digits."""
 MAX_INLINE = 3
 """Most columns of a table with intervals on the line of their values."""
 
@@ -134,14 +136,15 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = ""
     """Draw a table of texts, escaped unless they are Markup. It scrolls if it is too wide.
 
     ``wide`` names a table that always is, so that the keyboard can scroll it.
-    Columns with numbers are aligned right, except the first and those with whole sentences. With many intervals, all of
-    them are below their values.
+    Columns with numbers are aligned right, except the first and those with ids, names or whole sentences. With many
+    intervals, all of them are below their values.
     """
     texts = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in rows]
     columns = list(zip(*texts, strict=True)) or [()] * len(heads)
     numeric = [
         (any(map(str.isdigit, "".join(column))) or {""} < {*column, ""} <= NO_NUMBERS)
         and max((len(cell.split()) for cell in column), default=0) < SENTENCE
+        and 2 * sum(NAME.match(cell) is not None and cell not in NO_NUMBERS for cell in column) <= len(column)
         for column in columns
     ]
     is_wide = sum(any("moot-interval" in cell for cell in column) for column in zip(*rows, strict=True)) > MAX_INLINE
@@ -160,7 +163,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = ""
 
 
 def facts(rows: list[tuple[str, str]]) -> None:
-    """Draw a table of names and values, which are aligned right if any of them has a number."""
-    is_text = not any(character.isdigit() for _, value in rows for character in value)
+    """Draw a table of names and values, which are aligned right if half of them have a number."""
+    is_text = 2 * sum(any(map(str.isdigit, value)) for _, value in rows) < len(rows)
     lines = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in rows)
     st.html(f'<table class="moot-facts{" text" if is_text else ""}">{lines}</table>')

@@ -57,6 +57,31 @@ def test_column_of_texts_is_aligned_left_even_if_they_have_numbers() -> None:
     assert "<th>Score</th>" in body
 
 
+def _ids_and_models() -> None:
+    from app.widgets.elements import table
+
+    row = ["Food", "r0002", "local/gpt-4.1", "p = 0.01", "$0.50"]
+    table(["Label", "Run", "Model", "Test", "Cost"], [row, ["Price", "", "builtin/lexical", "", ""]])
+
+
+def test_column_of_ids_or_models_is_aligned_left() -> None:
+    (body,) = (element.proto.body for element in AppTest.from_function(_ids_and_models).run().get("html"))
+    assert [head for head in ("Run", "Model", "Test", "Cost") if f'<th class="text">{head}' in body] == ["Run", "Model"]
+
+
+def _facts() -> None:
+    from app.widgets.elements import facts
+
+    facts([("judge_1_NAME", "last decision of judge_1"), ("status", "verdict, failed or open"), ("note", "a note")])
+    facts([("Documents", "14"), ("Protocol", "ECJ")])
+
+
+def test_facts_are_aligned_right_if_half_have_a_number() -> None:
+    texts, numbers = (element.proto.body for element in AppTest.from_function(_facts).run().get("html"))
+    assert 'class="moot-facts text"' in texts
+    assert 'class="moot-facts"' in numbers
+
+
 def _tables() -> None:
     from app.widgets.elements import table
     from app.widgets.metric_tables import with_interval
