@@ -24,6 +24,8 @@ NAME = re.compile(r"(?!p [=<])[^\W\d_]")
 """Start of an id or a name, such as h001 or gpt-4.1, but not of a p value: a text, even if it has digits."""
 MAX_INLINE = 3
 """Most columns of a table with intervals on the line of their values."""
+MAX_COLUMNS = 7
+"""Most columns of a table that has any interval on the line of its value."""
 
 
 @st.fragment(run_every=0.5)
@@ -137,7 +139,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = ""
 
     ``wide`` names a table that always is, so that the keyboard can scroll it.
     Columns with numbers are aligned right, except the first and those with ids, names or whole sentences. With many
-    intervals, all of them are below their values.
+    columns or intervals, all intervals are below their values.
     """
     texts = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in rows]
     columns = list(zip(*texts, strict=True)) or [()] * len(heads)
@@ -147,7 +149,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = ""
         and 2 * sum(NAME.match(cell) is not None and cell not in NO_NUMBERS for cell in column) <= len(column)
         for column in columns
     ]
-    is_wide = sum(any("moot-interval" in cell for cell in column) for column in zip(*rows, strict=True)) > MAX_INLINE
+    intervals = sum(any("moot-interval" in cell for cell in column) for column in zip(*rows, strict=True))
+    is_wide = intervals > MAX_INLINE or (intervals > 0 and len(heads) > MAX_COLUMNS)
     sides = ["" if number or not index else ' class="text"' for index, number in enumerate(numeric)]
 
     def cells(tag: str, row: Sequence[str]) -> str:

@@ -60,8 +60,8 @@ def test_column_of_texts_is_aligned_left_even_if_they_have_numbers() -> None:
 def _ids_and_models() -> None:
     from app.widgets.elements import table
 
-    row = ["Food", "r0002", "local/gpt-4.1", "p = 0.01", "$0.50"]
-    table(["Label", "Run", "Model", "Test", "Cost"], [row, ["Price", "", "builtin/lexical", "", ""]])
+    row = ["Food", "ECJ at 0.5", "local/gpt-4.1", "p = 0.01", "$0.50"]
+    table(["Label", "Run", "Model", "Test", "Cost"], [row, ["Price", "Single 2", "builtin/lexical", "p < 0.1", "free"]])
 
 
 def test_column_of_ids_or_models_is_aligned_left() -> None:
@@ -86,11 +86,13 @@ def _tables() -> None:
     from app.widgets.elements import table
     from app.widgets.metric_tables import with_interval
 
+    interval = with_interval("0.5", "0.1 to 0.9")
     for columns in (3, 4):
-        table(["Label"] * (columns + 1), [["Food", *[with_interval("0.5", "0.1 to 0.9")] * columns]])
+        table(["Label"] * (columns + 1), [["Food", *[interval] * columns]])
+    for columns in (6, 7):
+        table(["Label"] * (columns + 1), [["Food", interval, *["1"] * (columns - 1)]])
 
 
-def test_many_intervals_of_a_table_are_below_their_values() -> None:
-    narrow, wide = (element.proto.body for element in AppTest.from_function(_tables).run().get("html"))
-    assert 'class="moot-table wrap"' in narrow
-    assert 'class="moot-table wrap wide"' in wide
+def test_intervals_are_below_their_values_in_a_table_with_many_intervals_or_columns() -> None:
+    tables = [element.proto.body for element in AppTest.from_function(_tables).run().get("html")]
+    assert ['class="moot-table wrap wide"' in body for body in tables] == [False, True, False, True]

@@ -110,12 +110,12 @@ def _steps(result: DebateEffect, noun: str, reference: str, basis: str) -> None:
 
 def _critic(critic: Objections) -> None:
     rows = [
-        ("objections", f"{critic.raised:,} of {critic.cells:,}"),
-        ("justified", _format_share(critic.precision)),
-        ("wrong claims with an objection", _format_share(critic.recall)),
-        ("followed by the verdict", _format_share(critic.followed_share)),
-        ("corrected by following it", f"{critic.followed_rightly:,}"),
-        ("errors introduced by following it", f"{critic.followed_wrongly:,}"),
+        ("Objections", f"{critic.raised:,} of {critic.cells:,}"),
+        ("Justified", _format_share(critic.precision)),
+        ("Wrong claims with an objection", _format_share(critic.recall)),
+        ("Followed by the verdict", _format_share(critic.followed_share)),
+        ("Corrected by following it", f"{critic.followed_rightly:,}"),
+        ("Errors introduced by following it", f"{critic.followed_wrongly:,}"),
     ]
     with layout.panel("Critic", "objections to the claim", key="debate-critic"):
         facts(rows)
