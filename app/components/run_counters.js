@@ -143,7 +143,7 @@ export class RunCounters {
     this.spentBar.style.width = `${Math.min(100, (100 * (cost || 0)) / whole)}%`;
     const paid = calls || !cost ? formatPlural(calls, cost === 0 ? "call" : "paid call") : "billed without a reply";
     const limit = budget ? el("span", "optional", `budget ${formatMoney(budget)}`) : "";
-    setDetail(this.cost, el("span", "ellipsis", `${paid}, ${formatCount(cached)} cached`), limit);
+    setDetail(this.cost, el("span", "ellipsis", `${paid}, ${formatCount(cached)} reused`), limit);
   }
 
   /** @param {Notice | null} notice */

@@ -158,7 +158,7 @@ function progressNodes(turn) {
     const numbers = [
       turn.cached || seconds < 0.05 ? "" : `${formatFixed(seconds, 1)} s`,
       turn.completion_tokens ? `${formatCount(turn.completion_tokens)} tokens` : "",
-      turn.cached ? "cached" : turn.cost_usd === null || turn.cost_usd === undefined ? "" : formatMoney(turn.cost_usd),
+      turn.cached ? "reused" : turn.cost_usd === null || turn.cost_usd === undefined ? "" : formatMoney(turn.cost_usd),
     ];
     return [el("span", "numbers", numbers.filter(Boolean).join("   "))];
   }
