@@ -61,7 +61,7 @@ def test_table_lists_runs_and_marks_differences(session):
     assert [column["title"] for column in data["columns"]] == [
         "Macro F1",
         "95% interval",
-        "Cost",
+        "Full cost",
         "Tokens",
         "Protocol",
         "Parameters",

@@ -20,7 +20,7 @@ FIGURES = {
     "coverage": ("Coverage", "Share of the documents with a reference that have a verdict"),
     "strict": ("Strict", "The score with every document without a verdict counted as wrong"),
     "n": ("Scored", "Documents with a reference and a verdict"),
-    "cost": ("Cost", "As if no reply had been reused"),
+    "cost": ("Full cost", "As if no reply had been reused"),
     "paid": ("Paid", "What this run paid; reused replies were free"),
     "tokens": ("Tokens", "As if no reply had been reused"),
     "seconds": ("Time", "While the run was active"),
@@ -112,7 +112,7 @@ def results(row: LeaderboardRow) -> dict[str, str]:
     texts = {key: figure["parts"][0][0] for key, figure in _figures(row).items()}
     main = row.main
     score = format_estimate(main) if main is not None and main.value is not None else texts["main"]
-    return {row.metric.name: score, "Cost": texts["cost"], "Tokens": texts["tokens"]}
+    return {row.metric.name: score, "Full cost": texts["cost"], "Tokens": texts["tokens"]}
 
 
 def parts_that_differ(configuration: Mapping[str, str]) -> list[str]:
