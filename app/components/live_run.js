@@ -605,11 +605,11 @@ class LiveRunView {
 
   drawOverviewHeading() {
     const { mode, status, tiles } = this;
-    const finished = { title: "Finished", count: status ? countEnded(status) : 0 };
     const running = status && !isOver(status) ? status.in_flight : 0;
-    const { title, count } = mode === "live" ? tiles.heading(running) : finished;
+    const { title, count } = mode === "live" ? tiles.heading(running) : { title: "Finished", count: null };
     setText(this.overviewTitle, title);
-    setText(this.overviewCount, formatCount(count));
+    this.overviewCount.classList.toggle("hidden", count === null); // the button beside it has the number
+    if (count !== null) setText(this.overviewCount, formatCount(count));
   }
 
   drawDebate() {

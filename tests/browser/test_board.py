@@ -253,6 +253,8 @@ def test_click_on_a_finished_debate_survives_an_update_of_the_list(page: Page) -
 
 def test_finished_debate_can_be_replayed(page: Page) -> None:
     page.get_by_role("button", name=re.compile("Finished [1-9]")).press("Enter")
+    head = page.locator(".panel-head").filter(has=page.get_by_role("heading", name="Finished"))
+    expect(head.locator(".badge")).to_be_hidden()  # the button has the number
     page.locator(".finished-row").first.click()
     page.locator(".verdict:not(.hidden)").wait_for()
     text = reply_text(page)

@@ -81,7 +81,7 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
         options,
         format_func=title,
         label_visibility="collapsed",
-        width=250,
+        width=360,
         **bound("run-picker", shown, select),
     )
 
@@ -111,7 +111,7 @@ def _draw_run(session: ProjectSession, run_id: str, run_picker: Callable[[], Non
     )
     word, tone = _badge(overview)
     with layout.header(
-        session.run_name(run_id),
+        "Run",
         _subtitle(overview, source_name(session)),
         badge=word,
         tone=tone,
@@ -128,9 +128,9 @@ def _draw_run(session: ProjectSession, run_id: str, run_picker: Callable[[], Non
     for sentence in overview.kept_addresses:
         notice("warn", "This run keeps its address", f"{sentence} A new run uses it, and pays for new replies.")
     _queue(session, overview)
+    _board(session, overview, explained=explained)
     if not active:
         _savings(run, cost_estimate.reused_replies(session, run_id), cost_estimate.adaptive_savings(session, run))
-    _board(session, overview, explained=explained)
 
 
 def _board(session: ProjectSession, overview: RunOverview, *, explained: bool) -> None:
